@@ -1,0 +1,1 @@
+//! Types and values as providers know them: unknown, null, marked; conversion; msgpack and JSON.

@@ -1,0 +1,1 @@
+//! The bundled providers: local and lab.

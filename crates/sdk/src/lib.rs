@@ -1,0 +1,1 @@
+//! Write a provider in Rust: the server side of provider protocol 6.

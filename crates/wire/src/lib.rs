@@ -1,0 +1,1 @@
+//! The go-plugin handshake line and AutoMTLS, both ends.

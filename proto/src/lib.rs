@@ -1,0 +1,1 @@
+//! The plugin protocols as generated code.

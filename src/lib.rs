@@ -1,0 +1,1 @@
+//! flightdeck: an operations console for plugin-driven deployments.
