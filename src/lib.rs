@@ -1,1 +1,3 @@
 //! flightdeck: an operations console for plugin-driven deployments.
+
+pub mod engine;

@@ -1,0 +1,3 @@
+//! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the command line.
+
+pub mod plugin;

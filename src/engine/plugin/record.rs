@@ -1,0 +1,280 @@
+//! What is known of a plugin process, as plain records: they travel in events, are kept in the store, and are all that
+//! the console and the command line ever see of a plugin.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One plugin process slot of this engine: a provider configuration's process, across its launches. Stable for the
+/// life of the engine; the text is shown to people (`hashicorp/aws`, `hashicorp/aws#2` for a second configuration).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PluginId(pub String);
+
+impl fmt::Display for PluginId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub type UnixMs = i64;
+
+/// What a plugin is and where it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginFound {
+    /// The whole provider address, `registry.terraform.io/hashicorp/aws`.
+    pub address: String,
+    /// Version of the package, where the layout tells it.
+    pub version: Option<String>,
+    /// `tfplugin5`, `tfplugin6`; known only after the handshake.
+    pub dialect: Option<String>,
+    /// The executable that is launched; `None` for the builtin provider and for reattached ones.
+    pub executable: Option<String>,
+    /// Where it was found, in words: `filesystem mirror /opt/tf-plugins`, `dev_overrides`, `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
+    pub source: String,
+    /// Why this one was taken: `newest of 3 versions that ~> 5.0 allows`.
+    pub why: String,
+}
+
+/// The life of a plugin. See `ARCHITECTURE.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum PluginState {
+    Discovered,
+    /// The executable cannot be had: not found, not allowed by constraints.
+    Rejected {
+        why: String,
+    },
+    Launching {
+        attempt: u32,
+        limit: u32,
+    },
+    /// The process runs, its handshake line is awaited.
+    Handshaking {
+        attempt: u32,
+        limit: u32,
+    },
+    Ready {
+        since: UnixMs,
+    },
+    Draining,
+    Stopped,
+    /// Waits to be launched again.
+    Backoff {
+        until: UnixMs,
+        attempt: u32,
+        limit: u32,
+        why: String,
+    },
+    /// Died while it was ready.
+    Crashed {
+        code: Option<i32>,
+        signal: Option<i32>,
+        why: String,
+    },
+    GaveUp {
+        why: String,
+    },
+    /// Another launch cannot change it.
+    Incompatible {
+        why: String,
+    },
+    Disabled,
+}
+
+impl PluginState {
+    /// One or two words for a table cell.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Discovered => "discovered",
+            Self::Rejected { .. } => "rejected",
+            Self::Launching { .. } => "launching",
+            Self::Handshaking { .. } => "handshaking",
+            Self::Ready { .. } => "ready",
+            Self::Draining => "draining",
+            Self::Stopped => "stopped",
+            Self::Backoff { .. } => "backoff",
+            Self::Crashed { .. } => "crashed",
+            Self::GaveUp { .. } => "gave up",
+            Self::Incompatible { .. } => "incompatible",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// The reason that goes with a state in which the plugin cannot be called.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Rejected { why } | Self::GaveUp { why } | Self::Incompatible { why } => Some(why),
+            Self::Backoff { why, .. } | Self::Crashed { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether the plugin has failed for good unless an operator does something.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Self::Rejected { .. } | Self::GaveUp { .. } | Self::Incompatible { .. } | Self::Crashed { .. })
+    }
+}
+
+/// How far a launch attempt got; each with milliseconds since the attempt began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: PhaseName,
+    pub at_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseName {
+    Exec,
+    FirstOutput,
+    Handshake,
+    Connected,
+    Schema,
+}
+
+impl PhaseName {
+    /// The word on the attempt's timeline.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exec => "exec",
+            Self::FirstOutput => "output",
+            Self::Handshake => "handshake",
+            Self::Connected => "connected",
+            Self::Schema => "schema",
+        }
+    }
+}
+
+/// How a launch attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub struct Verdict {
+    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`, `wrong_architecture`, `timed_out`,
+    /// `exited`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`, `connect`, `schema`, `stopped`.
+    pub kind: String,
+    /// For people: what failed, why, what to do.
+    pub text: String,
+    /// Whether another launch could change it.
+    pub retryable: bool,
+}
+
+/// One try at starting a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchAttempt {
+    /// Counted from 1 since the last time an operator or a crash reset the count.
+    pub number: u32,
+    pub limit: u32,
+    pub began: UnixMs,
+    pub phases: Vec<Phase>,
+    pub pid: Option<u32>,
+    /// Field 22 of `/proc/PID/stat`, in clock ticks since boot: with the pid it names the process.
+    pub start_time: Option<u64>,
+    /// The start deadline that applied, in milliseconds.
+    pub deadline_ms: u64,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// The plugin's last lines on stderr and stdout, bounded.
+    pub last_lines: Vec<String>,
+    /// `None` while the attempt goes on.
+    pub verdict: Option<Verdict>,
+    /// Milliseconds from the beginning to the verdict.
+    pub took_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogLevel {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+impl LogLevel {
+    /// Lower-case name, as `--level` takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogStream {
+    Stdout,
+    Stderr,
+    /// go-plugin's StreamStdio.
+    Stdio,
+    /// flightdeck itself.
+    Engine,
+}
+
+/// One line that a plugin (or the engine) said. Text is as received: who draws it makes it safe for a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    pub plugin: PluginId,
+    pub at: UnixMs,
+    pub level: LogLevel,
+    pub stream: LogStream,
+    /// hclog's `@module`, where there is one.
+    pub module: Option<String>,
+    pub text: String,
+    /// Whether the line belongs to a panic's trace.
+    pub panic: bool,
+}
+
+/// What the machine says of a plugin process.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    pub pid: u32,
+    /// Percent of one core.
+    pub cpu_percent: f32,
+    pub rss_bytes: u64,
+}
+
+/// All that a plugin's supervisor reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum PluginEvent {
+    Found {
+        plugin: PluginId,
+        found: PluginFound,
+    },
+    State {
+        plugin: PluginId,
+        state: PluginState,
+    },
+    Attempt {
+        plugin: PluginId,
+        attempt: LaunchAttempt,
+    },
+    Log {
+        line: LogLine,
+    },
+    Usage {
+        plugin: PluginId,
+        usage: Usage,
+    },
+    /// One crash, one incident: calls that it took down point to it.
+    Crash {
+        plugin: PluginId,
+        incident: String,
+        code: Option<i32>,
+        signal: Option<i32>,
+        text: String,
+        trace: Vec<String>,
+    },
+}
+
+/// Where a supervisor's events go. Must not block.
+pub trait PluginObserver: Send + Sync + 'static {
+    /// Takes one event.
+    fn event(&self, event: PluginEvent);
+}
