@@ -1,0 +1,527 @@
+//! All that an operator can ever see, as typed, numbered, timed facts. The live console, `--json` and the replay of an
+//! old deploy fold these same events (see [`super::view`]). The engine makes them; everybody else only reads.
+
+use super::plugin::record::{PluginEvent, PluginId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// Number of a stage in its workspace, counted from 1.
+pub type StageId = i64;
+/// Number of a deploy in its workspace, counted from 1.
+pub type DeployId = i64;
+/// Number of a call in this engine, counted from 1.
+pub type CallId = u64;
+
+/// One fact, numbered without gaps within one engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub seq: u64,
+    pub at: UnixMs,
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    Plugin(PluginEvent),
+    CallQueued(CallQueued),
+    CallStarted(CallStarted),
+    CallFinished(CallFinished),
+    Diagnostic(Diagnostic),
+    StageStarted(StageStarted),
+    StageProgress {
+        stage: StageId,
+        done: u32,
+        total: u32,
+        now: String,
+    },
+    Staged(StageSummary),
+    StageFailed {
+        stage: Option<StageId>,
+        errors: u32,
+        text: String,
+    },
+    Selected {
+        stage: StageId,
+        taken: Vec<String>,
+        left: Vec<String>,
+    },
+    DeployStarted(DeployStarted),
+    Operation(Operation),
+    DeployFinished(DeploySummary),
+    Cancel {
+        rung: CancelRung,
+        text: String,
+    },
+    /// Who holds the workspace; `None` when nobody does.
+    Lock {
+        holder: Option<LockHolder>,
+        ours: bool,
+    },
+    /// Something that the operator should know and that is no error: a lock taken over, events dropped.
+    Notice {
+        text: String,
+    },
+}
+
+/// A call waits for a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallQueued {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub method: String,
+    pub resource: Option<String>,
+    /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)`.
+    pub waits_for: String,
+    /// The call that holds what it waits for, where one can be named.
+    pub blocker: Option<CallId>,
+}
+
+/// A call got its slot and was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStarted {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub slot: u32,
+    pub slots: u32,
+    pub method: String,
+    pub resource: Option<String>,
+    pub deadline_ms: Option<u64>,
+    /// How long such a call usually takes, from history.
+    pub usual: Option<Latency>,
+    pub queued_ms: u64,
+}
+
+/// A call was answered, or will not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallFinished {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub method: String,
+    pub resource: Option<String>,
+    pub took_ms: u64,
+    pub outcome: CallOutcome,
+    /// The error in words.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    Ok,
+    /// Answered with error diagnostics, or a gRPC error.
+    Error,
+    Deadline,
+    Cancelled,
+    /// The plugin died under it.
+    Crashed,
+}
+
+/// Percentiles of a method's duration in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    pub count: u64,
+    pub errors: u64,
+    pub p50_ms: u64,
+    pub p95_ms: u64,
+    pub max_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Warning,
+    Error,
+}
+
+/// An error or warning about the configuration, a plan, a deploy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<SourceRange>,
+    /// The source lines of the range, for people; absent from `--json`'s contract but harmless there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snippet: Option<Snippet>,
+}
+
+/// A place in a configuration file, relative to the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRange {
+    pub filename: String,
+    pub start: SourcePosition,
+    pub end: SourcePosition,
+}
+
+/// Line and column from 1 (columns in grapheme clusters), byte from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourcePosition {
+    pub line: u32,
+    pub column: u32,
+    pub byte: u32,
+}
+
+/// The line that a diagnostic is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snippet {
+    pub line: u32,
+    pub text: String,
+    /// Byte offsets of the marked part within `text`.
+    pub mark: (u32, u32),
+}
+
+/// What would happen to one resource instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    NoOp,
+    Read,
+    Create,
+    Update,
+    /// Destroy, then create.
+    Replace,
+    /// Create, then destroy the old object.
+    ReplaceCreateFirst,
+    Destroy,
+    Forget,
+}
+
+impl Action {
+    /// The sign that people know: `+`, `~`, `-/+`, `+/-`, `-`, `<=`, `×`.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::NoOp => " ",
+            Self::Read => "<=",
+            Self::Create => "+",
+            Self::Update => "~",
+            Self::Replace => "-/+",
+            Self::ReplaceCreateFirst => "+/-",
+            Self::Destroy => "-",
+            Self::Forget => "×",
+        }
+    }
+
+    /// The word for a table cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NoOp => "no-op",
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Replace | Self::ReplaceCreateFirst => "replace",
+            Self::Destroy => "destroy",
+            Self::Forget => "forget",
+        }
+    }
+
+    /// Whether an object in the world is destroyed by it.
+    pub fn destroys(self) -> bool {
+        matches!(self, Self::Destroy | Self::Replace | Self::ReplaceCreateFirst)
+    }
+
+    /// Actions as the plan representation lists them.
+    pub fn plan_words(self) -> &'static [&'static str] {
+        match self {
+            Self::NoOp => &["no-op"],
+            Self::Read => &["read"],
+            Self::Create => &["create"],
+            Self::Update => &["update"],
+            Self::Replace => &["delete", "create"],
+            Self::ReplaceCreateFirst => &["create", "delete"],
+            Self::Destroy => &["delete"],
+            Self::Forget => &["forget"],
+        }
+    }
+}
+
+/// How a stage was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageMode {
+    #[default]
+    Normal,
+    Destroy,
+    RefreshOnly,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageStarted {
+    pub stage: StageId,
+    pub mode: StageMode,
+    /// How many resource instances are in sight (configuration and state); 0 while unknown.
+    pub resources: u32,
+}
+
+/// Counts of changes by action.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub create: u32,
+    pub update: u32,
+    pub replace: u32,
+    pub destroy: u32,
+    pub read: u32,
+    pub forget: u32,
+    pub import: u32,
+    pub no_op: u32,
+}
+
+impl Counts {
+    /// Adds one change.
+    pub fn add(&mut self, action: Action) {
+        match action {
+            Action::NoOp => self.no_op += 1,
+            Action::Read => self.read += 1,
+            Action::Create => self.create += 1,
+            Action::Update => self.update += 1,
+            Action::Replace | Action::ReplaceCreateFirst => self.replace += 1,
+            Action::Destroy => self.destroy += 1,
+            Action::Forget => self.forget += 1,
+        }
+    }
+
+    /// How many would do something to the world or the state.
+    pub fn changes(&self) -> u32 {
+        self.create + self.update + self.replace + self.destroy + self.forget + self.import
+    }
+}
+
+/// One change as it is shown; values are already masked where sensitive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeView {
+    /// Address of the resource instance; with ` (deposed KEY)` for a deposed object. Unique in a stage.
+    pub address: String,
+    pub previous_address: Option<String>,
+    pub resource_type: String,
+    pub provider: String,
+    pub action: Action,
+    /// `replace_because_tainted` and the like, as the plan representation has them.
+    pub action_reason: Option<String>,
+    /// In words: what caused the change.
+    pub why: String,
+    pub attributes: Vec<AttributeChange>,
+    /// Addresses of changes in this stage that this one needs.
+    pub needs: Vec<String>,
+    pub drifted: bool,
+}
+
+/// One attribute's before and after, flattened to leaves: `tags["name"]`, `rule[0].port`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttributeChange {
+    pub path: String,
+    /// Rendered as an expression; `None` where there is no value.
+    pub before: Option<String>,
+    /// `None` where there is no value afterwards; `(known after apply)` where `unknown`.
+    pub after: Option<String>,
+    pub unknown: bool,
+    pub sensitive: bool,
+    pub forces_replacement: bool,
+    pub changed: bool,
+}
+
+/// One output's change as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputView {
+    pub name: String,
+    pub action: Action,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub sensitive: bool,
+}
+
+/// The result of staging, ready to be looked at and narrowed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub at: UnixMs,
+    pub took_ms: u64,
+    pub counts: Counts,
+    /// In the order of dependencies; no-ops too.
+    pub changes: Vec<ChangeView>,
+    pub outputs: Vec<OutputView>,
+    pub drift: Vec<String>,
+}
+
+/// How an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationState {
+    Waiting,
+    Running,
+    Done,
+    Failed,
+    /// Not started: something it needs failed, or the deploy was cancelled.
+    NotAttempted,
+    /// Its intent is on record and its outcome is not.
+    Unknown,
+}
+
+impl OperationState {
+    /// The word for a table cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::NotAttempted => "not attempted",
+            Self::Unknown => "unknown outcome",
+        }
+    }
+}
+
+/// One resource's part in a deploy; each event carries it whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    pub deploy: DeployId,
+    /// Order in the deploy, from 0.
+    pub index: u32,
+    pub address: String,
+    pub plugin: Option<PluginId>,
+    pub action: Action,
+    pub state: OperationState,
+    /// `creating`, `destroying the old object`, …
+    pub step: String,
+    pub attempt: u32,
+    pub began: Option<UnixMs>,
+    pub took_ms: Option<u64>,
+    /// Addresses that it waits for, while it waits.
+    pub waits_for: Vec<String>,
+    /// The usual duration of its method, from history.
+    pub usual_ms: Option<u64>,
+    pub failure: Option<Failure>,
+    pub warnings: Vec<String>,
+}
+
+/// Why something failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub class: FailureClass,
+    /// Equal for failures that are the same but for names, numbers and ids.
+    pub fingerprint: String,
+    pub summary: String,
+    pub detail: String,
+    pub address: Option<String>,
+    pub plugin: Option<PluginId>,
+    pub method: Option<String>,
+    /// The crash that took the call down.
+    pub incident: Option<String>,
+    /// The last log lines of the plugin at the moment of failing, at most 100.
+    pub last_lines: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    Unexpected,
+    Transient,
+    BadInput,
+    PluginCrashed,
+    Deadline,
+    Cancelled,
+    InconsistentResult,
+}
+
+impl FailureClass {
+    /// The class in words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unexpected => "unexpected",
+            Self::Transient => "transient",
+            Self::BadInput => "bad input",
+            Self::PluginCrashed => "plugin crashed",
+            Self::Deadline => "deadline",
+            Self::Cancelled => "cancelled",
+            Self::InconsistentResult => "inconsistent result",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeployStarted {
+    pub deploy: DeployId,
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub who: String,
+    pub host: String,
+    pub operations: Vec<Operation>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeployOutcome {
+    Running,
+    Succeeded,
+    Failed,
+    Cancelled,
+    /// flightdeck ended before the deploy did.
+    Interrupted,
+}
+
+impl DeployOutcome {
+    /// The word for a table cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationCounts {
+    pub done: u32,
+    pub failed: u32,
+    pub not_attempted: u32,
+    pub unknown: u32,
+}
+
+/// One deploy, as History lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeploySummary {
+    pub deploy: DeployId,
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub began: UnixMs,
+    pub ended: Option<UnixMs>,
+    pub who: String,
+    pub host: String,
+    pub outcome: DeployOutcome,
+    pub operations: OperationCounts,
+    pub counts: Counts,
+    pub config_digest: String,
+}
+
+/// The rungs of the cancel ladder, from soft to hard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelRung {
+    /// No new operation starts.
+    StopStarting,
+    /// Plugins are asked to stop what they do.
+    AskPlugins,
+    /// Plugins are killed; what they were doing has an unknown outcome.
+    KillPlugins,
+}
+
+/// Who holds a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockHolder {
+    pub who: String,
+    pub host: String,
+    pub pid: u32,
+    /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for it.
+    pub start_time: u64,
+    pub boot_id: String,
+    pub since: UnixMs,
+    pub reason: String,
+}

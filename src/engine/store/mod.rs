@@ -1,0 +1,3 @@
+//! The store: SQLite with one writer thread. Nothing durable goes round it.
+
+pub mod model;

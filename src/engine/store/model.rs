@@ -1,0 +1,142 @@
+//! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it; the store does not
+//! interpret them.
+
+use crate::engine::event::*;
+use crate::engine::plugin::record::UnixMs;
+use serde::{Deserialize, Serialize};
+
+/// One object of a resource instance in the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateObject {
+    /// Whole instance address, `module.a["k"].aws_x.y[0]`, `data.x.y`.
+    pub address: String,
+    /// Key of a deposed object (8 hex digits); empty for the current one.
+    pub deposed: String,
+    /// Provider configuration address, as state version 4 writes it: `module.x.provider["host/ns/type"].alias`.
+    pub provider: String,
+    pub schema_version: i64,
+    /// JSON object text.
+    pub attributes: String,
+    /// JSON text: array of paths, as state version 4 has `sensitive_attributes`.
+    pub sensitive: String,
+    pub private: Vec<u8>,
+    pub tainted: bool,
+    pub create_before_destroy: bool,
+    /// Sorted config addresses.
+    pub dependencies: Vec<String>,
+    pub identity: Option<String>,
+    pub identity_version: i64,
+}
+
+/// One root output in the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateOutput {
+    pub name: String,
+    /// JSON text of the value.
+    pub value: String,
+    /// JSON text of the type.
+    pub ty: String,
+    pub sensitive: bool,
+}
+
+/// The whole state of a workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Rises with every change.
+    pub serial: i64,
+    /// A UUID, made with the store.
+    pub lineage: String,
+    /// In the order of address, current object first.
+    pub objects: Vec<StateObject>,
+    pub outputs: Vec<StateOutput>,
+}
+
+/// A change of the state; a batch is one transaction and one serial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateEdit {
+    /// Insert or replace the object with this address and deposed key.
+    Put(Box<StateObject>),
+    /// Remove; nothing happens where there is none.
+    Remove {
+        address: String,
+        deposed: String,
+    },
+    /// Give an object another address.
+    Move {
+        from: String,
+        to: String,
+    },
+    PutOutput(StateOutput),
+    RemoveOutput {
+        name: String,
+    },
+    /// Keep the object under a deposed key, the current place is free afterwards.
+    Depose {
+        address: String,
+        key: String,
+    },
+    /// The deposed object becomes current again.
+    Restore {
+        address: String,
+        key: String,
+    },
+}
+
+/// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageRecord {
+    pub id: StageId,
+    pub name: Option<String>,
+    pub at: UnixMs,
+    pub mode: StageMode,
+    pub config_digest: String,
+    pub variables_digest: String,
+    pub plugins_digest: String,
+    pub state_serial: i64,
+    pub counts: Counts,
+    /// JSON of [`StageSummary`].
+    pub summary: String,
+    /// JSON of the engine's own record of the stage, sensitive values included.
+    pub detail: String,
+    /// JSON array of addresses left out.
+    pub left: Vec<String>,
+    /// Configuration files as they were: relative name and text. Kept once per digest.
+    pub snapshot: Vec<(String, String)>,
+}
+
+/// The intent of an operation's step, committed before the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    pub deploy: DeployId,
+    /// Number of the operation in its deploy.
+    pub index: u32,
+    pub address: String,
+    pub deposed: String,
+    /// `create`, `update`, `destroy`, …
+    pub step: String,
+    pub at: UnixMs,
+    /// JSON for settling an unknown outcome: provider, type, prior id where known.
+    pub detail: String,
+}
+
+/// The outcome of a step: committed together with the state edits that it made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub deploy: DeployId,
+    pub index: u32,
+    pub step: String,
+    pub at: UnixMs,
+    pub ok: bool,
+    pub edits: Vec<StateEdit>,
+}
+
+/// An operation whose intent is on record and whose outcome is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownOutcome {
+    pub deploy: DeployId,
+    pub address: String,
+    pub deposed: String,
+    pub step: String,
+    pub at: UnixMs,
+    pub detail: String,
+}
