@@ -1,0 +1,27 @@
+//! Names and values of the environment by which a host and its plugin process find each other.
+//! The names are fixed by the go-plugin protocol.
+
+/// Name of the variable that tells a plugin it was started by a host and not by hand.
+pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";
+/// Its value for providers; a plugin that sees another value prints a text for people and exits with 1.
+pub const MAGIC_COOKIE_VALUE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+/// Protocol versions that the host speaks, separated by commas.
+pub const PROTOCOL_VERSIONS: &str = "PLUGIN_PROTOCOL_VERSIONS";
+/// First TCP port that a plugin without unix sockets may take.
+pub const MIN_PORT: &str = "PLUGIN_MIN_PORT";
+/// Last TCP port that a plugin without unix sockets may take.
+pub const MAX_PORT: &str = "PLUGIN_MAX_PORT";
+/// The host's certificate as PEM text; its presence asks for mutual TLS.
+pub const CLIENT_CERT: &str = "PLUGIN_CLIENT_CERT";
+/// Folder in which the plugin makes its socket.
+pub const UNIX_SOCKET_DIR: &str = "PLUGIN_UNIX_SOCKET_DIR";
+/// Group that shall own the socket; never set by us.
+pub const UNIX_SOCKET_GROUP: &str = "PLUGIN_UNIX_SOCKET_GROUP";
+/// Asks for several listeners over one socket. Must stay unset: with it a plain TLS client is cut off.
+pub const MULTIPLEX: &str = "PLUGIN_MULTIPLEX_GRPC";
+/// Lets a host attach to provider processes that somebody else started.
+pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
+/// With any value the host offers no certificate (known from other hosts, heeded by ours).
+pub const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
+/// Longest path of a unix socket that the kernel takes, with its closing zero.
+pub const SUN_PATH_LIMIT: usize = 108;

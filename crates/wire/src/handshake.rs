@@ -1,0 +1,317 @@
+//! The one line that a plugin prints when it is ready to be called: `CORE|APP|NETWORK|ADDR|TYPE|CERT[|MUX]`.
+//! Reading and writing it; every way to get it wrong is its own error and shows what was seen.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The only version of the handshake itself.
+pub const CORE_VERSION: u32 = 1;
+/// Longest line that is read. A line with a certificate of the usual kind has about 900 bytes.
+pub const MAX_LINE: usize = 16 * 1024;
+/// Shorter texts in the place of the certificate are leftovers of old plugins, not certificates.
+const MIN_CERTIFICATE: usize = 50;
+/// How much of a wrong line an error shows.
+const SHOWN: usize = 160;
+
+/// Where a plugin listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket by its path.
+    Unix(PathBuf),
+    /// A TCP address, on the loopback for every plugin there is.
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    /// Reads an address as handshake lines and reattach configurations spell it.
+    ///
+    /// # Errors
+    /// The network is neither `unix` nor `tcp`, or the text is no address of it.
+    pub fn parse(network: &str, text: &str) -> Result<Self, AddressError> {
+        match network {
+            "unix" if text.is_empty() => Err(AddressError::Empty),
+            "unix" if text.len() >= crate::env::SUN_PATH_LIMIT => Err(AddressError::TooLong { path: Shown::new(text), length: text.len() }),
+            "unix" => Ok(Self::Unix(PathBuf::from(text))),
+            "tcp" => text.parse().map(Self::Tcp).map_err(|_| AddressError::Tcp(Shown::new(text))),
+            other => Err(AddressError::Network(Shown::new(other))),
+        }
+    }
+
+    /// `unix` or `tcp`.
+    #[must_use]
+    pub fn network(&self) -> &'static str {
+        match self {
+            Self::Unix(_) => "unix",
+            Self::Tcp(_) => "tcp",
+        }
+    }
+
+    /// The path, if this is a unix socket.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Unix(path) => Some(path),
+            Self::Tcp(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+/// Why an address could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AddressError {
+    #[error("the path of the unix socket is empty")]
+    Empty,
+    #[error("the path of the unix socket has {length} bytes and the system takes at most 107: {path}")]
+    TooLong { path: Shown, length: usize },
+    #[error("`{0}` is not an address of the form HOST:PORT")]
+    Tcp(Shown),
+    #[error("the network `{0}` is unknown (`unix` and `tcp` are known)")]
+    Network(Shown),
+}
+
+/// A piece of foreign text made safe to print: control characters escaped, long text cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown(String);
+
+impl Shown {
+    /// Makes `text` printable.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut out = String::new();
+        for (n, c) in text.chars().enumerate() {
+            if n == SHOWN {
+                out.push('…');
+                break;
+            }
+            if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+        }
+        Self(out)
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A handshake line, read or to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handshake {
+    /// Version of the application protocol that the plugin chose (5 or 6 for providers).
+    pub protocol: u32,
+    /// Where it listens.
+    pub address: Address,
+    /// Its certificate as DER, if it speaks TLS.
+    pub certificate: Option<Vec<u8>>,
+    /// Whether it multiplexes its listener (the seventh field); we never ask for that.
+    pub multiplexed: bool,
+}
+
+/// Why a first line is not a handshake we can go on with. Each carries what was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HandshakeError {
+    #[error("the first line of output is empty; a plugin prints its handshake there")]
+    Empty,
+    #[error("the first line of output is longer than {MAX_LINE} bytes and cannot be a handshake; it starts: {0}")]
+    TooLong(Shown),
+    #[error("the first line of output is not text and cannot be a handshake: {0}")]
+    NotText(Shown),
+    #[error("the first line of output is not a handshake (it has {fields} of the 4 to 7 fields separated by `|`): {line}")]
+    Unrecognised { line: Shown, fields: usize },
+    #[error("the first field of the handshake is not a number: {0}")]
+    CoreNotANumber(Shown),
+    #[error("the plugin speaks handshake version {found} and only version {CORE_VERSION} is known: {line}")]
+    CoreVersion { line: Shown, found: u32 },
+    #[error("the second field of the handshake, the protocol version, is not a number: {0}")]
+    ProtocolNotANumber(Shown),
+    #[error("the handshake names an address that cannot be used: {source}: {line}")]
+    Address { line: Shown, source: AddressError },
+    #[error("the plugin speaks net/rpc, the protocol from before gRPC, which is not supported: {0}")]
+    NetRpc(Shown),
+    #[error("the plugin speaks `{kind}` where `grpc` is needed: {line}")]
+    Kind { line: Shown, kind: Shown },
+    #[error("the certificate in the handshake is not base64 without padding ({reason}): {line}")]
+    Certificate { line: Shown, reason: String },
+    #[error("the seventh field of the handshake is neither true nor false: {0}")]
+    Multiplex(Shown),
+    #[error("the plugin multiplexes its connection, which was not asked for: {0}")]
+    Multiplexed(Shown),
+    #[error("the plugin offers protocol {found}; supported are {}", join(.offered))]
+    Protocol { found: u32, offered: Vec<u32> },
+}
+
+fn join(versions: &[u32]) -> String {
+    versions.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+impl Handshake {
+    /// Reads a line, without its line end or with it.
+    ///
+    /// # Errors
+    /// One for each way in which the line is not a handshake of a gRPC plugin.
+    pub fn parse(line: &[u8]) -> Result<Self, HandshakeError> {
+        if line.len() > MAX_LINE {
+            return Err(HandshakeError::TooLong(Shown::new(&String::from_utf8_lossy(&line[..SHOWN * 2]))));
+        }
+        let text = std::str::from_utf8(line).map_err(|_| HandshakeError::NotText(Shown::new(&String::from_utf8_lossy(line))))?.trim();
+        if text.is_empty() {
+            return Err(HandshakeError::Empty);
+        }
+        let shown = || Shown::new(text);
+        let fields: Vec<&str> = text.split('|').collect();
+        // The version comes first: what another version of the handshake means is not ours to guess.
+        if fields.len() > 1 && matches!(fields[0].parse::<u32>(), Ok(n) if n != CORE_VERSION) {
+            return Err(HandshakeError::CoreVersion { line: shown(), found: fields[0].parse().unwrap_or_default() });
+        }
+        if !(4..=7).contains(&fields.len()) {
+            return Err(HandshakeError::Unrecognised { line: shown(), fields: fields.len() });
+        }
+        if fields[0].parse::<u32>().is_err() {
+            return Err(HandshakeError::CoreNotANumber(shown()));
+        }
+        let protocol = fields[1].parse().map_err(|_| HandshakeError::ProtocolNotANumber(shown()))?;
+        match fields.get(4).copied() {
+            None | Some("" | "netrpc") => return Err(HandshakeError::NetRpc(shown())),
+            Some("grpc") => {}
+            Some(kind) => return Err(HandshakeError::Kind { line: shown(), kind: Shown::new(kind) }),
+        }
+        let address = Address::parse(fields[2], fields[3]).map_err(|source| HandshakeError::Address { line: shown(), source })?;
+        let certificate = match fields.get(5).copied() {
+            Some(text) if text.len() > MIN_CERTIFICATE => Some(
+                STANDARD_NO_PAD
+                    .decode(text)
+                    .map_err(|reason| HandshakeError::Certificate { line: shown(), reason: reason.to_string().to_lowercase() })?,
+            ),
+            _ => None,
+        };
+        let multiplexed = match fields.get(6).copied() {
+            None | Some("" | "false") => false,
+            Some("true") => true,
+            Some(_) => return Err(HandshakeError::Multiplex(shown())),
+        };
+        if multiplexed {
+            return Err(HandshakeError::Multiplexed(shown()));
+        }
+        Ok(Self { protocol, address, certificate, multiplexed })
+    }
+
+    /// Checks that the plugin chose one of the protocol versions that were offered. A plugin that speaks
+    /// none of them still prints its own, so the host must look.
+    ///
+    /// # Errors
+    /// The version is none of those offered.
+    pub fn expect_protocol(&self, offered: &[u32]) -> Result<(), HandshakeError> {
+        if offered.contains(&self.protocol) {
+            return Ok(());
+        }
+        Err(HandshakeError::Protocol { found: self.protocol, offered: offered.to_vec() })
+    }
+}
+
+impl fmt::Display for Handshake {
+    /// The line as a plugin prints it, without the line end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let certificate = self.certificate.as_deref().map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
+        let Self { protocol, address, .. } = self;
+        write!(f, "{CORE_VERSION}|{protocol}|{}|{address}|grpc|{certificate}", address.network())?;
+        if self.multiplexed { f.write_str("|true") } else { Ok(()) }
+    }
+}
+
+/// The highest version that both sides speak, as a plugin chooses it from the host's
+/// `PLUGIN_PROTOCOL_VERSIONS`; none means the plugin prints its lowest and will be refused.
+#[must_use]
+pub fn choose_protocol(offered: &str, own: &[u32]) -> Option<u32> {
+    offered.split(',').filter_map(|v| v.trim().parse().ok()).filter(|v| own.contains(v)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(line: &str) -> HandshakeError {
+        Handshake::parse(line.as_bytes()).expect_err(line)
+    }
+
+    #[test]
+    fn lines_of_real_plugins_are_read() {
+        let plain = Handshake::parse(b"1|5|unix|/tmp/plugin2066927795|grpc|\n").expect("read");
+        assert_eq!((plain.protocol, &plain.certificate), (5, &None));
+        assert_eq!(plain.address, Address::Unix("/tmp/plugin2066927795".into()));
+        let der: Vec<u8> = (0..=255).cycle().take(592).collect();
+        for cut in [592, 591, 590] {
+            let hs = Handshake {
+                protocol: 6,
+                address: Address::Tcp(([127, 0, 0, 1], 10001).into()),
+                certificate: Some(der[..cut].to_vec()),
+                multiplexed: false,
+            };
+            assert_eq!(Handshake::parse(hs.to_string().as_bytes()), Ok(hs));
+        }
+        // Old plugins put short junk where the certificate would be.
+        assert_eq!(Handshake::parse(b"1|5|tcp|127.0.0.1:1234|grpc|junk|").expect("read").certificate, None);
+    }
+
+    #[test]
+    fn every_malformed_line_has_its_own_error_and_is_shown() {
+        use HandshakeError as E;
+        let bad_cert = format!("1|5|unix|/s|grpc|{}", "A*".repeat(40));
+        let cases: &[(&str, fn(&E) -> bool)] = &[
+            ("", |e| matches!(e, E::Empty)),
+            ("hello", |e| matches!(e, E::Unrecognised { fields: 1, .. })),
+            ("1|5|unix", |e| matches!(e, E::Unrecognised { fields: 3, .. })),
+            ("1|5|unix|/s|grpc||false|x", |e| matches!(e, E::Unrecognised { fields: 8, .. })),
+            ("2|5|unix|/s|grpc|", |e| matches!(e, E::CoreVersion { found: 2, .. })),
+            ("2|what", |e| matches!(e, E::CoreVersion { found: 2, .. })),
+            ("x|5|unix|/s|grpc|", |e| matches!(e, E::CoreNotANumber(_))),
+            ("1|x|unix|/s|grpc|", |e| matches!(e, E::ProtocolNotANumber(_))),
+            ("1|5|unix|/s", |e| matches!(e, E::NetRpc(_))),
+            ("1|5|unix|/s|netrpc|", |e| matches!(e, E::NetRpc(_))),
+            ("1|5|unix|/s|http|", |e| matches!(e, E::Kind { .. })),
+            ("1|5|unix||grpc|", |e| matches!(e, E::Address { source: AddressError::Empty, .. })),
+            ("1|5|tcp|nowhere|grpc|", |e| matches!(e, E::Address { source: AddressError::Tcp(_), .. })),
+            ("1|5|quic|/s|grpc|", |e| matches!(e, E::Address { source: AddressError::Network(_), .. })),
+            (&bad_cert, |e| matches!(e, E::Certificate { .. })),
+            ("1|5|unix|/s|grpc||maybe", |e| matches!(e, E::Multiplex(_))),
+            ("1|5|unix|/s|grpc||true", |e| matches!(e, E::Multiplexed(_))),
+        ];
+        for (line, expected) in cases {
+            let found = error(line);
+            assert!(expected(&found), "{line:?}: {found:?}");
+            let start: String = line.chars().take(100).collect();
+            assert!(found.to_string().contains(&start), "{found} does not show {start}");
+        }
+        let long_path = format!("1|5|unix|/{}|grpc|", "a".repeat(120));
+        assert!(matches!(error(&long_path), E::Address { source: AddressError::TooLong { length: 121, .. }, .. }));
+        assert!(matches!(Handshake::parse(&[0xff, 0xfe, b'|']), Err(E::NotText(_))));
+        let endless = vec![b'x'; MAX_LINE + 1];
+        let shown = Handshake::parse(&endless).expect_err("too long");
+        assert!(matches!(shown, E::TooLong(_)) && shown.to_string().len() < 400);
+        assert!(!error("a\x1b[2J").to_string().contains('\x1b'), "escape sequences must not reach a terminal");
+    }
+
+    #[test]
+    fn protocol_versions_are_negotiated() {
+        assert_eq!(choose_protocol("5,6", &[5]), Some(5));
+        assert_eq!(choose_protocol("6, 5", &[5, 6]), Some(6));
+        assert_eq!(choose_protocol("4", &[5, 6]), None);
+        let four = Handshake::parse(b"1|4|unix|/s|grpc|").expect("read");
+        let refused = four.expect_protocol(&[5, 6]).expect_err("refused").to_string();
+        assert_eq!(refused, "the plugin offers protocol 4; supported are 5 and 6");
+        assert_eq!(four.expect_protocol(&[4]), Ok(()));
+    }
+}

@@ -1,0 +1,204 @@
+//! TLS of both ends. Each end knows the other's certificate beforehand (from the handshake line, from the
+//! environment) and takes that one alone; the signatures are checked by the cryptography library.
+//! ALPN `h2` is demanded by both: without it a Go server completes TLS and then hangs up.
+
+use crate::identity::{CertificateError, Identity};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ParsedCertificate, danger};
+use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
+use std::io;
+use std::sync::Arc;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+
+const ALPN: &[u8] = b"h2";
+
+/// Why the two ends did not come to a connection.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error("tls could not be set up: {0}")]
+    Setup(#[from] rustls::Error),
+    #[error("the other side showed a certificate that is not the one it announced")]
+    WrongCertificate,
+    #[error("the other side does not speak http/2 over tls (no `h2` in its alpn)")]
+    NoAlpn,
+    #[error("the tls handshake failed: {0}")]
+    Handshake(#[source] io::Error),
+}
+
+fn crypto() -> Arc<CryptoProvider> {
+    // Not `ring`: it has no P-521, which every Go plugin uses.
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+/// Accepts exactly one certificate, byte for byte. Names, dates and chains need no look: the certificate
+/// came over the process's own pipe.
+#[derive(Debug)]
+struct Pinned {
+    certificate: CertificateDer<'static>,
+    crypto: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    fn new(certificate: CertificateDer<'static>) -> Result<Arc<Self>, TlsError> {
+        // Read once now, so that junk in a handshake line is told apart from a wrong certificate later.
+        ParsedCertificate::try_from(&certificate).map_err(CertificateError::Der)?;
+        Ok(Arc::new(Self { certificate, crypto: crypto() }))
+    }
+
+    fn check(&self, shown: &CertificateDer<'_>) -> Result<(), Error> {
+        if shown.as_ref() == self.certificate.as_ref() {
+            return Ok(());
+        }
+        Err(Error::InvalidCertificate(rustls::CertificateError::ApplicationVerificationFailure))
+    }
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.crypto.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(end_entity).map(|()| danger::ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.crypto.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The host's end: shows `identity`, takes the plugin that has `certificate` (DER, of the handshake line).
+///
+/// # Errors
+/// `certificate` is no certificate, or the cryptography library refuses the identity.
+pub fn client_config(identity: &Identity, certificate: &[u8]) -> Result<Arc<ClientConfig>, TlsError> {
+    let pinned = Pinned::new(CertificateDer::from(certificate.to_vec()))?;
+    let mut config = ClientConfig::builder_with_provider(crypto())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(pinned)
+        .with_client_auth_cert(identity.chain(), identity.key())?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    // One connection for the life of a process: nothing to resume.
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+/// The plugin's end: shows `identity`, takes the host whose certificate is `host_pem` (the text of
+/// `PLUGIN_CLIENT_CERT`), and no connection without a certificate.
+///
+/// # Errors
+/// `host_pem` is no certificate, or the cryptography library refuses the identity.
+pub fn server_config(identity: &Identity, host_pem: &str) -> Result<Arc<ServerConfig>, TlsError> {
+    let pinned = Pinned::new(crate::identity::certificate_of_pem(host_pem)?)?;
+    let mut config = ServerConfig::builder_with_provider(crypto())
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(pinned)
+        .with_single_cert(identity.chain(), identity.key())?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// Makes the host's end of a TLS connection over `stream`. Waits without a limit: the caller has the deadline.
+///
+/// # Errors
+/// The handshake failed, the certificate is another, or the other side does not speak `h2`.
+pub async fn connect<S>(config: Arc<ClientConfig>, stream: S) -> Result<client::TlsStream<S>, TlsError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let name = ServerName::DnsName("localhost".try_into().expect("a valid name"));
+    let stream = TlsConnector::from(config).connect(name, stream).await.map_err(classify)?;
+    demand_h2(stream.get_ref().1.alpn_protocol())?;
+    Ok(stream)
+}
+
+/// Makes the plugin's end of a TLS connection over `stream`. Waits without a limit: the caller has the deadline.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn accept<S>(config: Arc<ServerConfig>, stream: S) -> Result<server::TlsStream<S>, TlsError>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let stream = TlsAcceptor::from(config).accept(stream).await.map_err(classify)?;
+    demand_h2(stream.get_ref().1.alpn_protocol())?;
+    Ok(stream)
+}
+
+fn demand_h2(negotiated: Option<&[u8]>) -> Result<(), TlsError> {
+    if negotiated == Some(ALPN) { Ok(()) } else { Err(TlsError::NoAlpn) }
+}
+
+fn classify(error: io::Error) -> TlsError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::InvalidCertificate(_)) => TlsError::WrongCertificate,
+        Some(Error::NoApplicationProtocol) => TlsError::NoAlpn,
+        _ => TlsError::Handshake(error),
+    }
+}
