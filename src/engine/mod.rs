@@ -1,7 +1,15 @@
 //! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the command line.
 
 pub mod api;
+pub mod bus;
+pub mod error;
 pub mod event;
+pub mod handle;
 pub mod plugin;
+pub mod settings;
 pub mod store;
 pub mod view;
+
+pub use error::EngineError;
+pub use handle::Engine;
+pub use settings::{Access, Settings};

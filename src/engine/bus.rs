@@ -1,0 +1,149 @@
+//! The event bus: numbers events, folds them into the current [`View`] and hands them to subscribers. Owned by the
+//! engine; every room that reports holds a clone. Never blocks: a subscriber that falls behind gets a fresh snapshot.
+
+use super::event::{Event, EventKind};
+use super::plugin::record::{PluginEvent, PluginObserver, UnixMs};
+use super::view::View;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc;
+
+/// How many events a subscriber may lag behind before it is given a snapshot instead.
+const CAPACITY: usize = 8_192;
+
+/// The wall clock in milliseconds since the epoch.
+pub fn now_ms() -> UnixMs {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Where events go. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Bus {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    view: View,
+    subscribers: Vec<Subscriber>,
+}
+
+struct Subscriber {
+    events: mpsc::Sender<Arc<Event>>,
+    /// Set when an event could not be delivered; the reader then asks for a snapshot.
+    lagged: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Bus {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // The fold has no invariant that a panic in it could break for others: go on with what is there.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Numbers and times an event, folds it in and delivers it.
+    pub fn emit(&self, kind: EventKind) {
+        let mut inner = self.lock();
+        let event = Arc::new(Event { seq: inner.view.seq + 1, at: now_ms(), kind });
+        inner.view.apply(&event);
+        inner.subscribers.retain(|s| match s.events.try_send(event.clone()) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
+                true
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        });
+    }
+
+    /// What is seen now, and every event after it, with no gap.
+    pub fn subscribe(&self) -> (View, Subscription) {
+        let (events, receiver) = mpsc::channel(CAPACITY);
+        let lagged = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let mut inner = self.lock();
+        inner.subscribers.push(Subscriber { events, lagged: lagged.clone() });
+        (inner.view.clone(), Subscription { receiver, lagged, bus: self.clone() })
+    }
+
+    /// What is seen now.
+    pub fn view(&self) -> View {
+        self.lock().view.clone()
+    }
+
+    /// Reads the current view without copying it. `read` must be short: it holds up every emitter.
+    pub fn with_view<T>(&self, read: impl FnOnce(&View) -> T) -> T {
+        read(&self.lock().view)
+    }
+}
+
+impl PluginObserver for Bus {
+    fn event(&self, event: PluginEvent) {
+        self.emit(EventKind::Plugin(event));
+    }
+}
+
+/// What a subscriber receives.
+#[derive(Debug, Clone)]
+pub enum Update {
+    /// The next events, in order.
+    Events(Vec<Arc<Event>>),
+    /// The reader fell behind: start again from this.
+    Snapshot(Box<View>),
+}
+
+/// A reader's place in the stream of events.
+pub struct Subscription {
+    receiver: mpsc::Receiver<Arc<Event>>,
+    lagged: Arc<std::sync::atomic::AtomicBool>,
+    bus: Bus,
+}
+
+impl Subscription {
+    /// The next batch of at most 256 events, or a snapshot where the reader fell behind; `None` once the engine is gone.
+    pub async fn recv(&mut self) -> Option<Update> {
+        let mut batch = Vec::new();
+        if self.receiver.recv_many(&mut batch, 256).await == 0 {
+            return None;
+        }
+        if self.lagged.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            // Everything that is still queued is older than the snapshot.
+            while self.receiver.try_recv().is_ok() {}
+            return Some(Update::Snapshot(Box::new(self.bus.view())));
+        }
+        Some(Update::Events(batch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(n: usize) -> EventKind {
+        EventKind::Notice { text: n.to_string() }
+    }
+
+    #[tokio::test]
+    async fn a_reader_gets_every_event_after_its_snapshot() {
+        let bus = Bus::default();
+        bus.emit(notice(0));
+        let (view, mut events) = bus.subscribe();
+        bus.emit(notice(1));
+        bus.emit(notice(2));
+        assert_eq!(view.seq, 1);
+        let Some(Update::Events(batch)) = events.recv().await else { panic!("expected events") };
+        assert_eq!(batch.iter().map(|e| e.seq).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_falls_behind_starts_again_from_a_snapshot() {
+        let bus = Bus::default();
+        let (_, mut events) = bus.subscribe();
+        for n in 0..CAPACITY + 10 {
+            bus.emit(notice(n));
+        }
+        let Some(Update::Snapshot(view)) = events.recv().await else { panic!("expected a snapshot") };
+        assert_eq!(view.seq, CAPACITY as u64 + 10);
+        bus.emit(notice(0));
+        let Some(Update::Events(batch)) = events.recv().await else { panic!("expected events") };
+        assert_eq!(batch[0].seq, CAPACITY as u64 + 11);
+    }
+}

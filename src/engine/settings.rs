@@ -1,0 +1,69 @@
+//! Settings of an engine: defaults, overlaid by whoever starts it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What an engine may do with its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Takes no lock and changes nothing; a workspace without a store has an empty history.
+    #[default]
+    ReadOnly,
+    /// May take the lock while it stages, deploys or changes the state.
+    ReadWrite,
+}
+
+/// How plugins are launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchSettings {
+    /// Launches in all before the engine gives up.
+    pub attempts: u32,
+    /// From exec to the handshake line.
+    pub deadline: Duration,
+    /// Pauses before the second, third, … launch; the last one repeats.
+    pub backoff: Vec<Duration>,
+    /// From asking a plugin to shut down to killing it.
+    pub grace: Duration,
+}
+
+impl Default for LaunchSettings {
+    fn default() -> Self {
+        Self {
+            attempts: 5,
+            deadline: Duration::from_secs(60),
+            backoff: [500, 1_000, 2_000, 4_000].map(Duration::from_millis).to_vec(),
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// All that an engine needs to know to start.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub workspace: PathBuf,
+    pub access: Access,
+    /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it (console).
+    pub strict: bool,
+    pub launch: LaunchSettings,
+    /// Slots of each provider configuration's process.
+    pub slots: u32,
+    /// Operations and plans at a time.
+    pub parallelism: usize,
+    /// Why the lock is held, for those who meet it: `console`, `deploy`.
+    pub reason: String,
+}
+
+impl Settings {
+    /// Defaults for a workspace.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self {
+            workspace: workspace.into(),
+            access: Access::ReadWrite,
+            strict: true,
+            launch: LaunchSettings::default(),
+            slots: 10,
+            parallelism: 10,
+            reason: "command".to_owned(),
+        }
+    }
+}
