@@ -1,1 +1,33 @@
 //! Types and values as providers know them: unknown, null, marked; conversion; msgpack and JSON.
+//!
+//! [`Type`] says what a value may be, [`Value`] is one (immutable, cheap to clone), [`Path`] leads to something inside
+//! it. [`schema`] is the one model of what providers accept.
+
+mod access;
+mod debug;
+mod equals;
+mod marked;
+mod marks;
+mod number;
+mod number_ops;
+mod number_text;
+mod ops;
+mod path;
+mod refine;
+pub mod schema;
+mod set_order;
+mod text;
+mod transform;
+mod types;
+mod types_json;
+mod value;
+
+pub use access::Elements;
+pub use marks::{Mark, Marks};
+pub use number::{MAX_PRECISION, Number, NumberError};
+pub use path::{Path, PathError, PathStep};
+pub use refine::{Range, Refinement, RefinementBuilder, RefinementError};
+pub use text::{normal as normalize, safe_prefix};
+pub use types::{ObjectType, Type};
+pub use types_json::{MAX_DEPTH, TypeJsonError};
+pub use value::{InconsistentTypes, Value};

@@ -1,0 +1,137 @@
+//! Equality, in two kinds. `equals` is the operator of the language: nulls of all types are equal, and with unknown
+//! values the answer may be unknown. `raw_equals` compares everything: types, marks, unknownness, refinements.
+
+use crate::set_order;
+use crate::value::Data;
+use crate::{Marks, Value};
+
+impl Value {
+    /// Equal in the language: true, false or an unknown bool, with the marks of both sides.
+    pub fn equals(&self, other: &Value) -> Value {
+        if !self.deep.marked && !other.deep.marked {
+            return decided(compare(self, other));
+        }
+        // Against null only the outer marks matter: the nested values were never looked at.
+        let one_null = self.is_null() != other.is_null();
+        let (a, mut marks_a) = self.clone().unmark_deep();
+        let (b, mut marks_b) = other.clone().unmark_deep();
+        if one_null {
+            (marks_a, marks_b) = (self.marks.clone(), other.marks.clone());
+        }
+        decided(compare(&a, &b)).with_marks(&marks_a).with_marks(&marks_b)
+    }
+
+    /// The same in every respect, marks and refinements too.
+    pub fn raw_equals(&self, other: &Value) -> bool {
+        if self.marks != other.marks || self.ty != other.ty {
+            return false;
+        }
+        match (&self.data, &other.data) {
+            (Data::Null, Data::Null) => true,
+            (Data::Unknown(a), Data::Unknown(b)) => a == b,
+            (Data::Bool(a), Data::Bool(b)) => a == b,
+            (Data::Number(a), Data::Number(b)) => a == b,
+            (Data::String(a), Data::String(b)) => a == b,
+            (Data::Seq(a), Data::Seq(b)) => {
+                std::sync::Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.raw_equals(y))
+            }
+            (Data::Map(a), Data::Map(b)) => {
+                std::sync::Arc::ptr_eq(a, b)
+                    || a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, x), (l, y))| k == l && x.raw_equals(y))
+            }
+            _ => false,
+        }
+    }
+
+    /// Equal but for marks, at any depth.
+    pub fn raw_equals_ignoring_marks(&self, other: &Value) -> bool {
+        if !self.deep.marked && !other.deep.marked {
+            return self.raw_equals(other);
+        }
+        self.clone().unmark_deep().0.raw_equals(&other.clone().unmark_deep().0)
+    }
+
+    /// Every mark here and inside.
+    pub fn all_marks(&self) -> Marks {
+        self.clone().unmark_deep().1
+    }
+}
+
+fn decided(answer: Option<bool>) -> Value {
+    answer.map_or_else(Value::unknown_bool, Value::bool)
+}
+
+/// `None` where unknown values leave it open. Both sides are without marks.
+fn compare(a: &Value, b: &Value) -> Option<bool> {
+    if a.is_null() && b.is_definitely_not_null() || b.is_null() && a.is_definitely_not_null() {
+        return Some(false);
+    }
+    match (a.is_known(), b.is_known()) {
+        (false, false) => return None,
+        (true, false) => return against_unknown(a, b),
+        (false, true) => return against_unknown(b, a),
+        (true, true) => {}
+    }
+    if a.is_null() || b.is_null() {
+        return Some(a.is_null() && b.is_null());
+    }
+    if !a.has_wholly_known_type() || !b.has_wholly_known_type() {
+        return if a.ty.conforms_to(&b.ty) || b.ty.conforms_to(&a.ty) { None } else { Some(false) };
+    }
+    if a.ty != b.ty {
+        return Some(false);
+    }
+    match (&a.data, &b.data) {
+        (Data::Bool(x), Data::Bool(y)) => Some(x == y),
+        (Data::Number(x), Data::Number(y)) => Some(x.equals(y)),
+        (Data::String(x), Data::String(y)) => Some(x == y),
+        (Data::Seq(x), Data::Seq(y)) if a.ty.is_set() => compare_sets(x, y),
+        (Data::Seq(x), Data::Seq(y)) => {
+            if x.len() != y.len() {
+                return Some(false);
+            }
+            all_equal(x.iter().zip(y.iter()))
+        }
+        (Data::Map(x), Data::Map(y)) => {
+            if x.len() != y.len() || !x.keys().eq(y.keys()) {
+                return Some(false);
+            }
+            all_equal(x.values().zip(y.values()))
+        }
+        _ => Some(false),
+    }
+}
+
+fn against_unknown(known: &Value, unknown: &Value) -> Option<bool> {
+    if unknown.range().includes(known) == Some(false) {
+        return Some(false);
+    }
+    if known.is_null() || unknown.ty.has_dynamic() {
+        return None;
+    }
+    if known.ty != unknown.ty { Some(false) } else { None }
+}
+
+/// One surely different pair decides; else one undecided pair leaves it open.
+fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
+    let mut open = false;
+    for (x, y) in pairs {
+        match compare(x, y) {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => open = true,
+        }
+    }
+    if open { None } else { Some(true) }
+}
+
+fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
+    if x.iter().chain(y).any(|e| !e.is_known()) {
+        return None;
+    }
+    if x.len() == y.len() && all_equal(x.iter().zip(y)) == Some(true) {
+        return Some(true);
+    }
+    let within = |a: &[Value], b: &[Value]| a.iter().all(|e| set_order::contains(b, e));
+    Some(within(x, y) && within(y, x))
+}

@@ -1,0 +1,171 @@
+//! Putting marks on values and taking them off, at the top or at every depth.
+
+use std::sync::Arc;
+
+use crate::value::Data;
+use crate::{Mark, Marks, Path, PathStep, Value};
+
+impl Value {
+    /// This value with one mark more.
+    pub fn mark(self, mark: Mark) -> Value {
+        self.with_marks(&Marks::one(mark))
+    }
+
+    /// This value with these marks more.
+    pub fn with_marks(mut self, marks: &Marks) -> Value {
+        if !marks.is_empty() {
+            self.marks.extend(marks);
+            self.deep.marked = true;
+        }
+        self
+    }
+
+    /// The marks of this very value, not of what is inside.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Marked itself.
+    pub fn is_marked(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// Whether this very value has the mark.
+    pub fn has_mark(&self, mark: &Mark) -> bool {
+        self.marks.contains(mark)
+    }
+
+    /// Marked itself or anywhere inside.
+    pub fn contains_marked(&self) -> bool {
+        self.deep.marked
+    }
+
+    /// Whether the mark is here or anywhere inside.
+    pub fn contains_mark(&self, mark: &Mark) -> bool {
+        self.deep.marked && (self.has_mark(mark) || self.children().any(|c| c.contains_mark(mark)))
+    }
+
+    /// The value without its own marks, and these. Marks inside stay.
+    pub fn unmark(mut self) -> (Value, Marks) {
+        let marks = std::mem::take(&mut self.marks);
+        if !marks.is_empty() {
+            let inside = self.children().any(|c| c.deep.marked);
+            self.deep.marked = inside;
+        }
+        (self, marks)
+    }
+
+    /// The value without any marks, and all that there were.
+    pub fn unmark_deep(self) -> (Value, Marks) {
+        let mut all = Marks::none();
+        if !self.deep.marked {
+            return (self, all);
+        }
+        let bare = strip(&self, &mut Path::root(), &mut |_, marks| all.extend(marks));
+        (bare, all)
+    }
+
+    /// The value without any marks, and where which marks were, outermost first.
+    pub fn unmark_deep_with_paths(self) -> (Value, Vec<(Path, Marks)>) {
+        let mut all = Vec::new();
+        if !self.deep.marked {
+            return (self, all);
+        }
+        let bare = strip(&self, &mut Path::root(), &mut |path, marks| all.push((path.clone(), marks.clone())));
+        (bare, all)
+    }
+
+    /// Puts marks back where [`Value::unmark_deep_with_paths`] found them. A path that leads into a set marks the
+    /// set; one that leads nowhere is passed over.
+    pub fn mark_with_paths(self, marks: &[(Path, Marks)]) -> Value {
+        marks.iter().fold(self, |value, (path, m)| if m.is_empty() { value } else { mark_at(&value, path.steps(), m) })
+    }
+
+    /// The values directly inside, of a known container.
+    pub fn children(&self) -> impl Iterator<Item = &Value> {
+        let (seq, map) = match &self.data {
+            Data::Seq(elements) => (Some(elements.iter()), None),
+            Data::Map(members) => (None, Some(members.values())),
+            _ => (None, None),
+        };
+        seq.into_iter().flatten().chain(map.into_iter().flatten())
+    }
+
+    /// The same container with other content of the same types, its own marks kept.
+    pub(crate) fn with_content(&self, data: Data) -> Value {
+        let mut value = Value { ty: self.ty.clone(), data, marks: self.marks.clone(), deep: Default::default() };
+        value.deep.unknown = !value.is_known() || value.children().any(|c| c.deep.unknown);
+        value.deep.marked = !value.marks.is_empty() || value.children().any(|c| c.deep.marked);
+        value
+    }
+}
+
+fn strip(value: &Value, path: &mut Path, found: &mut dyn FnMut(&Path, &Marks)) -> Value {
+    if !value.deep.marked {
+        return value.clone();
+    }
+    if !value.marks.is_empty() {
+        found(path, &value.marks);
+    }
+    let data = match &value.data {
+        Data::Seq(elements) => {
+            let set = value.ty.is_set();
+            let bare = elements.iter().enumerate().map(|(i, e)| {
+                path.push(PathStep::Index(if set { e.clone() } else { Value::number(i) }));
+                let bare = strip(e, path, found);
+                path.pop();
+                bare
+            });
+            Data::Seq(bare.collect())
+        }
+        Data::Map(members) => {
+            let object = value.ty.is_object();
+            let bare = members.iter().map(|(k, e)| {
+                path.push(if object { PathStep::Attr(k.clone()) } else { PathStep::Index(Value::string(k)) });
+                let bare = strip(e, path, found);
+                path.pop();
+                (k.clone(), bare)
+            });
+            Data::Map(Arc::new(bare.collect()))
+        }
+        other => other.clone(),
+    };
+    let mut bare = value.with_content(data);
+    bare.marks = Marks::none();
+    bare.deep.marked = false;
+    bare
+}
+
+fn mark_at(value: &Value, steps: &[PathStep], marks: &Marks) -> Value {
+    let Some((step, rest)) = steps.split_first() else { return value.clone().with_marks(marks) };
+    match (&value.data, step) {
+        (Data::Map(members), PathStep::Attr(name)) => mark_member(value, members, name, rest, marks),
+        (Data::Map(members), PathStep::Index(key)) => match key.as_str() {
+            Some(name) => mark_member(value, members, name, rest, marks),
+            None => value.clone(),
+        },
+        (Data::Seq(_), PathStep::Index(_)) if value.ty.is_set() => value.clone().with_marks(marks),
+        (Data::Seq(elements), PathStep::Index(key)) => {
+            let Some(i) = key.as_number().and_then(|n| n.to_usize()).filter(|i| *i < elements.len()) else { return value.clone() };
+            let mut elements = elements.to_vec();
+            elements[i] = mark_at(&elements[i], rest, marks);
+            value.with_content(Data::Seq(elements.into()))
+        }
+        _ => value.clone(),
+    }
+}
+
+fn mark_member(
+    value: &Value,
+    members: &Arc<std::collections::BTreeMap<Arc<str>, Value>>,
+    name: &str,
+    rest: &[PathStep],
+    marks: &Marks,
+) -> Value {
+    let mut members = (**members).clone();
+    match members.get_mut(name) {
+        Some(member) => *member = mark_at(member, rest, marks),
+        None => return value.clone(),
+    }
+    value.with_content(Data::Map(Arc::new(members)))
+}

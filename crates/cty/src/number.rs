@@ -1,0 +1,325 @@
+//! Numbers: binary floating point where each number carries its own precision, as the reference engine's do.
+//! Parsed text has 512 bits, machine integers 64, floats 53. Text forms are in `number_text`.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use dashu_base::BitTest;
+use dashu_int::UBig;
+
+/// The precision of literals and parsed text, in bits.
+pub const MAX_PRECISION: u32 = 512;
+
+/// Largest magnitude of a binary exponent: about 330,000 decimal digits. Beyond it a number is refused, so that no
+/// short text can make the engine print gigabytes.
+pub(crate) const MAX_EXPONENT: i64 = 1_100_000;
+
+/// A number, with its precision in bits.
+#[derive(Clone)]
+pub struct Number {
+    pub(crate) form: Form,
+    pub(crate) precision: u32,
+}
+
+/// `Finite` is `mantissa * 2^exponent` with an odd mantissa, so equal values have equal forms.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    Zero { negative: bool },
+    Finite { negative: bool, mantissa: UBig, exponent: i64 },
+    Infinite { negative: bool },
+}
+
+/// Why a number cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    /// The text is no number.
+    #[error("a number is required")]
+    Syntax,
+    /// 0/0, infinity minus infinity and the like.
+    #[error("the result is not a number")]
+    NotANumber,
+    /// More than some 330,000 digits.
+    #[error("number out of range: magnitude above 10^330000")]
+    OutOfRange,
+}
+
+impl Number {
+    /// 0, with 64 bits.
+    pub fn zero() -> Number {
+        Number { form: Form::Zero { negative: false }, precision: 64 }
+    }
+
+    /// Positive infinity.
+    pub fn infinity() -> Number {
+        Number { form: Form::Infinite { negative: false }, precision: 64 }
+    }
+
+    /// Negative infinity.
+    pub fn negative_infinity() -> Number {
+        Number { form: Form::Infinite { negative: true }, precision: 64 }
+    }
+
+    /// A float, with 53 bits. NaN is refused.
+    pub fn from_f64(value: f64) -> Result<Number, NumberError> {
+        if value.is_nan() {
+            return Err(NumberError::NotANumber);
+        }
+        let negative = value.is_sign_negative();
+        if value.is_infinite() {
+            return Ok(Number { form: Form::Infinite { negative }, precision: 53 });
+        }
+        let bits = value.to_bits();
+        let (raw_exponent, fraction) = (((bits >> 52) & 0x7ff) as i64, bits & ((1 << 52) - 1));
+        let (mantissa, exponent) = if raw_exponent == 0 { (fraction, -1074) } else { (fraction | (1 << 52), raw_exponent - 1075) };
+        Ok(Number { form: finite(negative, UBig::from(mantissa), exponent)?, precision: 53 })
+    }
+
+    /// An integer of any size: 64 bits of precision, or as many as it needs.
+    pub fn from_big(negative: bool, magnitude: UBig) -> Result<Number, NumberError> {
+        let precision = u32::try_from(magnitude.bit_len()).map_err(|_| NumberError::OutOfRange)?.max(64);
+        Ok(Number { form: finite(negative, magnitude, 0)?, precision })
+    }
+
+    /// The precision in bits.
+    pub fn precision(&self) -> u32 {
+        self.precision
+    }
+
+    /// The same number rounded (half to even) to this precision.
+    pub fn with_precision(&self, precision: u32) -> Number {
+        match &self.form {
+            Form::Finite { negative, mantissa, exponent } => {
+                let form = rounded(*negative, mantissa.clone(), *exponent, precision, false);
+                Number { form: form.unwrap_or(Form::Infinite { negative: *negative }), precision }
+            }
+            other => Number { form: other.clone(), precision },
+        }
+    }
+
+    /// Whether it is 0 (of either sign).
+    pub fn is_zero(&self) -> bool {
+        matches!(self.form, Form::Zero { .. })
+    }
+
+    /// Whether its sign is minus; also true of negative zero.
+    pub fn is_negative(&self) -> bool {
+        match &self.form {
+            Form::Zero { negative } | Form::Finite { negative, .. } | Form::Infinite { negative } => *negative,
+        }
+    }
+
+    /// Whether it is infinite.
+    pub fn is_infinite(&self) -> bool {
+        matches!(self.form, Form::Infinite { .. })
+    }
+
+    /// Whether it is a whole number.
+    pub fn is_integer(&self) -> bool {
+        match &self.form {
+            Form::Zero { .. } => true,
+            Form::Finite { exponent, .. } => *exponent >= 0,
+            Form::Infinite { .. } => false,
+        }
+    }
+
+    /// -1, 0 or 1.
+    pub fn signum(&self) -> i32 {
+        match (&self.form, self.is_negative()) {
+            (Form::Zero { .. }, _) => 0,
+            (_, true) => -1,
+            (_, false) => 1,
+        }
+    }
+
+    /// The magnitude of a whole number.
+    pub fn to_big(&self) -> Option<(bool, UBig)> {
+        match &self.form {
+            Form::Zero { .. } => Some((false, UBig::ZERO)),
+            Form::Finite { negative, mantissa, exponent } if *exponent >= 0 => {
+                Some((*negative, mantissa << usize::try_from(*exponent).ok()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// As a machine integer, if it is exactly one.
+    pub fn to_i64(&self) -> Option<i64> {
+        self.to_i128().and_then(|v| i64::try_from(v).ok())
+    }
+
+    /// As an unsigned machine integer, if it is exactly one.
+    pub fn to_u64(&self) -> Option<u64> {
+        self.to_i128().and_then(|v| u64::try_from(v).ok())
+    }
+
+    /// As an index, if it is exactly one.
+    pub fn to_usize(&self) -> Option<usize> {
+        self.to_i128().and_then(|v| usize::try_from(v).ok())
+    }
+
+    fn to_i128(&self) -> Option<i128> {
+        match &self.form {
+            Form::Zero { .. } => Some(0),
+            Form::Finite { negative, mantissa, exponent } => {
+                if *exponent < 0 || *exponent + mantissa.bit_len() as i64 > 126 {
+                    return None;
+                }
+                let magnitude = i128::try_from(&(mantissa << *exponent as usize)).ok()?;
+                Some(if *negative { -magnitude } else { magnitude })
+            }
+            Form::Infinite { .. } => None,
+        }
+    }
+
+    /// The nearest float, and whether it is exactly this number.
+    pub fn to_f64(&self) -> (f64, bool) {
+        let sign = |negative: bool, v: f64| if negative { -v } else { v };
+        match &self.form {
+            Form::Zero { negative } => (sign(*negative, 0.0), true),
+            Form::Infinite { negative } => (sign(*negative, f64::INFINITY), true),
+            Form::Finite { negative, mantissa, exponent } => {
+                let magnitude = nearest_float(mantissa, *exponent);
+                let exact = Number::from_f64(magnitude).is_ok_and(|back| match &back.form {
+                    Form::Finite { mantissa: m, exponent: e, .. } => m == mantissa && e == exponent,
+                    _ => false,
+                });
+                (sign(*negative, magnitude), exact)
+            }
+        }
+    }
+
+    /// The number of bits this value cannot do without.
+    pub fn minimal_precision(&self) -> u32 {
+        match &self.form {
+            Form::Finite { mantissa, .. } => u32::try_from(mantissa.bit_len()).unwrap_or(u32::MAX),
+            _ => 0,
+        }
+    }
+
+    /// The exact order of two numbers, whatever their precisions.
+    pub fn compare(&self, other: &Number) -> Ordering {
+        let rank = |n: &Number| match (&n.form, n.signum()) {
+            (Form::Infinite { .. }, s) => 2 * s,
+            (_, s) => s,
+        };
+        match rank(self).cmp(&rank(other)) {
+            Ordering::Equal => {}
+            unequal => return unequal,
+        }
+        let (Form::Finite { mantissa: a, exponent: ea, negative }, Form::Finite { mantissa: b, exponent: eb, .. }) =
+            (&self.form, &other.form)
+        else {
+            return Ordering::Equal;
+        };
+        let magnitude = (ea + a.bit_len() as i64).cmp(&(eb + b.bit_len() as i64)).then_with(|| {
+            let low = (*ea).min(*eb);
+            (a << (ea - low) as usize).cmp(&(b << (eb - low) as usize))
+        });
+        if *negative { magnitude.reverse() } else { magnitude }
+    }
+
+    /// Equal as users see them: whole numbers exactly, others by their text, so that 0.1 of 53 bits equals 0.1 of 512.
+    pub fn equals(&self, other: &Number) -> bool {
+        if self.signum() != other.signum() {
+            return false;
+        }
+        match (&self.form, &other.form) {
+            (Form::Zero { .. }, Form::Zero { .. }) => true,
+            (Form::Finite { mantissa: a, exponent: ea, .. }, Form::Finite { mantissa: b, exponent: eb, .. }) => {
+                if a == b && ea == eb {
+                    return true;
+                }
+                let near = ((ea + a.bit_len() as i64) - (eb + b.bit_len() as i64)).abs() <= 1;
+                near && !self.is_integer() && !other.is_integer() && self.to_text() == other.to_text()
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// Normalises to an odd mantissa and checks the range. A number too small to hold becomes zero.
+pub(crate) fn finite(negative: bool, mantissa: UBig, exponent: i64) -> Result<Form, NumberError> {
+    let Some(zeros) = mantissa.trailing_zeros() else { return Ok(Form::Zero { negative }) };
+    let top = exponent.saturating_add(mantissa.bit_len() as i64);
+    if top > MAX_EXPONENT {
+        return Err(NumberError::OutOfRange);
+    }
+    if exponent < -MAX_EXPONENT - i64::from(MAX_PRECISION) {
+        return Ok(Form::Zero { negative });
+    }
+    Ok(Form::Finite { negative, mantissa: mantissa >> zeros, exponent: exponent + zeros as i64 })
+}
+
+/// Rounds half to even. `sticky` says that something smaller than the last bit of `mantissa` is left over; then the
+/// mantissa has at least two bits more than `precision`.
+pub(crate) fn rounded(negative: bool, mantissa: UBig, exponent: i64, precision: u32, sticky: bool) -> Result<Form, NumberError> {
+    let bits = mantissa.bit_len();
+    let precision = precision as usize;
+    if bits <= precision {
+        return finite(negative, mantissa, exponent);
+    }
+    let drop = bits - precision;
+    let half = mantissa.bit(drop - 1);
+    let below = sticky || mantissa.trailing_zeros().is_some_and(|z| z < drop - 1);
+    let kept = &mantissa >> drop;
+    let up = half && (below || kept.bit(0));
+    finite(negative, if up { kept + UBig::ONE } else { kept }, exponent + drop as i64)
+}
+
+fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
+    let top = exponent + mantissa.bit_len() as i64;
+    if top > 1024 {
+        return f64::INFINITY;
+    }
+    if top < -1074 {
+        return 0.0;
+    }
+    let precision = if top >= -1021 { 53 } else { (53 - (-1021 - top)).max(0) as u32 };
+    if precision == 0 {
+        // Between zero and the smallest float: above the middle it rounds up.
+        return if mantissa.bit_len() > 1 { f64::from_bits(1) } else { 0.0 };
+    }
+    let Ok(Form::Finite { mantissa, exponent, .. }) = rounded(false, mantissa.clone(), exponent, precision, false) else { return 0.0 };
+    let Ok(small) = u64::try_from(&mantissa) else { return 0.0 };
+    // Two exact steps: the mantissa has at most 53 bits, and scaling by a power of two only rounds where it overflows.
+    let scale = |e: i64| f64::from_bits(if e >= -1022 { ((e + 1023) as u64) << 52 } else { 1 << (e + 1074) });
+    let value = small as f64;
+    if exponent > 1023 {
+        value * scale(1023) * scale((exponent - 1023).min(1023))
+    } else if exponent < -1074 {
+        0.0
+    } else {
+        value * scale(exponent)
+    }
+}
+
+macro_rules! from_integer {
+    ($($t:ty),*) => {$(
+        impl From<$t> for Number {
+            fn from(value: $t) -> Number {
+                #[allow(unused_comparisons)]
+                let (negative, magnitude) = (value < 0, UBig::from((value as i128).unsigned_abs()));
+                Number::from_big(negative, magnitude).unwrap_or_else(|_| Number::zero())
+            }
+        }
+    )*};
+}
+from_integer!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Number) -> bool {
+        self.equals(other)
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

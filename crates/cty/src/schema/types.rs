@@ -1,0 +1,136 @@
+//! The types that schemas imply: the one of decoded values, and the one for conversion, in which nested attributes
+//! that need not be given are optional.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Attribute, Block, NestedObject, Nesting, Schema};
+use crate::{ObjectType, Path, PathStep, Type};
+
+impl Schema {
+    /// The type of values of this schema; computed once.
+    pub fn implied_type(&self) -> &Type {
+        self.implied.get_or_init(|| self.block.implied_type())
+    }
+}
+
+impl Block {
+    /// The type of values of this block, as on the wire and in state. Lists and maps of blocks which contain anything
+    /// dynamic are themselves dynamic: their values are tuples and objects.
+    pub fn implied_type(&self) -> Type {
+        self.conversion_type().without_optional()
+    }
+
+    /// The type to which a configuration is converted: like [`Block::implied_type`], with nested attributes optional
+    /// where they are optional or computed.
+    pub fn conversion_type(&self) -> Type {
+        let mut attributes: BTreeMap<Arc<str>, Type> = BTreeMap::new();
+        for (name, block) in &self.blocks {
+            let inner = block.block.conversion_type();
+            let ty = match block.nesting {
+                Nesting::Single | Nesting::Group => inner,
+                Nesting::List | Nesting::Map if inner.has_dynamic() => Type::Dynamic,
+                Nesting::List => Type::list(inner),
+                Nesting::Map => Type::map(inner),
+                Nesting::Set => Type::set(inner),
+            };
+            attributes.insert(Arc::from(name.as_str()), ty);
+        }
+        for (name, attribute) in &self.attributes {
+            attributes.insert(Arc::from(name.as_str()), attribute.conversion_type());
+        }
+        Type::Object(Arc::new(ObjectType { attributes, optional: BTreeSet::new() }))
+    }
+
+    /// Whether anything inside is sensitive.
+    pub fn contains_sensitive(&self) -> bool {
+        self.attributes.values().any(Attribute::contains_sensitive) || self.blocks.values().any(|b| b.block.contains_sensitive())
+    }
+
+    /// The attribute to which a path leads, through nested blocks and nested attributes; `None` for blocks and for
+    /// paths into the value of an attribute with a plain type.
+    pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
+        attribute_at(self, path.steps())
+    }
+}
+
+fn attribute_at<'a>(block: &'a Block, steps: &[PathStep]) -> Option<&'a Attribute> {
+    let (name, rest) = next_name(steps)?;
+    match block.attributes.get(name) {
+        Some(attribute) => attribute.at(rest),
+        None => attribute_at(&block.blocks.get(name)?.block, rest),
+    }
+}
+
+/// The next attribute name, past element keys.
+fn next_name(steps: &[PathStep]) -> Option<(&str, &[PathStep])> {
+    let at = steps.iter().position(|s| matches!(s, PathStep::Attr(_)))?;
+    match &steps[at] {
+        PathStep::Attr(name) => Some((name, &steps[at + 1..])),
+        PathStep::Index(_) => None,
+    }
+}
+
+impl Attribute {
+    /// The type of values of this attribute.
+    pub fn implied_type(&self) -> Type {
+        match &self.nested {
+            Some(nested) => nested.implied_type(),
+            None => self.ty.clone(),
+        }
+    }
+
+    /// The type for conversion.
+    pub fn conversion_type(&self) -> Type {
+        match &self.nested {
+            Some(nested) => nested.conversion_type(),
+            None => self.ty.clone(),
+        }
+    }
+
+    /// Sensitive itself, or with something sensitive inside.
+    pub fn contains_sensitive(&self) -> bool {
+        self.sensitive || self.nested.as_ref().is_some_and(|n| n.attributes.values().any(Attribute::contains_sensitive))
+    }
+
+    fn at(&self, steps: &[PathStep]) -> Option<&Attribute> {
+        let Some((name, rest)) = next_name(steps) else {
+            // Only element keys are left: into the elements of a nested attribute there is no attribute yet.
+            return if steps.is_empty() || self.nested.is_none() { Some(self) } else { None };
+        };
+        match &self.nested {
+            Some(nested) => nested.attributes.get(name)?.at(rest),
+            None => None,
+        }
+    }
+}
+
+impl NestedObject {
+    /// The type of values.
+    pub fn implied_type(&self) -> Type {
+        self.conversion_type().without_optional()
+    }
+
+    /// The type for conversion: attributes that are optional or computed may be absent.
+    pub fn conversion_type(&self) -> Type {
+        let object = self.object_conversion_type();
+        match self.nesting {
+            Nesting::Single | Nesting::Group => object,
+            Nesting::List => Type::list(object),
+            Nesting::Set => Type::set(object),
+            Nesting::Map => Type::map(object),
+        }
+    }
+
+    /// The type of one of the objects, for conversion.
+    pub fn object_conversion_type(&self) -> Type {
+        let attributes = self.attributes.iter().map(|(n, a)| (Arc::from(n.as_str()), a.conversion_type())).collect();
+        let optional = self.attributes.iter().filter(|(_, a)| a.optional || a.computed).map(|(n, _)| Arc::from(n.as_str())).collect();
+        Type::Object(Arc::new(ObjectType { attributes, optional }))
+    }
+
+    /// The type of one of the objects.
+    pub fn object_type(&self) -> Type {
+        self.object_conversion_type().without_optional()
+    }
+}

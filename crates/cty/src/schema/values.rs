@@ -1,0 +1,121 @@
+//! Values by schema: what stands for nothing at all, what is sensitive, what is write-only.
+
+use std::sync::Arc;
+
+use super::{Attribute, Block, NestedBlock, NestedObject, Nesting};
+use crate::transform::step_to;
+use crate::{Path, PathStep, Type, Value};
+
+impl Block {
+    /// The value of this block when nothing is set: attributes null, lists, sets and maps of blocks empty, groups
+    /// filled in.
+    pub fn empty_value(&self) -> Value {
+        let blocks = self.blocks.iter().map(|(n, b)| (n.as_str(), b.empty_value()));
+        let attributes = self.attributes.iter().map(|(n, a)| (n.as_str(), a.empty_value()));
+        Value::object(blocks.chain(attributes))
+    }
+
+    /// Where this value is sensitive by its schema. Paths lead to the outermost sensitive attributes.
+    pub fn sensitive_paths(&self, value: &Value) -> Vec<Path> {
+        let mut paths = Vec::new();
+        block_paths(self, value, &Path::root(), &|a| a.sensitive, &mut paths);
+        paths
+    }
+
+    /// Where this value has write-only attributes, null or not.
+    pub fn write_only_paths(&self, value: &Value) -> Vec<Path> {
+        let mut paths = Vec::new();
+        block_paths(self, value, &Path::root(), &|a| a.write_only, &mut paths);
+        paths
+    }
+
+    /// Where this value sets attributes which `chosen` picks; what is null is left out by the caller where that
+    /// matters. Paths lead to the outermost ones.
+    pub fn paths_where(&self, value: &Value, chosen: &dyn Fn(&Attribute) -> bool) -> Vec<Path> {
+        let mut paths = Vec::new();
+        block_paths(self, value, &Path::root(), chosen, &mut paths);
+        paths
+    }
+}
+
+impl Attribute {
+    /// Null of the right type.
+    pub fn empty_value(&self) -> Value {
+        Value::null(self.implied_type())
+    }
+}
+
+impl NestedBlock {
+    /// The value when there is no such block.
+    pub fn empty_value(&self) -> Value {
+        let none: [(&str, Value); 0] = [];
+        match self.nesting {
+            Nesting::Single => Value::null(self.block.implied_type()),
+            Nesting::Group => self.block.empty_value(),
+            Nesting::Set => Value::set(self.block.implied_type(), Vec::new()),
+            Nesting::List => match self.block.implied_type() {
+                ty if ty.has_dynamic() => Value::empty_tuple(),
+                ty => Value::list(ty, Vec::new()),
+            },
+            Nesting::Map => match self.block.implied_type() {
+                ty if ty.has_dynamic() => Value::empty_object(),
+                ty => Value::map(ty, none),
+            },
+        }
+    }
+}
+
+type Chosen<'a> = &'a dyn Fn(&Attribute) -> bool;
+
+fn block_paths(block: &Block, value: &Value, at: &Path, chosen: Chosen<'_>, paths: &mut Vec<Path>) {
+    if !matches!(value.ty(), Type::Object(_)) || value.is_null() {
+        return;
+    }
+    attribute_paths(block.attributes.iter(), value, at, chosen, paths);
+    for (name, nested) in &block.blocks {
+        let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) else { continue };
+        let at = at.attr(name.as_str());
+        match nested.nesting {
+            Nesting::Single | Nesting::Group => block_paths(&nested.block, inner, &at, chosen, paths),
+            Nesting::List | Nesting::Set | Nesting::Map => {
+                for (key, element) in inner.elements() {
+                    block_paths(&nested.block, element, &at.with(step_to(inner, &key)), chosen, paths);
+                }
+            }
+        }
+    }
+}
+
+fn attribute_paths<'a>(
+    attributes: impl Iterator<Item = (&'a String, &'a Attribute)>,
+    value: &Value,
+    at: &Path,
+    chosen: Chosen<'_>,
+    paths: &mut Vec<Path>,
+) {
+    for (name, attribute) in attributes {
+        let here = at.with(PathStep::Attr(Arc::from(name.as_str())));
+        if chosen(attribute) {
+            paths.push(here);
+            continue;
+        }
+        let Some(nested) = &attribute.nested else { continue };
+        if let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) {
+            nested_paths(nested, inner, &here, chosen, paths);
+        }
+    }
+}
+
+fn nested_paths(nested: &NestedObject, value: &Value, at: &Path, chosen: Chosen<'_>, paths: &mut Vec<Path>) {
+    if !value.is_given() {
+        return;
+    }
+    match nested.nesting {
+        Nesting::Single | Nesting::Group => attribute_paths(nested.attributes.iter(), value, at, chosen, paths),
+        Nesting::List | Nesting::Set | Nesting::Map => {
+            for (key, element) in value.elements().filter(|(_, e)| e.is_given()) {
+                attribute_paths(nested.attributes.iter(), element, &at.with(step_to(value, &key)), chosen, paths);
+            }
+        }
+    }
+}

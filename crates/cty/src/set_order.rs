@@ -1,0 +1,145 @@
+//! The order of set elements. Users see it and providers receive it, so it is the reference engine's: primitives by
+//! nature, everything else by a text made of the element; nulls last, unknown elements after known ones.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use crate::value::Data;
+use crate::{Type, Value};
+
+/// Brings elements into set order and drops duplicates. Unknown elements are never duplicates of each other.
+pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
+    let mut keyed: Vec<(Rank, String, Value)> = elements
+        .into_iter()
+        .map(|v| {
+            let key = if element.is_primitive() && v.is_given() { String::new() } else { hash_text(&v) };
+            (rank(&v), key, v)
+        })
+        .collect();
+    keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| natural(&a.2, &b.2)).then_with(|| a.1.as_bytes().cmp(b.1.as_bytes())));
+    let mut kept: Vec<(String, Value)> = Vec::with_capacity(keyed.len());
+    for (_, key, value) in keyed {
+        // Equal elements have equal keys, and so lie together.
+        let twin = kept.iter().rev().take_while(|(k, v)| *k == key && natural(v, &value) == Ordering::Equal).any(|(_, v)| same(v, &value));
+        if !twin {
+            kept.push((key, value));
+        }
+    }
+    kept.into_iter().map(|(_, v)| v).collect()
+}
+
+/// Whether one of the elements surely equals `wanted`.
+pub(crate) fn contains(elements: &[Value], wanted: &Value) -> bool {
+    elements.iter().any(|e| same(e, wanted))
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    a.equals(b).as_bool() == Some(true)
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Known,
+    Unknown,
+    Null,
+}
+
+fn rank(value: &Value) -> Rank {
+    match value.data {
+        Data::Null => Rank::Null,
+        Data::Unknown(_) => Rank::Unknown,
+        _ => Rank::Known,
+    }
+}
+
+fn natural(a: &Value, b: &Value) -> Ordering {
+    match (&a.data, &b.data) {
+        (Data::String(x), Data::String(y)) => x.cmp(y),
+        (Data::Bool(x), Data::Bool(y)) => x.cmp(y),
+        (Data::Number(x), Data::Number(y)) => x.compare(y),
+        _ => Ordering::Equal,
+    }
+}
+
+/// The text by which elements that have no natural order are sorted.
+pub(crate) fn hash_text(value: &Value) -> String {
+    let mut text = String::new();
+    append(value, &mut text);
+    text
+}
+
+fn append(value: &Value, out: &mut String) {
+    match (&value.data, &value.ty) {
+        (Data::Unknown(_), _) => out.push('?'),
+        (Data::Null, _) => out.push('~'),
+        (Data::Bool(b), _) => out.push(if *b { 'T' } else { 'F' }),
+        (Data::Number(n), _) => out.push_str(&n.to_hash_text()),
+        (Data::String(s), _) => quote(s, out),
+        (Data::Map(members), Type::Object(_)) => {
+            out.push('<');
+            for v in members.values() {
+                append(v, out);
+                out.push(';');
+            }
+            out.push('>');
+        }
+        (Data::Map(members), _) => {
+            out.push('{');
+            for (k, v) in members.iter() {
+                quote(k, out);
+                out.push(':');
+                append(v, out);
+                out.push(';');
+            }
+            out.push('}');
+        }
+        (Data::Seq(elements), ty) => {
+            let (open, close) = if ty.is_tuple() { ('<', '>') } else { ('[', ']') };
+            out.push(open);
+            for v in elements.iter() {
+                append(v, out);
+                out.push(';');
+            }
+            out.push(close);
+        }
+    }
+}
+
+/// Quotes as Go's `%q` does.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c if c.is_ascii() || printable(c) => out.push(c),
+            c if (c as u32) < 0x10000 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => {
+                let _ = write!(out, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls and format
+/// characters are not. `Debug` escapes the same classes, and combining marks besides, which are let through here.
+fn printable(c: char) -> bool {
+    if c.is_whitespace() {
+        return false;
+    }
+    let mut escaped = c.escape_debug();
+    escaped.next() != Some('\\') || unicode_normalization::char::is_combining_mark(c)
+}

@@ -1,0 +1,126 @@
+//! Walking through values and making changed copies of them. Unchanged parts are shared with the original.
+
+use std::sync::Arc;
+
+use crate::value::Data;
+use crate::{Path, PathStep, Type, Value};
+
+impl Value {
+    /// Visits this value and everything inside, containers first. Where `visit` says false it does not go deeper.
+    pub fn walk(&self, visit: &mut dyn FnMut(&Path, &Value) -> bool) {
+        walk(self, &mut Path::root(), visit);
+    }
+
+    /// A copy in which each value, innermost first, is what `change` makes of it. Marks of containers are kept.
+    pub fn transform<E>(&self, change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>) -> Result<Value, E> {
+        transform(self, &mut Path::root(), change)
+    }
+
+    /// The copy with `new` at `path`; `None` if the path leads nowhere. Sets cannot be stepped into.
+    pub fn with_at(&self, path: &Path, new: Value) -> Option<Value> {
+        replace(self, path.steps(), new)
+    }
+
+    /// Unknown parts become null.
+    pub fn unknown_as_null(&self) -> Value {
+        if !self.deep.unknown {
+            return self.clone();
+        }
+        let changed = self.transform::<std::convert::Infallible>(&mut |_, v| {
+            Ok(if v.is_known() { v } else { Value::null(v.ty.clone()).with_marks(&v.marks) })
+        });
+        match changed {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The step from a container to one of its members.
+pub(crate) fn step_to(container: &Value, key: &Value) -> PathStep {
+    match (&container.ty, key.as_arc_str()) {
+        (Type::Object(_), Some(name)) => PathStep::Attr(name),
+        _ => PathStep::Index(key.clone()),
+    }
+}
+
+fn walk(value: &Value, path: &mut Path, visit: &mut dyn FnMut(&Path, &Value) -> bool) {
+    if !visit(path, value) {
+        return;
+    }
+    for (key, inner) in value.elements() {
+        path.push(step_to(value, &key));
+        walk(inner, path, visit);
+        path.pop();
+    }
+}
+
+fn transform<E>(value: &Value, path: &mut Path, change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>) -> Result<Value, E> {
+    let rebuilt = match &value.data {
+        Data::Seq(_) | Data::Map(_) => {
+            let mut parts = Vec::with_capacity(value.len().unwrap_or(0));
+            for (key, inner) in value.elements() {
+                path.push(step_to(value, &key));
+                let changed = transform(inner, path, change);
+                path.pop();
+                parts.push((key, changed?));
+            }
+            rebuild(value, parts)
+        }
+        _ => value.clone(),
+    };
+    change(path, rebuilt)
+}
+
+/// A container like `like` with these members. If the members of a collection no longer have one type, it becomes a
+/// tuple or an object.
+pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
+    let element =
+        || like.ty.element_type().cloned().filter(|e| parts.is_empty() || parts.iter().any(|(_, v)| v.ty == *e)).unwrap_or(Type::Dynamic);
+    let value = match &like.ty {
+        Type::Object(_) => Value::object_from_map(named(parts)),
+        Type::Map(_) => {
+            let element = element();
+            let members = named(parts);
+            match Value::try_map(element, members.iter().map(|(k, v)| (k.clone(), v.clone()))) {
+                Ok(map) => map,
+                Err(_) => Value::object_from_map(members),
+            }
+        }
+        Type::Tuple(_) => Value::tuple(parts.into_iter().map(|(_, v)| v).collect()),
+        ty => {
+            let element = element();
+            let elements: Vec<Value> = parts.into_iter().map(|(_, v)| v).collect();
+            let made = if ty.is_set() { Value::try_set(element, elements.clone()) } else { Value::try_list(element, elements.clone()) };
+            made.unwrap_or_else(|_| Value::tuple(elements))
+        }
+    };
+    value.with_marks(&like.marks)
+}
+
+fn named(parts: Vec<(Value, Value)>) -> std::collections::BTreeMap<Arc<str>, Value> {
+    parts.into_iter().filter_map(|(k, v)| Some((k.as_arc_str()?, v))).collect()
+}
+
+fn replace(value: &Value, steps: &[PathStep], new: Value) -> Option<Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(new) };
+    let wanted = match step {
+        PathStep::Attr(name) => Value::string(name),
+        PathStep::Index(key) => key.clone().unmark().0,
+    };
+    if value.ty.is_set() {
+        return None;
+    }
+    let mut found = false;
+    let mut parts = Vec::with_capacity(value.len()?);
+    for (key, inner) in value.elements() {
+        let inner = if key.raw_equals(&wanted) {
+            found = true;
+            replace(inner, rest, new.clone())?
+        } else {
+            inner.clone()
+        };
+        parts.push((key, inner));
+    }
+    found.then(|| rebuild(value, parts))
+}
