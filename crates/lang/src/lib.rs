@@ -1,1 +1,8 @@
-//! The Terraform language: .tf and .tf.json into one syntax tree; evaluation; functions.
+//! The Terraform language: configuration texts into one tree with places, the typed configuration model,
+//! evaluation and functions. Knows `cty` and nothing of providers or of the console.
+
+pub mod addr;
+pub mod body;
+pub mod diag;
+pub mod source;
+pub mod syntax;

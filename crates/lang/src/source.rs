@@ -1,0 +1,173 @@
+//! Source texts and places in them: byte spans, and the line and column an operator reads.
+//! The `SourceMap` owns every text that was read, append-only, shared by cheap clones.
+
+use std::sync::{Arc, RwLock};
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Names one text of a [`SourceMap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// A half-open range of bytes in one text. Byte offsets count from the start of the file as it is on disk,
+/// a byte order mark included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The text.
+    pub file: FileId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span from byte offsets.
+    pub fn new(file: FileId, start: usize, end: usize) -> Self {
+        Span { file, start: start as u32, end: end.max(start) as u32 }
+    }
+
+    /// The smallest span that holds both (of the same file; otherwise `self`).
+    pub fn to(self, other: Span) -> Span {
+        if self.file != other.file {
+            return self;
+        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The empty span at this span's start.
+    pub fn at_start(self) -> Span {
+        Span { end: self.start, ..self }
+    }
+
+    /// The empty span at this span's end.
+    pub fn at_end(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+
+    /// Whether `other` lies wholly inside.
+    pub fn contains(self, other: Span) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// A place as an operator reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// From 1.
+    pub line: u32,
+    /// From 1, in grapheme clusters.
+    pub column: u32,
+    /// Offset from the start of the file, in bytes.
+    pub byte: u32,
+}
+
+/// One text that was read.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// How the file is named to the operator: relative to the root directory, or `<value for var.x>`.
+    pub name: String,
+    /// The text as read (bytes that are no UTF-8 replaced).
+    pub text: Arc<str>,
+    /// Byte offset at which each line starts.
+    lines: Vec<u32>,
+    /// Length of the byte order mark, 0 or 3; it takes no column.
+    bom: u32,
+}
+
+impl SourceFile {
+    fn new(name: String, text: Arc<str>) -> Self {
+        let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        let mut lines = vec![bom];
+        lines.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
+        SourceFile { name, text, lines, bom }
+    }
+
+    /// Line and column of a byte offset; offsets past the end are the end.
+    pub fn position(&self, byte: u32) -> Position {
+        let byte = byte.min(self.text.len() as u32).max(self.bom);
+        let line = self.lines.partition_point(|start| *start <= byte).max(1) - 1;
+        let start = self.lines[line] as usize;
+        let before = self.text.get(start..floor_boundary(&self.text, byte as usize)).unwrap_or("");
+        Position { line: line as u32 + 1, column: before.graphemes(true).count() as u32 + 1, byte }
+    }
+
+    /// The text of a line (from 1) without its line ending.
+    pub fn line(&self, line: u32) -> &str {
+        let index = (line as usize).saturating_sub(1);
+        let Some(start) = self.lines.get(index) else { return "" };
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |e| *e as usize);
+        self.text.get(*start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    }
+}
+
+fn floor_boundary(text: &str, mut index: usize) -> usize {
+    while index > 0 && !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// A span as an operator reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// File name relative to the root directory.
+    pub filename: String,
+    /// First character.
+    pub start: Position,
+    /// One past the last character.
+    pub end: Position,
+}
+
+/// All texts that were read: append-only; clones share one store.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    files: Arc<RwLock<Vec<Arc<SourceFile>>>>,
+}
+
+impl SourceMap {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a text under the name that operators see.
+    pub fn add(&self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        let file = Arc::new(SourceFile::new(name.into(), text.into()));
+        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        files.push(file);
+        FileId(files.len() as u32 - 1)
+    }
+
+    /// The text behind an id.
+    pub fn get(&self, id: FileId) -> Option<Arc<SourceFile>> {
+        self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(id.0 as usize).cloned()
+    }
+
+    /// The text with this name, if it was read.
+    pub fn find(&self, name: &str) -> Option<FileId> {
+        let files = self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        files.iter().position(|f| f.name == name).map(|i| FileId(i as u32))
+    }
+
+    /// The name of the file of a span, or an empty text.
+    pub fn name(&self, id: FileId) -> String {
+        self.get(id).map(|f| f.name.clone()).unwrap_or_default()
+    }
+
+    /// File name, lines and columns of a span.
+    pub fn range(&self, span: Span) -> Option<Range> {
+        let file = self.get(span.file)?;
+        Some(Range { filename: file.name.clone(), start: file.position(span.start), end: file.position(span.end) })
+    }
+
+    /// The source text of a span.
+    pub fn snippet(&self, span: Span) -> String {
+        self.get(span.file).and_then(|f| f.text.get(span.start as usize..span.end as usize).map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// The whole line on which a span starts.
+    pub fn source_line(&self, span: Span) -> String {
+        self.get(span.file).map(|f| f.line(f.position(span.start).line).to_owned()).unwrap_or_default()
+    }
+}

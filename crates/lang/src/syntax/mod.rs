@@ -1,0 +1,78 @@
+//! The syntax of configuration texts: native (`.tf`) and JSON (`.tf.json`) into one tree.
+//! Nothing here evaluates; every node keeps its span. All entry points give what could be read, and all errors.
+
+use cty::{Number, Type, Value};
+
+pub mod ast;
+mod expression;
+pub mod json;
+mod lexer;
+mod parser;
+mod structure;
+mod template;
+mod token;
+mod traversal;
+mod walk;
+
+pub use ast::{BinaryOp, Call, Expr, ExprKind, ForExpr, ObjectItem, Splat, Step, StepKind, TemplateOrigin, Traversal, UnaryOp};
+pub use lexer::is_identifier;
+pub use structure::{Attribute, Label, NativeBlock, NativeBody};
+pub(crate) use traversal::parse_traversal_text;
+
+use crate::diag::Diagnostics;
+use crate::source::{FileId, SourceMap};
+use lexer::Start;
+use parser::Parser;
+use token::Kind;
+
+/// Parses a file of the native syntax.
+pub fn parse_file(text: &str, file: FileId) -> (NativeBody, Diagnostics) {
+    let mut parser = Parser::new(text, file, 0, Start::Normal, true);
+    let body = parser.body(Kind::Eof);
+    (body, parser.diags)
+}
+
+/// Parses a text that is one expression; `base` is the offset of the text in its file.
+pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagnostics) {
+    let mut parser = Parser::new(text, file, base, Start::Normal, false);
+    let expr = parser.expression();
+    let next = parser.peek();
+    if next.kind != Kind::Eof && !parser.recovery {
+        let span = parser.span(next);
+        parser.error(
+            span,
+            "Extra characters after expression",
+            "An expression was successfully parsed, but extra characters were found after it.",
+        );
+    }
+    (expr, parser.diags)
+}
+
+/// Parses a text that is one expression and adds it to the sources under `name`.
+pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, Diagnostics) {
+    let file = sources.add(name, text);
+    parse_expression_at(text, file, 0)
+}
+
+/// Parses a text as a template, as `templatefile` does; `base` is the offset of the text in its file.
+pub fn parse_template_at(text: &str, file: FileId, base: u32, origin: TemplateOrigin) -> (Expr, Diagnostics) {
+    let mut parser = Parser::new(text, file, base, Start::Template, false);
+    let expr = parser.whole_template(origin);
+    (expr, parser.diags)
+}
+
+pub(crate) fn text_value(text: &str) -> Value {
+    Value::string(text)
+}
+
+pub(crate) fn bool_value(value: bool) -> Value {
+    Value::bool(value)
+}
+
+pub(crate) fn null_value() -> Value {
+    Value::null(Type::Dynamic)
+}
+
+pub(crate) fn number_value(text: &str) -> Option<Value> {
+    Number::parse(text).ok().map(Value::number)
+}

@@ -1,0 +1,150 @@
+//! The tokens of the native syntax and the complaints about characters that are none.
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::{FileId, Span};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    OBrace,
+    CBrace,
+    OBrack,
+    CBrack,
+    OParen,
+    CParen,
+    OQuote,
+    CQuote,
+    OHeredoc,
+    CHeredoc,
+    TemplateInterp,
+    TemplateControl,
+    TemplateSeqEnd,
+    Star,
+    Slash,
+    Plus,
+    Minus,
+    Percent,
+    Equal,
+    EqualEqual,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    And,
+    Or,
+    Bang,
+    Dot,
+    Comma,
+    Ellipsis,
+    FatArrow,
+    DoubleColon,
+    Question,
+    Colon,
+    QuotedLit,
+    StringLit,
+    QuotedNewline,
+    Number,
+    Ident,
+    Comment,
+    Newline,
+    Eof,
+    BitAnd,
+    BitOr,
+    BitNot,
+    BitXor,
+    Backtick,
+    Apostrophe,
+    Semicolon,
+    Invalid,
+}
+
+impl Kind {
+    /// The other end of a bracketing pair.
+    pub(crate) fn opposite(self) -> Option<Kind> {
+        Some(match self {
+            Kind::OBrace => Kind::CBrace,
+            Kind::CBrace => Kind::OBrace,
+            Kind::OBrack => Kind::CBrack,
+            Kind::CBrack => Kind::OBrack,
+            Kind::OParen => Kind::CParen,
+            Kind::CParen => Kind::OParen,
+            Kind::OQuote => Kind::CQuote,
+            Kind::CQuote => Kind::OQuote,
+            Kind::OHeredoc => Kind::CHeredoc,
+            Kind::CHeredoc => Kind::OHeredoc,
+            Kind::TemplateInterp | Kind::TemplateControl => Kind::TemplateSeqEnd,
+            Kind::TemplateSeqEnd => Kind::TemplateInterp,
+            _ => return None,
+        })
+    }
+}
+
+/// A token: its bytes in the text that was scanned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// Complaints about tokens that no grammar knows, each kind only a few times a file.
+pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
+    for token in tokens {
+        let complaint = match token.kind {
+            Kind::BitAnd | Kind::BitOr | Kind::BitXor | Kind::BitNot => {
+                bitwise += 1;
+                let hint = match token.kind {
+                    Kind::BitAnd => " Did you mean boolean AND (\"&&\")?",
+                    Kind::BitOr => " Did you mean boolean OR (\"||\")?",
+                    Kind::BitNot => " Did you mean boolean NOT (\"!\")?",
+                    _ => "",
+                };
+                (bitwise <= 4).then(|| ("Unsupported operator", format!("Bitwise operators are not supported.{hint}")))
+            }
+            Kind::Backtick => {
+                backticks += 1;
+                (backticks % 2 == 1 && backticks <= 3).then(|| {
+                    (
+                        "Invalid character",
+                        "The character \"`\" is not valid here. For text of several lines use a heredoc, as in \"<<EOT\".".to_owned(),
+                    )
+                })
+            }
+            Kind::Apostrophe => {
+                apostrophes += 1;
+                (apostrophes % 2 == 1 && apostrophes <= 3)
+                    .then(|| ("Invalid character", "Single quotes are not valid. Enclose strings in double quotes (\").".to_owned()))
+            }
+            Kind::Semicolon => {
+                semicolons += 1;
+                (semicolons == 1).then(|| {
+                    (
+                        "Invalid character",
+                        "The character \";\" is not valid. Separate arguments and blocks by newlines, and items of collections by commas."
+                            .to_owned(),
+                    )
+                })
+            }
+            Kind::QuotedNewline => Some((
+                "Invalid multi-line string",
+                "A quoted string may not run over several lines. Write a newline as \\n, or use a heredoc (\"<<EOT\").".to_owned(),
+            )),
+            Kind::Invalid => {
+                let bytes = text.get(token.start as usize..token.end as usize).unwrap_or("");
+                let detail = match bytes {
+                    "\u{201c}" | "\u{201d}" => "Curly quotes are not valid here. Replace them with straight quotes (\").",
+                    _ => "This character is not used within the language.",
+                };
+                Some(("Invalid character", detail.to_owned()))
+            }
+            _ => None,
+        };
+        if let Some((summary, detail)) = complaint {
+            diags.push(Diagnostic::error(summary, detail).at(Span { file, start: base + token.start, end: base + token.end }));
+        }
+    }
+    diags
+}

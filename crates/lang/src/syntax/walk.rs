@@ -1,0 +1,216 @@
+//! Questions about an expression that need no evaluation: its references, and its static reading
+//! as a keyword, reference, list, map or call.
+
+use std::sync::Arc;
+
+use super::ast::{Call, Expr, ExprKind, Step, StepKind, TemplateOrigin, Traversal};
+
+impl Expr {
+    /// Every reference in the expression to a name that the expression does not bind itself
+    /// (names of `for` are left out where they are bound), in source order.
+    pub fn traversals(&self) -> Vec<&Traversal> {
+        let mut out = Vec::new();
+        let mut bound = Vec::new();
+        collect(self, &mut bound, &mut out);
+        out
+    }
+
+    /// Calls `visit` for the expression and every expression in it, in source order.
+    pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        visit(self);
+        for_each_child(self, &mut |child| child.walk(visit));
+    }
+
+    /// The names of all functions called, with the span of the name.
+    pub fn calls(&self) -> Vec<&Call> {
+        let mut out = Vec::new();
+        self.walk(&mut |e| {
+            if let ExprKind::Call(call) = &e.kind {
+                out.push(call);
+            }
+        });
+        out
+    }
+
+    /// The expression as a reference: a traversal, or a chain of constant steps on one. A JSON string is read as the
+    /// text of a reference. `None` for anything else; see [`Expr::quoted_traversal`] for old-style quoted ones.
+    pub fn as_static_traversal(&self) -> Option<Traversal> {
+        match &self.kind {
+            ExprKind::Traversal(t) => Some(t.clone()),
+            ExprKind::RelativeTraversal { source, steps } => {
+                let mut base = source.as_static_traversal()?;
+                base.steps.extend(steps.iter().cloned());
+                Some(base)
+            }
+            ExprKind::Literal(_) => {
+                let root = self.as_keyword()?;
+                Some(Traversal { root, root_span: self.span, steps: Vec::new() })
+            }
+            ExprKind::Template { origin: TemplateOrigin::Json, .. } => super::parse_traversal_text(&self.literal_text()?, self.span),
+            _ => None,
+        }
+    }
+
+    /// A quoted string (old style: `"aws_instance.a"`, or `"${aws_instance.a}"`) read as a reference.
+    pub fn quoted_traversal(&self) -> Option<Traversal> {
+        match &self.kind {
+            ExprKind::TemplateWrap(inner) => inner.as_static_traversal(),
+            ExprKind::Template { .. } => super::parse_traversal_text(&self.literal_text()?, self.span),
+            _ => None,
+        }
+    }
+
+    /// A single bare word, `true`, `false` and `null` included, or a JSON string holding one.
+    pub fn as_keyword(&self) -> Option<Arc<str>> {
+        match &self.kind {
+            ExprKind::Traversal(t) if t.steps.is_empty() => Some(t.root.clone()),
+            ExprKind::Literal(v) if v.is_null() => Some("null".into()),
+            ExprKind::Literal(v) => v.as_bool().map(|b| if b { "true".into() } else { "false".into() }),
+            ExprKind::Template { origin: TemplateOrigin::Json, .. } => {
+                let text = self.literal_text()?;
+                super::is_identifier(&text).then(|| text.into())
+            }
+            _ => None,
+        }
+    }
+
+    /// A single bare word of the native syntax.
+    pub(crate) fn bare_word(&self) -> Option<Arc<str>> {
+        match &self.kind {
+            ExprKind::Template { .. } => None,
+            _ => self.as_keyword(),
+        }
+    }
+
+    /// The text of a template without any interpolation.
+    pub fn literal_text(&self) -> Option<String> {
+        match &self.kind {
+            ExprKind::Template { parts, .. } => {
+                let mut text = String::new();
+                for part in parts {
+                    match &part.kind {
+                        ExprKind::Literal(v) => text.push_str(v.as_str()?),
+                        _ => return None,
+                    }
+                }
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// The elements of `[a, b]` without evaluating them.
+    pub fn static_list(&self) -> Option<&[Expr]> {
+        match &self.kind {
+            ExprKind::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Keys and values of `{a = b}` without evaluating them. A bare word stands as a traversal of one name.
+    pub fn static_map(&self) -> Option<Vec<(&Expr, &Expr)>> {
+        match &self.kind {
+            ExprKind::Object(items) => Some(items.iter().map(|i| (&i.key, &i.value)).collect()),
+            _ => None,
+        }
+    }
+
+    /// A function call without evaluating its arguments. A JSON string is read as the text of an expression by
+    /// the JSON front end where a type or call is due, so it is not looked into here.
+    pub fn static_call(&self) -> Option<&Call> {
+        match &self.kind {
+            ExprKind::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// The root and steps as an operator writes them.
+impl std::fmt::Display for Traversal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.root)?;
+        for step in &self.steps {
+            write!(f, "{step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            StepKind::Attr(name) => write!(f, ".{name}"),
+            StepKind::Index(key) => match key.as_str() {
+                Some(text) => write!(f, "[{}]", crate::addr::quote(text)),
+                None => match key.as_number() {
+                    Some(number) => write!(f, "[{number}]"),
+                    None => f.write_str("[...]"),
+                },
+            },
+        }
+    }
+}
+
+fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::SplatItem | ExprKind::Error => {}
+        ExprKind::Template { parts, .. } => parts.iter().for_each(visit),
+        ExprKind::TemplateWrap(e) | ExprKind::TemplateJoin(e) | ExprKind::Parens(e) => visit(e),
+        ExprKind::RelativeTraversal { source, .. } => visit(source),
+        ExprKind::Index { source, key, .. } => {
+            visit(source);
+            visit(key);
+        }
+        ExprKind::Splat(splat) => {
+            visit(&splat.source);
+            visit(&splat.each);
+        }
+        ExprKind::Call(call) => call.args.iter().for_each(visit),
+        ExprKind::Unary { operand, .. } => visit(operand),
+        ExprKind::Binary { first, rest } => {
+            visit(first);
+            rest.iter().for_each(|(_, _, e)| visit(e));
+        }
+        ExprKind::Conditional { cond, then, other } => {
+            visit(cond);
+            visit(then);
+            visit(other);
+        }
+        ExprKind::For(f) => {
+            visit(&f.collection);
+            f.key.iter().for_each(&mut *visit);
+            visit(&f.value);
+            f.cond.iter().for_each(visit);
+        }
+        ExprKind::Tuple(items) => items.iter().for_each(visit),
+        ExprKind::Object(items) => {
+            for item in items {
+                if item.name.is_none() {
+                    visit(&item.key);
+                }
+                visit(&item.value);
+            }
+        }
+    }
+}
+
+fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, out: &mut Vec<&'a Traversal>) {
+    match &expr.kind {
+        ExprKind::Traversal(t) => {
+            if !bound.contains(&&*t.root) {
+                out.push(t);
+            }
+        }
+        ExprKind::For(f) => {
+            collect(&f.collection, bound, out);
+            let depth = bound.len();
+            bound.extend(f.key_var.as_deref());
+            bound.push(&f.value_var);
+            for inner in f.key.iter().chain([&f.value]).chain(&f.cond) {
+                collect(inner, bound, out);
+            }
+            bound.truncate(depth);
+        }
+        _ => for_each_child(expr, &mut |child| collect(child, bound, out)),
+    }
+}
