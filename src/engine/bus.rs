@@ -16,6 +16,18 @@ pub fn now_ms() -> UnixMs {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with locks held.
+pub trait EventSink: Send + Sync + 'static {
+    /// Takes one fact.
+    fn emit(&self, kind: EventKind);
+}
+
+impl EventSink for Bus {
+    fn emit(&self, kind: EventKind) {
+        Bus::emit(self, kind);
+    }
+}
+
 /// Where events go. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Bus {

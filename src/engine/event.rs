@@ -65,7 +65,7 @@ pub enum EventKind {
     },
 }
 
-/// A call waits for a slot.
+/// A call waits for a slot. Said again when what it waits for changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallQueued {
     pub call: CallId,
@@ -83,6 +83,7 @@ pub struct CallQueued {
 pub struct CallStarted {
     pub call: CallId,
     pub plugin: PluginId,
+    /// From 1; 0 for a call that takes no slot (`StopProvider`).
     pub slot: u32,
     pub slots: u32,
     pub method: String,

@@ -2,10 +2,12 @@
 
 pub mod api;
 pub mod bus;
+pub mod calls;
 pub mod error;
 pub mod event;
 pub mod handle;
 pub mod plugin;
+pub mod provider;
 pub mod settings;
 pub mod store;
 pub mod view;

@@ -226,6 +226,7 @@ impl View {
     fn apply_call(&mut self, event: &Event) {
         match &event.kind {
             EventKind::CallQueued(q) => {
+                let queued_at = self.calls.get(&q.call).map_or(event.at, |known| known.queued_at);
                 self.calls.insert(
                     q.call,
                     CallView {
@@ -233,7 +234,7 @@ impl View {
                         plugin: q.plugin.clone(),
                         method: q.method.clone(),
                         resource: q.resource.clone(),
-                        queued_at: event.at,
+                        queued_at,
                         started_at: None,
                         slot: None,
                         slots: 0,
@@ -254,7 +255,7 @@ impl View {
                         resource: s.resource.clone(),
                         queued_at: event.at - i64::try_from(s.queued_ms).unwrap_or(0),
                         started_at: Some(event.at),
-                        slot: Some(s.slot),
+                        slot: (s.slot > 0).then_some(s.slot),
                         slots: s.slots,
                         deadline_ms: s.deadline_ms,
                         usual: s.usual,

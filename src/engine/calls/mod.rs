@@ -1,0 +1,112 @@
+//! Every call to a plugin goes through here: it gets a number, waits for one of its plugin's slots, runs against its
+//! deadline and its caller's cancellation, and is reported and measured. Owns the numbering, the deadlines and one
+//! [`Lane`] for each plugin; a lane owns its slots and its measures.
+
+mod called;
+mod lane;
+mod stats;
+
+pub use called::Called;
+pub use lane::Lane;
+
+use super::api::CallStat;
+use super::bus::EventSink;
+use super::plugin::record::PluginId;
+use super::provider::Method;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+/// A lock that a panic elsewhere does not close for good: what is under these locks is whole after each statement.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long each method may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deadlines(BTreeMap<Method, Option<Duration>>);
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self(Method::ALL.into_iter().map(|m| (m, m.default_deadline())).collect())
+    }
+}
+
+impl Deadlines {
+    /// The deadline of a method; `None` for as long as it takes.
+    pub fn get(&self, method: Method) -> Option<Duration> {
+        self.0.get(&method).copied().flatten()
+    }
+
+    /// Changes one deadline.
+    pub fn set(&mut self, method: Method, deadline: Option<Duration>) {
+        self.0.insert(method, deadline);
+    }
+}
+
+/// What all lanes share.
+struct Shared {
+    sink: Arc<dyn EventSink>,
+    next: AtomicU64,
+    deadlines: RwLock<Deadlines>,
+}
+
+/// The switchboard. Cheap to clone.
+#[derive(Clone)]
+pub struct Calls {
+    shared: Arc<Shared>,
+    lanes: Arc<Mutex<BTreeMap<PluginId, Arc<Lane>>>>,
+    history: Arc<Mutex<Vec<CallStat>>>,
+}
+
+impl std::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Calls").field("lanes", &lock(&self.lanes).keys().collect::<Vec<_>>()).finish_non_exhaustive()
+    }
+}
+
+impl Calls {
+    /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
+    pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
+        Self {
+            shared: Arc::new(Shared { sink, next: AtomicU64::new(1), deadlines: RwLock::new(deadlines) }),
+            lanes: Arc::default(),
+            history: Arc::new(Mutex::new(history)),
+        }
+    }
+
+    /// The lane of a plugin; made with this many slots (at least one) when it is first asked for. It outlives the
+    /// plugin's process, so that who waits keeps its place while the plugin is launched again.
+    pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
+        let mut lanes = lock(&self.lanes);
+        if let Some(lane) = lanes.get(plugin) {
+            return lane.clone();
+        }
+        let history = lock(&self.history).iter().filter(|h| h.plugin == *plugin).cloned().collect::<Vec<_>>();
+        let lane = Arc::new(Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history));
+        lanes.insert(plugin.clone(), lane.clone());
+        lane
+    }
+
+    /// Changes the deadlines; running calls keep theirs.
+    pub fn set_deadlines(&self, deadlines: Deadlines) {
+        *self.shared.deadlines.write().unwrap_or_else(PoisonError::into_inner) = deadlines;
+    }
+
+    /// Latencies of this run by plugin and method, without those of earlier runs: fit to be added to the history.
+    pub fn stats(&self) -> Vec<CallStat> {
+        let lanes: Vec<_> = lock(&self.lanes).values().cloned().collect();
+        lanes.iter().flat_map(|lane| lane.stats()).collect()
+    }
+}
+
+impl Shared {
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn deadline(&self, method: Method) -> Option<Duration> {
+        self.deadlines.read().unwrap_or_else(PoisonError::into_inner).get(method)
+    }
+}

@@ -1,0 +1,134 @@
+//! What can go wrong with a call to a provider besides its own diagnostics: the process, the transport, the bytes.
+//! Words are for an operator: what, where, why, what to do. Plain data.
+
+use super::Method;
+use crate::engine::event::{CallOutcome, FailureClass};
+use crate::engine::plugin::record::PluginId;
+use std::time::Duration;
+
+/// A call that was not answered, or whose answer is of no use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// The process died under the call. All calls that one crash took down carry the same incident.
+    #[error("{plugin} died during {method}{}: {text}", incident.as_ref().map(|i| format!(" (incident {i})")).unwrap_or_default())]
+    Crashed { plugin: PluginId, method: Method, incident: Option<String>, text: String },
+    /// The connection failed and nothing is known of a crash.
+    #[error("{plugin} cannot be reached for {method}: {why}")]
+    Unavailable { plugin: PluginId, method: Method, why: String },
+    /// Not answered within its time. What the plugin did is not known.
+    #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or look at the plugin's log", seconds(*after))]
+    Deadline { plugin: PluginId, method: Method, after: Duration },
+    /// Given up by us, before or after it was sent.
+    #[error("{method} of {plugin} was cancelled {}", if *sent { "while it ran" } else { "before it was sent" })]
+    Cancelled { plugin: PluginId, method: Method, sent: bool },
+    /// An answer that does not fit the protocol or the provider's own schema.
+    #[error("{plugin} answered {method} with something that cannot be read: {what}; this is an error of the plugin")]
+    Undecodable { plugin: PluginId, method: Method, what: String },
+    /// A value that cannot be sent to this provider.
+    #[error("a value for {method} of {plugin} cannot be encoded: {what}")]
+    Unencodable { plugin: PluginId, method: Method, what: String },
+    /// The plugin's gRPC server refused the call.
+    #[error("{plugin} refused {method}: {message} (gRPC {code})")]
+    Refused { plugin: PluginId, method: Method, code: String, message: String },
+    /// The plugin does not know this call.
+    #[error("{plugin} does not support {method}; a newer version of the plugin may")]
+    Unsupported { plugin: PluginId, method: Method },
+    /// The provider's schema has no such resource type, data source or function.
+    #[error("{plugin} has no {kind} {name:?}")]
+    NoSuchType { plugin: PluginId, kind: &'static str, name: String },
+    /// The plugin does not run and will not be launched without an operator: gave up, incompatible, rejected, disabled, stopped.
+    #[error("{plugin} {state}: {why}")]
+    Blocked { plugin: PluginId, state: String, why: String },
+    /// The plugin did not become ready in time; it may still.
+    #[error("{plugin} was not ready after {} (now: {state})", seconds(*after))]
+    NotReady { plugin: PluginId, after: Duration, state: String },
+}
+
+/// A duration as people write it: `60 s`, `1.5 s`, `250 ms`.
+pub(crate) fn seconds(d: Duration) -> String {
+    match d.as_millis() {
+        ms if ms < 1_000 => format!("{ms} ms"),
+        ms if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
+        ms => format!("{:.1} s", ms as f64 / 1_000.0),
+    }
+}
+
+impl ProviderError {
+    /// The class for failure reasons and counts.
+    pub fn class(&self) -> FailureClass {
+        match self {
+            Self::Crashed { .. } => FailureClass::PluginCrashed,
+            Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
+            Self::Deadline { .. } => FailureClass::Deadline,
+            Self::Cancelled { .. } => FailureClass::Cancelled,
+            Self::Refused { code, .. } if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") => FailureClass::BadInput,
+            Self::Refused { code, .. } if matches!(code.as_str(), "Aborted") => FailureClass::Transient,
+            Self::NoSuchType { .. } => FailureClass::BadInput,
+            Self::Undecodable { .. }
+            | Self::Unencodable { .. }
+            | Self::Refused { .. }
+            | Self::Unsupported { .. }
+            | Self::Blocked { .. } => FailureClass::Unexpected,
+        }
+    }
+
+    /// How the call counts on the board of calls.
+    pub fn outcome(&self) -> CallOutcome {
+        match self {
+            Self::Crashed { .. } => CallOutcome::Crashed,
+            Self::Deadline { .. } => CallOutcome::Deadline,
+            Self::Cancelled { .. } => CallOutcome::Cancelled,
+            _ => CallOutcome::Error,
+        }
+    }
+
+    /// Whether the plugin may have changed the world before the call failed: the outcome of an apply is then unknown.
+    pub fn may_have_acted(&self) -> bool {
+        match self {
+            Self::Crashed { .. } | Self::Unavailable { .. } | Self::Deadline { .. } | Self::Undecodable { .. } => true,
+            Self::Cancelled { sent, .. } => *sent,
+            Self::Refused { code, .. } => !matches!(code.as_str(), "InvalidArgument" | "Unimplemented"),
+            _ => false,
+        }
+    }
+
+    /// Whom it is about.
+    pub fn plugin(&self) -> &PluginId {
+        match self {
+            Self::Crashed { plugin, .. }
+            | Self::Unavailable { plugin, .. }
+            | Self::Deadline { plugin, .. }
+            | Self::Cancelled { plugin, .. }
+            | Self::Undecodable { plugin, .. }
+            | Self::Unencodable { plugin, .. }
+            | Self::Refused { plugin, .. }
+            | Self::Unsupported { plugin, .. }
+            | Self::NoSuchType { plugin, .. }
+            | Self::Blocked { plugin, .. }
+            | Self::NotReady { plugin, .. } => plugin,
+        }
+    }
+
+    /// The call it is about, where it is about one.
+    pub fn method(&self) -> Option<Method> {
+        match self {
+            Self::Crashed { method, .. }
+            | Self::Unavailable { method, .. }
+            | Self::Deadline { method, .. }
+            | Self::Cancelled { method, .. }
+            | Self::Undecodable { method, .. }
+            | Self::Unencodable { method, .. }
+            | Self::Refused { method, .. }
+            | Self::Unsupported { method, .. } => Some(*method),
+            Self::NoSuchType { .. } | Self::Blocked { .. } | Self::NotReady { .. } => None,
+        }
+    }
+
+    /// The crash that took the call down.
+    pub fn incident(&self) -> Option<&str> {
+        match self {
+            Self::Crashed { incident, .. } => incident.as_deref(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The one model of what providers say: schema, capabilities, requests, answers, diagnostics. Every dialect converts
+//! into it. Values carry no marks and have the implied type of their schema. Plain data.
+
+use super::Method;
+use crate::engine::event::Severity;
+use cty::schema::Schema;
+use cty::{Path, Type, Value};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+pub use proto::Bytes;
+
+/// All that a provider says of itself. Shared by every process of the same executable.
+#[derive(Debug, Clone, Default)]
+pub struct ProviderSchema {
+    pub provider: Schema,
+    pub provider_meta: Option<Schema>,
+    pub resources: BTreeMap<String, Schema>,
+    pub data_sources: BTreeMap<String, Schema>,
+    pub ephemeral: BTreeMap<String, Schema>,
+    pub functions: BTreeMap<String, FunctionSignature>,
+    /// By resource type; empty where the provider knows nothing of identities.
+    pub identities: BTreeMap<String, IdentitySchema>,
+    pub capabilities: Capabilities,
+    /// Warnings that came with the schema.
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+/// What the provider's server can do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Wants to be asked for the plan of a destroy.
+    pub plan_destroy: bool,
+    /// A new process may be used without having been asked for its schema.
+    pub get_schema_optional: bool,
+    pub move_resource_state: bool,
+    pub generate_resource_config: bool,
+}
+
+/// How a function is called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionSignature {
+    pub parameters: Vec<FunctionParameter>,
+    pub variadic: Option<FunctionParameter>,
+    pub returns: Type,
+    pub summary: String,
+    pub description: String,
+    pub deprecation: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionParameter {
+    pub name: String,
+    pub ty: Type,
+    pub allow_null: bool,
+    /// Whether the function may be called with unknown values; otherwise the result is unknown without a call.
+    pub allow_unknown: bool,
+    pub description: String,
+}
+
+/// The identity of a resource type: an object apart from its state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IdentitySchema {
+    pub version: i64,
+    /// An object type.
+    pub ty: Type,
+    pub required_for_import: Vec<String>,
+    pub optional_for_import: Vec<String>,
+}
+
+/// An error or warning that a provider answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderDiagnostic {
+    pub severity: Severity,
+    pub summary: String,
+    pub detail: String,
+    /// Where in the value that was sent; `None` for the whole.
+    pub path: Option<Path>,
+}
+
+impl ProviderDiagnostic {
+    /// An error about the value as a whole.
+    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), path: None }
+    }
+
+    /// The same about a part of the value.
+    pub fn at(self, path: Path) -> Self {
+        Self { path: Some(path), ..self }
+    }
+}
+
+/// An answer that may carry errors in it.
+pub trait Answer {
+    /// Errors and warnings, in the provider's order.
+    fn diagnostics(&self) -> &[ProviderDiagnostic];
+
+    /// The first error, if there is any.
+    fn first_error(&self) -> Option<&ProviderDiagnostic> {
+        self.diagnostics().iter().find(|d| d.severity == Severity::Error)
+    }
+}
+
+/// The answer where there is nothing besides diagnostics.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checked {
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+/// State as stored by an older (or the same) version of the schema, to be made fit for this one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UpgradeRequest {
+    pub type_name: String,
+    /// Schema version that the stored state has.
+    pub version: i64,
+    /// The stored attributes, verbatim JSON.
+    pub raw_json: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpgradeResponse {
+    /// Null where errors came.
+    pub state: Value,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadRequest {
+    pub type_name: String,
+    pub current: Value,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    pub provider_meta: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadResponse {
+    /// Null where the object is gone.
+    pub state: Value,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanRequest {
+    pub type_name: String,
+    /// Null for a create.
+    pub prior: Value,
+    /// Null for a destroy.
+    pub proposed: Value,
+    /// Null for a destroy.
+    pub config: Value,
+    pub prior_private: Bytes,
+    pub prior_identity: Option<Value>,
+    pub provider_meta: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanResponse {
+    pub planned: Value,
+    pub requires_replace: Vec<Path>,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    /// The provider's SDK cannot keep to the rules for plans: what breaks them is a warning in the log.
+    pub legacy: bool,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyRequest {
+    pub type_name: String,
+    pub prior: Value,
+    /// Null for a destroy.
+    pub planned: Value,
+    pub config: Value,
+    pub private: Bytes,
+    pub planned_identity: Option<Value>,
+    pub provider_meta: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyResponse {
+    /// `None` where the provider sent no value at all, which is not the same as null (gone).
+    pub new_state: Option<Value>,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    pub legacy: bool,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+/// Import by id, or by identity where that is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportRequest {
+    pub type_name: String,
+    pub id: String,
+    pub identity: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportResponse {
+    pub imported: Vec<Imported>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    pub type_name: String,
+    pub state: Value,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+}
+
+/// State of another resource type, perhaps of another provider, to become state of this one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MoveRequest {
+    /// `registry.terraform.io/hashicorp/null`.
+    pub source_provider: String,
+    pub source_type: String,
+    pub source_version: i64,
+    pub raw_json: Bytes,
+    pub source_private: Bytes,
+    pub target_type: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MoveResponse {
+    pub state: Value,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataResponse {
+    pub state: Value,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenResponse {
+    pub result: Value,
+    pub private: Option<Bytes>,
+    /// When it must be renewed, where it must.
+    pub renew_at: Option<SystemTime>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RenewResponse {
+    pub private: Option<Bytes>,
+    pub renew_at: Option<SystemTime>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+/// A function's result, or its error with the argument (from 0) that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionResponse {
+    pub result: Result<Value, FunctionError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionError {
+    pub text: String,
+    pub argument: Option<usize>,
+}
+
+macro_rules! answers {
+    ($($name:ty),*) => {$(
+        impl Answer for $name {
+            fn diagnostics(&self) -> &[ProviderDiagnostic] {
+                &self.diagnostics
+            }
+        }
+    )*};
+}
+answers!(
+    Checked,
+    UpgradeResponse,
+    ReadResponse,
+    PlanResponse,
+    ApplyResponse,
+    ImportResponse,
+    MoveResponse,
+    DataResponse,
+    OpenResponse,
+    RenewResponse
+);
+
+impl Answer for std::sync::Arc<ProviderSchema> {
+    fn diagnostics(&self) -> &[ProviderDiagnostic] {
+        &self.diagnostics
+    }
+}
+
+impl Answer for FunctionResponse {
+    fn diagnostics(&self) -> &[ProviderDiagnostic] {
+        &[]
+    }
+}
+
+impl ProviderSchema {
+    /// The schema that a call of `method` on `type_name` is about: resource, data source or ephemeral.
+    pub fn of(&self, method: Method, type_name: &str) -> Option<&Schema> {
+        match method {
+            Method::ValidateData | Method::ReadData => self.data_sources.get(type_name),
+            Method::ValidateEphemeral | Method::OpenEphemeral | Method::RenewEphemeral | Method::CloseEphemeral => {
+                self.ephemeral.get(type_name)
+            }
+            _ => self.resources.get(type_name),
+        }
+    }
+}
