@@ -5,6 +5,7 @@ pub mod bus;
 pub mod calls;
 pub mod error;
 pub mod event;
+pub mod graph;
 pub mod handle;
 pub mod plugin;
 pub mod provider;

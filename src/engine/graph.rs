@@ -1,0 +1,240 @@
+//! A graph of steps and its walk: every step runs when what it needs has succeeded, a bounded number at a time; a
+//! failure stops only what depends on it. Owned by one stage or deploy; knows nothing of what a step does.
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::{BTreeSet, BinaryHeap};
+use std::future::Future;
+
+/// Number of a step, in the order of adding.
+pub type Step = usize;
+
+/// Steps and what each needs.
+#[derive(Debug, Default, Clone)]
+pub struct Graph {
+    needs: Vec<BTreeSet<Step>>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Done,
+    Failed,
+    /// Not begun: something it needs did not succeed, or no more steps were wanted.
+    Skipped,
+}
+
+impl Graph {
+    /// Adds a step that needs nothing yet.
+    pub fn add(&mut self) -> Step {
+        self.needs.push(BTreeSet::new());
+        self.needs.len() - 1
+    }
+
+    /// `step` waits for `needed`. A step that needs itself is a cycle.
+    pub fn need(&mut self, step: Step, needed: Step) {
+        self.needs[step].insert(needed);
+    }
+
+    /// Forgets that `step` waits for `needed`.
+    pub fn unneed(&mut self, step: Step, needed: Step) {
+        self.needs[step].remove(&needed);
+    }
+
+    /// What a step waits for.
+    pub fn needs(&self, step: Step) -> impl Iterator<Item = Step> + '_ {
+        self.needs[step].iter().copied()
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.needs.len()
+    }
+
+    /// Whether there are no steps.
+    pub fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
+    /// For each step, the steps that need it.
+    pub fn dependents(&self) -> Vec<Vec<Step>> {
+        let mut out = vec![Vec::new(); self.len()];
+        for (step, needs) in self.needs.iter().enumerate() {
+            for &needed in needs {
+                out[needed].push(step);
+            }
+        }
+        out
+    }
+
+    /// All steps that these need, themselves included.
+    pub fn closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
+        reach(from, |step| self.needs[step].iter().copied())
+    }
+
+    /// All steps that need these, themselves included.
+    pub fn dependents_closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
+        let dependents = self.dependents();
+        reach(from, |step| dependents[step].iter().copied())
+    }
+
+    /// Every cycle, as the sorted steps of a strongly connected component.
+    pub fn cycles(&self) -> Vec<Vec<Step>> {
+        // Steps that a repeated removal of "needs nothing" and "is needed by nothing" leaves, split by mutual reach.
+        let order = self.order();
+        if order.len() == self.len() {
+            return Vec::new();
+        }
+        let done: BTreeSet<Step> = order.into_iter().collect();
+        let mut left: BTreeSet<Step> = (0..self.len()).filter(|s| !done.contains(s)).collect();
+        let dependents = self.dependents();
+        let mut out = Vec::new();
+        while let Some(&step) = left.iter().next() {
+            let down = reach([step], |s| self.needs[s].iter().copied().filter(|n| left.contains(n)));
+            let up = reach([step], |s| dependents[s].iter().copied().filter(|n| left.contains(n)));
+            let both: Vec<Step> = down.intersection(&up).copied().collect();
+            if both.len() > 1 || self.needs[step].contains(&step) {
+                out.push(both.clone());
+            }
+            for s in both {
+                left.remove(&s);
+            }
+        }
+        out
+    }
+
+    /// Steps so that each comes after what it needs, lowest number first among equals; steps in or behind a cycle are missing.
+    pub fn order(&self) -> Vec<Step> {
+        let dependents = self.dependents();
+        let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
+        let mut ready: BinaryHeap<std::cmp::Reverse<Step>> =
+            waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| std::cmp::Reverse(s)).collect();
+        let mut out = Vec::with_capacity(self.len());
+        while let Some(std::cmp::Reverse(step)) = ready.pop() {
+            out.push(step);
+            for &d in &dependents[step] {
+                waiting[d] -= 1;
+                if waiting[d] == 0 {
+                    ready.push(std::cmp::Reverse(d));
+                }
+            }
+        }
+        out
+    }
+
+    /// Runs every step once, at most `limit` at a time. `run` answers whether the step succeeded; `go_on` is asked before
+    /// each start, and once it says no, nothing more starts. Steps in a cycle are skipped: look for cycles first.
+    pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<Ended>
+    where
+        F: Fn(Step) -> Fut,
+        Fut: Future<Output = bool>,
+    {
+        let dependents = self.dependents();
+        let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
+        let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
+        let mut ready: BinaryHeap<std::cmp::Reverse<Step>> =
+            waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| std::cmp::Reverse(s)).collect();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < limit.max(1) && go_on() {
+                let Some(std::cmp::Reverse(step)) = ready.pop() else { break };
+                let future = run(step);
+                running.push(async move { (step, future.await) });
+            }
+            let Some((step, ok)) = running.next().await else { break };
+            ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
+            let mut settled = vec![(step, ok)];
+            while let Some((step, ok)) = settled.pop() {
+                for &d in &dependents[step] {
+                    if !ok && ended[d].is_none() {
+                        ended[d] = Some(Ended::Skipped);
+                        settled.push((d, false));
+                    }
+                    waiting[d] -= 1;
+                    if waiting[d] == 0 && ended[d].is_none() {
+                        ready.push(std::cmp::Reverse(d));
+                    }
+                }
+            }
+        }
+        ended.into_iter().map(|e| e.unwrap_or(Ended::Skipped)).collect()
+    }
+}
+
+fn reach<I: Iterator<Item = Step>>(from: impl IntoIterator<Item = Step>, next: impl Fn(Step) -> I) -> BTreeSet<Step> {
+    let mut seen: BTreeSet<Step> = from.into_iter().collect();
+    let mut queue: Vec<Step> = seen.iter().copied().collect();
+    while let Some(step) = queue.pop() {
+        for n in next(step) {
+            if seen.insert(n) {
+                queue.push(n);
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    fn graph(edges: &[(Step, Step)], steps: usize) -> Graph {
+        let mut g = Graph::default();
+        for _ in 0..steps {
+            g.add();
+        }
+        for &(step, needed) in edges {
+            g.need(step, needed);
+        }
+        g
+    }
+
+    #[tokio::test]
+    async fn a_failure_stops_only_what_depends_on_it() {
+        let g = graph(&[(1, 0), (2, 1), (4, 3)], 5);
+        let ran = Mutex::new(Vec::new());
+        let ended = g
+            .walk(
+                2,
+                || true,
+                |s| {
+                    ran.lock().unwrap().push(s);
+                    async move { s != 0 }
+                },
+            )
+            .await;
+        assert_eq!(ended, [Ended::Failed, Ended::Skipped, Ended::Skipped, Ended::Done, Ended::Done]);
+        assert_eq!(*ran.lock().unwrap(), [0, 3, 4]);
+    }
+
+    #[tokio::test]
+    async fn a_step_with_one_failed_and_one_late_need_is_skipped_once() {
+        let g = graph(&[(2, 0), (2, 1), (3, 2)], 4);
+        let ended = g.walk(1, || true, |s| async move { s != 0 }).await;
+        assert_eq!(ended, [Ended::Failed, Ended::Done, Ended::Skipped, Ended::Skipped]);
+    }
+
+    #[tokio::test]
+    async fn nothing_starts_once_no_more_is_wanted() {
+        let g = graph(&[(1, 0)], 3);
+        let left = Mutex::new(1);
+        let ended = g
+            .walk(
+                1,
+                || *left.lock().unwrap() > 0,
+                |_| {
+                    *left.lock().unwrap() -= 1;
+                    async { true }
+                },
+            )
+            .await;
+        assert_eq!(ended, [Ended::Done, Ended::Skipped, Ended::Skipped]);
+    }
+
+    #[test]
+    fn cycles_are_found_apart_from_what_hangs_on_them() {
+        let g = graph(&[(0, 1), (1, 0), (2, 0), (3, 3), (4, 5)], 6);
+        assert_eq!(g.cycles(), [vec![0, 1], vec![3]]);
+        assert_eq!(g.order(), [5, 4]);
+    }
+}
