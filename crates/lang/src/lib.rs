@@ -3,6 +3,7 @@
 
 pub mod addr;
 pub mod body;
+pub mod config;
 pub mod diag;
 pub mod source;
 pub mod syntax;

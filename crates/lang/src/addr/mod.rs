@@ -1,6 +1,35 @@
-//! Addresses: of modules, resources and their instances, as written and compared by Terraform.
+//! Addresses as Terraform writes them: modules, resources and their instances. Plain data with text both ways.
 
-/// A string as an address quotes it.
+mod parse;
+
+pub use parse::AddrError;
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Which instance of a repeated resource or module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum InstanceKey {
+    /// Not repeated.
+    #[default]
+    None,
+    /// Of `count`.
+    Int(u64),
+    /// Of `for_each`.
+    Str(Arc<str>),
+}
+
+impl fmt::Display for InstanceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstanceKey::None => Ok(()),
+            InstanceKey::Int(n) => write!(f, "[{n}]"),
+            InstanceKey::Str(s) => write!(f, "[{}]", quote(s)),
+        }
+    }
+}
+
+/// A text as an address quotes it, with its quotes.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -12,15 +41,279 @@ pub fn quote(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            '$' | '%' => {
+            '$' | '%' if chars.peek() == Some(&'{') => {
                 out.push(c);
-                if chars.peek() == Some(&'{') {
-                    out.push(c);
-                }
+                out.push(c);
             }
-            c => out.push(c),
+            _ => out.push(c),
         }
     }
     out.push('"');
     out
+}
+
+/// A module in the tree of calls, whatever its instances; empty for the root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct ModulePath(pub Vec<Arc<str>>);
+
+impl ModulePath {
+    /// The root module.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Whether it is the root module.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A module called from this one.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(name.into());
+        ModulePath(steps)
+    }
+
+    /// The calling module and the name of the call; `None` for the root.
+    pub fn parent(&self) -> Option<(ModulePath, &Arc<str>)> {
+        let (last, before) = self.0.split_last()?;
+        Some((ModulePath(before.to_vec()), last))
+    }
+
+    /// Whether this is `prefix` or inside it.
+    pub fn starts_with(&self, prefix: &ModulePath) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+}
+
+impl fmt::Display for ModulePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            write!(f, "{}module.{step}", if i == 0 { "" } else { "." })?;
+        }
+        Ok(())
+    }
+}
+
+/// One instance of a module; empty for the root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct ModuleInstance(pub Vec<(Arc<str>, InstanceKey)>);
+
+impl ModuleInstance {
+    /// The root module.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Whether it is the root module.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// An instance of a module called from this one.
+    #[must_use]
+    pub fn child(&self, name: &str, key: InstanceKey) -> Self {
+        let mut steps = self.0.clone();
+        steps.push((name.into(), key));
+        ModuleInstance(steps)
+    }
+
+    /// The calling module's instance; `None` for the root.
+    pub fn parent(&self) -> Option<ModuleInstance> {
+        let (_, before) = self.0.split_last()?;
+        Some(ModuleInstance(before.to_vec()))
+    }
+
+    /// The module without instance keys.
+    pub fn path(&self) -> ModulePath {
+        ModulePath(self.0.iter().map(|(name, _)| name.clone()).collect())
+    }
+
+    /// Whether this is `prefix` or inside it.
+    pub fn starts_with(&self, prefix: &ModuleInstance) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+}
+
+impl fmt::Display for ModuleInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, key)) in self.0.iter().enumerate() {
+            write!(f, "{}module.{name}{key}", if i == 0 { "" } else { "." })?;
+        }
+        Ok(())
+    }
+}
+
+/// Kinds of resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// `data`.
+    Data,
+    /// `resource`.
+    Managed,
+    /// `ephemeral`.
+    Ephemeral,
+}
+
+/// A resource within its module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Resource {
+    /// Managed, data or ephemeral.
+    pub mode: Mode,
+    /// The type's name.
+    pub kind: Arc<str>,
+    /// The resource's own name.
+    pub name: Arc<str>,
+}
+
+impl Resource {
+    /// A managed resource.
+    pub fn managed(kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Resource { mode: Mode::Managed, kind: kind.into(), name: name.into() }
+    }
+
+    /// A data source.
+    pub fn data(kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Resource { mode: Mode::Data, kind: kind.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mode {
+            Mode::Managed => write!(f, "{}.{}", self.kind, self.name),
+            Mode::Data => write!(f, "data.{}.{}", self.kind, self.name),
+            Mode::Ephemeral => write!(f, "ephemeral.{}.{}", self.kind, self.name),
+        }
+    }
+}
+
+fn join(f: &mut fmt::Formatter<'_>, module: &impl fmt::Display, root: bool, rest: &impl fmt::Display) -> fmt::Result {
+    if root { write!(f, "{rest}") } else { write!(f, "{module}.{rest}") }
+}
+
+/// A resource of a module, whatever the instances of both: what the configuration declares.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConfigResource {
+    /// The module.
+    pub module: ModulePath,
+    /// The resource in it.
+    pub resource: Resource,
+}
+
+impl fmt::Display for ConfigResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        join(f, &self.module, self.module.is_root(), &self.resource)
+    }
+}
+
+/// A resource of a module instance, whatever its own instances.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AbsResource {
+    /// The module instance.
+    pub module: ModuleInstance,
+    /// The resource in it.
+    pub resource: Resource,
+}
+
+impl AbsResource {
+    /// One instance of it.
+    pub fn instance(&self, key: InstanceKey) -> AbsInstance {
+        AbsInstance { module: self.module.clone(), resource: self.resource.clone(), key }
+    }
+
+    /// Without instance keys.
+    pub fn config(&self) -> ConfigResource {
+        ConfigResource { module: self.module.path(), resource: self.resource.clone() }
+    }
+}
+
+impl fmt::Display for AbsResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        join(f, &self.module, self.module.is_root(), &self.resource)
+    }
+}
+
+/// One resource instance.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AbsInstance {
+    /// The module instance.
+    pub module: ModuleInstance,
+    /// The resource in it.
+    pub resource: Resource,
+    /// The resource's own instance key.
+    pub key: InstanceKey,
+}
+
+impl AbsInstance {
+    /// The resource, whatever its instances.
+    pub fn abs(&self) -> AbsResource {
+        AbsResource { module: self.module.clone(), resource: self.resource.clone() }
+    }
+
+    /// Without instance keys.
+    pub fn config(&self) -> ConfigResource {
+        ConfigResource { module: self.module.path(), resource: self.resource.clone() }
+    }
+}
+
+impl fmt::Display for AbsInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        join(f, &self.module, self.module.is_root(), &format_args!("{}{}", self.resource, self.key))
+    }
+}
+
+/// What `--target`, `--exclude`, `moved` and the like point at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// Everything in a module (all instances where a step has no key).
+    Module(ModuleInstance),
+    /// All instances of a resource; module steps without key mean all instances of that module.
+    Resource(AbsResource),
+    /// One instance.
+    Instance(AbsInstance),
+}
+
+impl Target {
+    /// The module part.
+    pub fn module(&self) -> &ModuleInstance {
+        match self {
+            Target::Module(m) => m,
+            Target::Resource(r) => &r.module,
+            Target::Instance(i) => &i.module,
+        }
+    }
+
+    /// Whether an instance lies in it.
+    pub fn contains(&self, instance: &AbsInstance) -> bool {
+        let inside = |prefix: &ModuleInstance, exact: bool| {
+            (if exact { instance.module.0.len() == prefix.0.len() } else { instance.module.0.len() >= prefix.0.len() })
+                && prefix.0.iter().zip(&instance.module.0).all(|(a, b)| a.0 == b.0 && (a.1 == InstanceKey::None || a.1 == b.1))
+        };
+        match self {
+            Target::Module(m) => inside(m, false),
+            Target::Resource(r) => inside(&r.module, true) && r.resource == instance.resource,
+            Target::Instance(i) => inside(&i.module, true) && i.resource == instance.resource && i.key == instance.key,
+        }
+    }
+
+    /// Whether some instance of a declared resource may lie in it.
+    pub fn may_contain(&self, resource: &ConfigResource) -> bool {
+        match self {
+            Target::Module(m) => resource.module.starts_with(&m.path()),
+            Target::Resource(r) => resource.module == r.module.path() && resource.resource == r.resource,
+            Target::Instance(i) => resource.module == i.module.path() && resource.resource == i.resource,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Module(m) => m.fmt(f),
+            Target::Resource(r) => r.fmt(f),
+            Target::Instance(i) => i.fmt(f),
+        }
+    }
 }

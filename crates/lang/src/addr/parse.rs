@@ -1,0 +1,201 @@
+//! Addresses from text. Own little reader: an address is no expression.
+
+use super::*;
+use std::str::FromStr;
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a valid address: {why}")]
+pub struct AddrError {
+    /// The whole text.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// `name` with an optional key after it.
+type Part = (String, InstanceKey);
+
+fn parts(text: &str) -> Result<Vec<Part>, String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    loop {
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        let name = &rest[..end];
+        let mut chars = name.chars();
+        let good = chars.next().is_some_and(|c| unicode_ident::is_xid_start(c) || c == '_')
+            && chars.all(|c| unicode_ident::is_xid_continue(c) || c == '-');
+        if !good {
+            return Err(if name.is_empty() { "a name is missing".to_owned() } else { format!("{name:?} is no name") });
+        }
+        rest = &rest[end..];
+        let mut key = InstanceKey::None;
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (parsed, after) = self::key(inner)?;
+            key = parsed;
+            rest = after;
+        }
+        out.push((name.to_owned(), key));
+        match rest.strip_prefix('.') {
+            Some(more) => rest = more,
+            None if rest.is_empty() => return Ok(out),
+            None => return Err(format!("unexpected {rest:?}")),
+        }
+    }
+}
+
+fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
+    let Some(quoted) = inner.strip_prefix('"') else {
+        let end = inner.find(']').ok_or("a closing bracket is missing")?;
+        let number = inner[..end].trim().parse().map_err(|_| "a key is a whole number or a quoted text".to_owned())?;
+        return Ok((InstanceKey::Int(number), &inner[end + 1..]));
+    };
+    let mut out = String::new();
+    let mut chars = quoted.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => {
+                let after = quoted[at + 1..].strip_prefix(']').ok_or("a closing bracket is missing")?;
+                return Ok((InstanceKey::Str(out.into()), after));
+            }
+            '\\' => match chars.next().map(|(_, c)| c) {
+                Some('n') => out.push('\n'),
+                Some('r') => out.push('\r'),
+                Some('t') => out.push('\t'),
+                Some(c @ ('"' | '\\')) => out.push(c),
+                _ => return Err("an unknown escape in a key".to_owned()),
+            },
+            '$' | '%' => {
+                out.push(c);
+                // `$${` stands for `${`.
+                if quoted[at + 1..].starts_with([c]) && quoted[at + 2..].starts_with('{') {
+                    chars.next();
+                }
+            }
+            _ => out.push(c),
+        }
+    }
+    Err("a closing quote is missing".to_owned())
+}
+
+/// Splits off the leading `module.name[key]` steps.
+fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), String> {
+    let mut steps = Vec::new();
+    let mut rest = parts.into_iter().peekable();
+    while rest.peek().is_some_and(|p| p.0 == "module") {
+        let (_, stray) = rest.next().unwrap_or_default();
+        if stray != InstanceKey::None {
+            return Err("\"module\" takes no key".to_owned());
+        }
+        let (name, key) = rest.next().ok_or("a module's name is missing")?;
+        steps.push((Arc::from(name), key));
+    }
+    Ok((ModuleInstance(steps), rest.collect()))
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let (module, rest) = module(parts(text)?)?;
+    let mut rest = rest.into_iter();
+    let Some(mut first) = rest.next() else { return Ok(Target::Module(module)) };
+    let mode = match first.0.as_str() {
+        "data" => Mode::Data,
+        "ephemeral" => Mode::Ephemeral,
+        _ => Mode::Managed,
+    };
+    if mode != Mode::Managed || first.0 == "resource" {
+        if first.1 != InstanceKey::None {
+            return Err(format!("{:?} takes no key", first.0));
+        }
+        first = rest.next().ok_or("a resource type is missing")?;
+    }
+    let (kind, stray) = first;
+    if stray != InstanceKey::None {
+        return Err("a resource type takes no key".to_owned());
+    }
+    let (name, key) = rest.next().ok_or("a resource's name is missing")?;
+    if rest.next().is_some() {
+        return Err("there is something after the resource's name".to_owned());
+    }
+    let resource = Resource { mode, kind: kind.into(), name: name.into() };
+    Ok(match key {
+        InstanceKey::None => Target::Resource(AbsResource { module, resource }),
+        key => Target::Instance(AbsInstance { module, resource, key }),
+    })
+}
+
+impl FromStr for Target {
+    type Err = AddrError;
+    fn from_str(text: &str) -> Result<Self, AddrError> {
+        target(text).map_err(|why| AddrError { text: text.to_owned(), why })
+    }
+}
+
+impl FromStr for AbsInstance {
+    type Err = AddrError;
+    fn from_str(text: &str) -> Result<Self, AddrError> {
+        match text.parse()? {
+            Target::Instance(i) => Ok(i),
+            Target::Resource(r) => Ok(r.instance(InstanceKey::None)),
+            Target::Module(_) => Err(AddrError { text: text.to_owned(), why: "it names a module, not a resource instance".to_owned() }),
+        }
+    }
+}
+
+impl FromStr for ModuleInstance {
+    type Err = AddrError;
+    fn from_str(text: &str) -> Result<Self, AddrError> {
+        if text.is_empty() {
+            return Ok(ModuleInstance::root());
+        }
+        match text.parse()? {
+            Target::Module(m) => Ok(m),
+            _ => Err(AddrError { text: text.to_owned(), why: "it names a resource, not a module".to_owned() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_come_back_as_they_were_written() {
+        for text in [
+            "a.b",
+            "a.b[0]",
+            "data.a.b[\"k\"]",
+            "module.m.a.b",
+            "module.m[0].module.n[\"x.y]\"].data.a.b-c[3]",
+            "module.m",
+            "module.m[\"a\\\"b\"]",
+            "a.b[\"$${x}\"]",
+            "a.b[\"\"]",
+        ] {
+            let target: Target = text.parse().unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(target.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_a_reason() {
+        for text in ["", "a", "a.", "a.b[", "a.b[x]", "a.b[\"x]", "module", "module.m.", "a.b.c", "0.b", "a[0].b", "data.a", "a.b[0]x"] {
+            assert!(text.parse::<Target>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_target_without_keys_contains_every_instance() {
+        let one: AbsInstance = "module.m[1].a.b[\"k\"]".parse().unwrap();
+        for (target, inside) in [
+            ("module.m", true),
+            ("module.m[1]", true),
+            ("module.m[0]", false),
+            ("module.m.a.b", true),
+            ("a.b", false),
+            ("module.m[1].a.b[\"k\"]", true),
+            ("module.m[1].a.b[0]", false),
+        ] {
+            assert_eq!(target.parse::<Target>().unwrap().contains(&one), inside, "{target}");
+        }
+    }
+}
