@@ -4,6 +4,7 @@
 //! it. [`schema`] is the one model of what providers accept.
 
 mod access;
+pub mod convert;
 mod debug;
 mod equals;
 mod marked;
@@ -16,6 +17,8 @@ mod path;
 mod refine;
 pub mod schema;
 mod set_order;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod text;
 mod transform;
 mod types;
@@ -23,6 +26,7 @@ mod types_json;
 mod value;
 
 pub use access::Elements;
+pub use convert::{ConvertError, can_convert, can_convert_safely, convert, unify, unify_unsafe};
 pub use marks::{Mark, Marks};
 pub use number::{MAX_PRECISION, Number, NumberError};
 pub use path::{Path, PathError, PathStep};

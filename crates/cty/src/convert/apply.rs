@@ -1,0 +1,216 @@
+//! Converting one value, once it is clear that its type can be converted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::rules::{convertible, element_for, fill_dynamic, map_element_for};
+use super::unify::unified_type;
+use super::{ConvertError, mismatch_message};
+use crate::{Number, ObjectType, Path, PathStep, Type, Value};
+
+type Result<T> = std::result::Result<T, ConvertError>;
+
+/// Converts `value` to `out`; unlike [`step`] also where both types are equal.
+pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+    if out.is_dynamic() {
+        return Ok(value.clone());
+    }
+    let marks = value.marks().clone();
+    let converted = if !value.is_known() {
+        unknown(value, fill_dynamic(value.ty(), &out.without_optional()))
+    } else if value.is_null() {
+        Value::null(fill_dynamic(value.ty(), &out.without_optional()))
+    } else {
+        known(value, out, is_unsafe, path)?
+    };
+    Ok(converted.with_marks(&marks))
+}
+
+fn step(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path, to: PathStep) -> Result<Value> {
+    if value.ty() == out {
+        return Ok(value.clone());
+    }
+    path.push(to);
+    let converted = apply(value, out, is_unsafe, path);
+    path.pop();
+    converted
+}
+
+/// The unknown value of another type, with what still holds of it.
+fn unknown(from: &Value, ty: Type) -> Value {
+    let range = from.range();
+    let unknown = Value::unknown(ty.clone()).refine();
+    let unknown = if range.definitely_not_null() { unknown.not_null() } else { unknown };
+    match (from.ty(), &ty) {
+        (Type::Object(o), Type::Map(_)) => unknown.length(o.attributes.len()),
+        (Type::Tuple(t), Type::List(_)) => unknown.length(t.len()),
+        (Type::Tuple(t), Type::Set(_)) => unknown.length_min(t.len().min(1)).length_max(t.len()),
+        (f, t) if f.is_collection() && t.is_collection() => {
+            let least = if t.is_set() { range.length_min().min(1) } else { range.length_min() };
+            let unknown = unknown.length_min(least);
+            match range.length_max() {
+                Some(most) => unknown.length_max(most),
+                None => unknown,
+            }
+        }
+        _ => unknown,
+    }
+    .finish()
+}
+
+fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+    match (value.ty(), out) {
+        (Type::Number, Type::String) => Ok(Value::string(value.as_number().map(Number::to_text).unwrap_or_default())),
+        (Type::Bool, Type::String) => Ok(Value::string(if value.as_bool() == Some(true) { "true" } else { "false" })),
+        (Type::String, Type::Number) => match Number::parse(value.as_str().unwrap_or_default()) {
+            Ok(number) => Ok(Value::number(number)),
+            Err(_) => Err(ConvertError::new(path, "a number is required")),
+        },
+        (Type::String, Type::Bool) => text_to_bool(value.as_str().unwrap_or_default(), path),
+        (Type::Object(_), Type::Object(o)) => object_to_object(value, o, is_unsafe, path),
+        (Type::Map(element), Type::Object(o)) => map_to_object(value, element, o, is_unsafe, path),
+        (Type::Tuple(_), Type::Tuple(types)) => {
+            let elements = value.as_slice().unwrap_or_default().iter().zip(types.iter()).enumerate();
+            let converted: Result<Vec<Value>> =
+                elements.map(|(i, (e, t))| step(e, t, is_unsafe, path, PathStep::Index(Value::number(i)))).collect();
+            Ok(Value::tuple(converted?))
+        }
+        (Type::Tuple(types), Type::List(e)) => {
+            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, path)) };
+            if types.is_empty() {
+                return Ok(Value::list(element, Vec::new()));
+            }
+            let elements = convert_all(value, &element, is_unsafe, path)?;
+            sequence(out, unify_all(elements, is_unsafe, path)?, path)
+        }
+        (Type::Tuple(types), Type::Set(e)) => {
+            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, path)) };
+            if types.is_empty() {
+                return Ok(Value::set(element, Vec::new()));
+            }
+            sequence(out, convert_all(value, &element, is_unsafe, path)?, path)
+        }
+        (Type::List(from) | Type::Set(from), Type::List(to) | Type::Set(to)) => {
+            let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
+            let settled = value.length().is_none_or(|l| l.is_known());
+            match out {
+                Type::List(_) if !settled => return Ok(Value::unknown(Type::list(fill_dynamic(from, &element)))),
+                Type::List(_) if value.is_empty() => return Ok(Value::list(element, Vec::new())),
+                _ if value.is_empty() => return Ok(Value::set(element, Vec::new())),
+                _ => sequence(out, convert_all(value, to, is_unsafe, path)?, path),
+            }
+        }
+        (Type::Map(from), Type::Map(to)) => {
+            if value.is_empty() {
+                let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
+                return Ok(Value::map(element, std::iter::empty::<(&str, Value)>()));
+            }
+            let members = convert_members(value, to, is_unsafe, path)?;
+            mapping(to, members, false, path)
+        }
+        (Type::Object(o), Type::Map(to)) => {
+            if o.attributes.is_empty() {
+                return Ok(Value::map(to.without_optional(), std::iter::empty::<(&str, Value)>()));
+            }
+            let Some(element) = map_element_for(o, to, is_unsafe) else { return Err(mismatch(value, out, path)) };
+            let members = convert_members(value, &element, is_unsafe, path)?;
+            mapping(&element, members, is_unsafe, path)
+        }
+        _ => Err(mismatch(value, out, path)),
+    }
+}
+
+fn mismatch(value: &Value, out: &Type, path: &Path) -> ConvertError {
+    ConvertError::new(path, mismatch_message(value.ty(), out))
+}
+
+fn text_to_bool(text: &str, path: &Path) -> Result<Value> {
+    match text {
+        "true" | "1" => Ok(Value::bool(true)),
+        "false" | "0" => Ok(Value::bool(false)),
+        other => {
+            let lower = other.to_lowercase();
+            Err(ConvertError::new(
+                path,
+                match lower.as_str() {
+                    "true" | "false" => format!("a bool is required; to convert from string, use lowercase \"{lower}\""),
+                    _ => "a bool is required".to_string(),
+                },
+            ))
+        }
+    }
+}
+
+fn object_to_object(value: &Value, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+    let mut attributes = BTreeMap::new();
+    for (name, want) in &out.attributes {
+        let converted = match value.as_map().and_then(|m| m.get(name)) {
+            Some(have) => step(have, want, is_unsafe, path, PathStep::Attr(name.clone()))?,
+            None => Value::null(want.clone()),
+        };
+        attributes.insert(name.clone(), converted);
+    }
+    Ok(Value::object_from_map(attributes))
+}
+
+fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+    let mut attributes = BTreeMap::new();
+    for (name, want) in &out.attributes {
+        let converted = match value.as_map().and_then(|m| m.get(name)) {
+            Some(have) if element == want || convertible(element, want, is_unsafe) => {
+                step(have, want, is_unsafe, path, PathStep::Index(Value::string(name)))?
+            }
+            Some(have) => {
+                let why = mismatch_message(have.ty(), want);
+                return Err(ConvertError::new(path, format!("map element type is incompatible with attribute {name:?}: {why}")));
+            }
+            None if out.optional.contains(name) => Value::null(want.clone()),
+            None => return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}"))),
+        };
+        attributes.insert(name.clone(), converted);
+    }
+    Ok(Value::object_from_map(attributes))
+}
+
+fn convert_all(value: &Value, element: &Type, is_unsafe: bool, path: &mut Path) -> Result<Vec<Value>> {
+    let elements = value.as_slice().unwrap_or_default().iter().enumerate();
+    elements.map(|(i, e)| step(e, element, is_unsafe, path, PathStep::Index(Value::number(i)))).collect()
+}
+
+type Members = BTreeMap<Arc<str>, Value>;
+
+fn convert_members(value: &Value, element: &Type, is_unsafe: bool, path: &mut Path) -> Result<Members> {
+    let mut members = Members::new();
+    for (name, member) in value.as_map().into_iter().flatten() {
+        members.insert(name.clone(), step(member, element, is_unsafe, path, PathStep::Index(Value::string(name)))?);
+    }
+    Ok(members)
+}
+
+/// Elements may have come out with different types where the wanted type is dynamic inside: bring them to one.
+fn unify_all(elements: Vec<Value>, is_unsafe: bool, path: &mut Path) -> Result<Vec<Value>> {
+    let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
+    let Some(unified) = unified_type(&types, is_unsafe) else {
+        return Err(ConvertError::new(path, "cannot find a common base type for all elements"));
+    };
+    let numbered = elements.iter().enumerate();
+    numbered.map(|(i, e)| step(e, &unified, is_unsafe, path, PathStep::Index(Value::number(i)))).collect()
+}
+
+fn sequence(out: &Type, elements: Vec<Value>, path: &Path) -> Result<Value> {
+    let (made, kind) = match out {
+        Type::Set(_) => (Value::try_set(Type::Dynamic, elements), "set"),
+        _ => (Value::try_list(Type::Dynamic, elements), "list"),
+    };
+    made.map_err(|_| ConvertError::new(path, format!("element types must all match for conversion to {kind}")))
+}
+
+fn mapping(element: &Type, members: Members, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+    let members = if element.is_collection() || element.is_object() {
+        let (names, values): (Vec<Arc<str>>, Vec<Value>) = members.into_iter().unzip();
+        names.into_iter().zip(unify_all(values, is_unsafe, path)?).collect()
+    } else {
+        members
+    };
+    Value::try_map(Type::Dynamic, members).map_err(|_| ConvertError::new(path, "element types must all match for conversion to map"))
+}

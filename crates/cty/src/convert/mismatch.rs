@@ -1,0 +1,70 @@
+//! Why one type does not convert to another, in words for the author of a configuration.
+
+use super::rules::convertible;
+use crate::{ObjectType, Type};
+
+/// What is wrong with a value of type `got` where `want` is required; as the language words it.
+pub fn mismatch_message(got: &Type, want: &Type) -> String {
+    let any = |t: &Type| t.is_dynamic();
+    match (got, want) {
+        (Type::Object(g), Type::Object(w)) => objects(g, w),
+        (Type::Tuple(_), Type::List(e)) if any(e) => "all list elements must have the same type".into(),
+        (Type::Tuple(_), Type::Set(e)) if any(e) => "all set elements must have the same type".into(),
+        (Type::Object(_), Type::Map(e)) if any(e) => "all map elements must have the same type".into(),
+        (Type::Tuple(elements), Type::List(e) | Type::Set(e)) => {
+            let bad = elements.iter().enumerate().find(|(_, g)| !fits(g, e));
+            bad.map_or_else(|| all_must_be(e), |(i, g)| format!("element {i}: {}", mismatch_message(g, e)))
+        }
+        (Type::Object(o), Type::Map(e)) => {
+            let bad = o.attributes.iter().find(|(_, g)| !fits(g, e));
+            bad.map_or_else(|| all_must_be(e), |(name, g)| format!("element {name:?}: {}", mismatch_message(g, e)))
+        }
+        (Type::Tuple(_) | Type::Object(_), w) if w.is_collection() => format!("{} required", w.friendly_constraint_name()),
+        (Type::List(g) | Type::Set(g), Type::List(w)) => format!("incorrect list element type: {}", mismatch_message(g, w)),
+        (Type::List(g) | Type::Set(g), Type::Set(w)) => format!("incorrect set element type: {}", mismatch_message(g, w)),
+        (Type::Map(g), Type::Map(w)) => format!("incorrect map element type: {}", mismatch_message(g, w)),
+        (g, w) if g.is_collection() && w.is_collection() => format!("{} required", w.friendly_constraint_name()),
+        (g, w) if !confusing(g, w) => format!("{} required, but have {}", w.friendly_name(), g.friendly_name()),
+        (_, w) => format!("{} required", w.friendly_constraint_name()),
+    }
+}
+
+fn fits(got: &Type, want: &Type) -> bool {
+    got == want || convertible(got, want, true)
+}
+
+fn all_must_be(element: &Type) -> String {
+    format!("all elements must be {}", element.friendly_constraint_name())
+}
+
+fn objects(got: &ObjectType, want: &ObjectType) -> String {
+    let missing: Vec<String> = want
+        .attributes
+        .keys()
+        .filter(|n| !got.attributes.contains_key(*n) && !want.optional.contains(*n))
+        .map(|n| format!("{n:?}"))
+        .collect();
+    match missing.as_slice() {
+        [] => {}
+        [one] => return format!("attribute {one} is required"),
+        [one, two] => return format!("attributes {one} and {two} are required"),
+        [most @ .., last] => return format!("attributes {}, and {last} are required", most.join(", ")),
+    }
+    let both = || want.attributes.iter().filter_map(|(n, w)| got.attributes.get(n).filter(|g| *g != w).map(|g| (n, g, w)));
+    let bad = both().find(|(_, g, w)| !convertible(g, w, true)).or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));
+    match bad {
+        Some((name, g, w)) => format!("attribute {name:?}: {}", mismatch_message(g, w)),
+        None => "incorrect object attributes".into(),
+    }
+}
+
+/// Whether the two names side by side would puzzle rather than help.
+fn confusing(got: &Type, want: &Type) -> bool {
+    if got.is_primitive() != want.is_primitive() || *want == Type::String {
+        return false;
+    }
+    if matches!((got, want), (Type::Number, Type::Bool) | (Type::Bool, Type::Number)) {
+        return false;
+    }
+    !matches!((got, want), (Type::Tuple(_), Type::Object(_)))
+}

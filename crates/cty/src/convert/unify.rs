@@ -1,0 +1,275 @@
+//! One type for several: what a conditional with arms of different types has, or a list of different things.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::rules::convertible;
+use super::{ConvertError, apply};
+use crate::{ObjectType, Path, Type, Value};
+
+/// The outcome of unification.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unified {
+    /// The one type.
+    pub ty: Type,
+    /// For each given type, what its values need; `None` where it is the unified type already.
+    pub conversions: Vec<Option<Conversion>>,
+}
+
+/// What a value needs to become one of the unified type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Conversion {
+    /// Conversion to this type.
+    To(Type),
+    /// Nothing can be said: it becomes wholly unknown, since another of the types is not known yet.
+    ToDynamic,
+}
+
+impl Conversion {
+    /// Converts a value of the type for which this was made.
+    pub fn apply(&self, value: &Value) -> Result<Value, ConvertError> {
+        match self {
+            Conversion::To(ty) => apply::apply(value, ty, true, &mut Path::root()),
+            Conversion::ToDynamic => Ok(Value::dynamic().with_marks(value.marks())),
+        }
+    }
+}
+
+impl Unified {
+    /// Converts a value of the `i`th given type.
+    pub fn convert(&self, i: usize, value: &Value) -> Result<Value, ConvertError> {
+        match self.conversions.get(i).and_then(Option::as_ref) {
+            Some(conversion) => conversion.apply(value),
+            None => Ok(value.clone()),
+        }
+    }
+}
+
+/// The most specific type to which values of all these types convert without fail; `None` if there is none.
+pub fn unify(types: &[Type]) -> Option<Unified> {
+    distinct(types, false)
+}
+
+/// Like [`unify`], with conversions that may fail for some values.
+pub fn unify_unsafe(types: &[Type]) -> Option<Unified> {
+    distinct(types, true)
+}
+
+pub(super) fn unified_type(types: &[Type], is_unsafe: bool) -> Option<Type> {
+    distinct(types, is_unsafe).map(|u| u.ty)
+}
+
+/// Types that occur often count once: a tuple of ten thousand numbers is unified like one of two.
+fn distinct(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let first = types.first()?;
+    if types.iter().all(|t| t == first) {
+        return Some(Unified { ty: first.clone(), conversions: vec![None; types.len()] });
+    }
+    let mut seen: BTreeMap<&Type, usize> = BTreeMap::new();
+    let mut once: Vec<Type> = Vec::new();
+    let places: Vec<usize> = types
+        .iter()
+        .map(|t| {
+            *seen.entry(t).or_insert_with(|| {
+                once.push(t.clone());
+                once.len() - 1
+            })
+        })
+        .collect();
+    let unified = choose(&once, is_unsafe)?;
+    let conversions = places.iter().map(|&i| unified.conversions[i].clone()).collect();
+    Some(Unified { ty: unified.ty, conversions })
+}
+
+#[derive(Default)]
+struct Kinds {
+    map: usize,
+    list: usize,
+    set: usize,
+    object: usize,
+    tuple: usize,
+    dynamic: usize,
+}
+
+fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let mut k = Kinds::default();
+    for ty in types {
+        match ty {
+            Type::Map(_) => k.map += 1,
+            Type::List(_) => k.list += 1,
+            Type::Set(_) => k.set += 1,
+            Type::Object(_) => k.object += 1,
+            Type::Tuple(_) => k.tuple += 1,
+            Type::Dynamic => k.dynamic += 1,
+            Type::String | Type::Number | Type::Bool => {}
+        }
+    }
+    let all = types.len();
+    let only = |kind: usize| kind > 0 && kind + k.dynamic == all;
+    if k.dynamic > 0 && (only(k.map) || only(k.list) || only(k.set) || only(k.object) || only(k.tuple)) {
+        return Some(Unified { ty: Type::Dynamic, conversions: vec![Some(Conversion::ToDynamic); all] });
+    }
+    if only(k.map) {
+        return collections(types, Type::map, is_unsafe);
+    }
+    if k.map > 0 && k.map + k.object + k.dynamic == all {
+        if let Some(found) = structural_as_collection(types, is_unsafe, Type::is_object, Type::is_map) {
+            return Some(found);
+        }
+    } else if only(k.list) {
+        return collections(types, Type::list, is_unsafe);
+    } else if k.list > 0 && k.list + k.tuple + k.dynamic == all {
+        if let Some(found) = structural_as_collection(types, is_unsafe, Type::is_tuple, Type::is_list) {
+            return Some(found);
+        }
+    } else if only(k.set) {
+        return collections(types, Type::set, is_unsafe);
+    } else if only(k.object) {
+        return objects(types, is_unsafe);
+    } else if only(k.tuple) {
+        return tuples(types, is_unsafe);
+    } else if k.object > 0 && k.tuple > 0 {
+        return None;
+    }
+    let order = general_first(types);
+    order.into_iter().find_map(|wanted| all_to(types, types[wanted].clone(), is_unsafe))
+}
+
+/// Every type converted to `ty`, if all can be.
+fn all_to(types: &[Type], ty: Type, is_unsafe: bool) -> Option<Unified> {
+    let conversions = types.iter().map(|t| {
+        if *t == ty {
+            return Some(None);
+        }
+        convertible(t, &ty, is_unsafe).then(|| Some(Conversion::To(ty.clone())))
+    });
+    Some(Unified { conversions: conversions.collect::<Option<_>>()?, ty: ty.clone() })
+}
+
+fn collections(types: &[Type], make: fn(Type) -> Type, is_unsafe: bool) -> Option<Unified> {
+    let elements: Vec<Type> = types.iter().filter_map(|t| t.element_type().cloned()).collect();
+    all_to(types, make(unified_type(&elements, is_unsafe)?), is_unsafe)
+}
+
+/// Tuples beside lists become lists, objects beside maps become maps, and then those are unified.
+fn structural_as_collection(
+    types: &[Type],
+    is_unsafe: bool,
+    structural: fn(&Type) -> bool,
+    collection: fn(&Type) -> bool,
+) -> Option<Unified> {
+    let given: Vec<Type> = types.iter().filter(|t| structural(t)).cloned().collect();
+    let one = if given[0].is_tuple() { tuples_to_list(&given, is_unsafe)? } else { objects_to_map(&given, is_unsafe)? };
+    if !collection(&one.ty) {
+        return None;
+    }
+    let replaced: Vec<Type> = types.iter().map(|t| if structural(t) { one.ty.clone() } else { t.clone() }).collect();
+    let mut unified = distinct(&replaced, is_unsafe)?;
+    if !collection(&unified.ty) {
+        return None;
+    }
+    for (i, t) in types.iter().enumerate() {
+        if structural(t) && unified.conversions[i].is_none() {
+            unified.conversions[i] = Some(Conversion::To(unified.ty.clone()));
+        }
+    }
+    Some(unified)
+}
+
+fn objects(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let attributes: Vec<&ObjectType> = types.iter().filter_map(Type::as_object).collect();
+    let first = attributes[0];
+    if attributes.iter().any(|o| !o.attributes.keys().eq(first.attributes.keys())) {
+        return objects_to_map(types, is_unsafe);
+    }
+    let mut unified = ObjectType::default();
+    for name in first.attributes.keys() {
+        let across: Vec<Type> = attributes.iter().filter_map(|o| o.attributes.get(name).cloned()).collect();
+        unified.attributes.insert(name.clone(), unified_type(&across, is_unsafe)?);
+    }
+    all_to(types, Type::Object(Arc::new(unified)), is_unsafe).or_else(|| objects_to_map(types, is_unsafe))
+}
+
+fn objects_to_map(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let all: Vec<Type> = types.iter().filter_map(Type::as_object).flat_map(|o| o.attributes.values().cloned()).collect();
+    all_to(types, Type::map(unified_type(&all, is_unsafe)?), is_unsafe)
+}
+
+fn tuples(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let elements: Vec<&[Type]> = types.iter().filter_map(Type::tuple_elements).collect();
+    let length = elements[0].len();
+    if elements.iter().any(|e| e.len() != length) {
+        return tuples_to_list(types, is_unsafe);
+    }
+    let mut unified = Vec::with_capacity(length);
+    for i in 0..length {
+        let across: Vec<Type> = elements.iter().map(|e| e[i].clone()).collect();
+        unified.push(unified_type(&across, is_unsafe)?);
+    }
+    all_to(types, Type::tuple(unified), is_unsafe).or_else(|| tuples_to_list(types, is_unsafe))
+}
+
+fn tuples_to_list(types: &[Type], is_unsafe: bool) -> Option<Unified> {
+    let all: Vec<Type> = types.iter().filter_map(Type::tuple_elements).flat_map(|e| e.iter().cloned()).collect();
+    all_to(types, Type::list(unified_type(&all, is_unsafe)?), is_unsafe)
+}
+
+/// The numbers of the types, more general ones before those that convert to them, otherwise as given.
+fn general_first(types: &[Type]) -> Vec<usize> {
+    let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); types.len()];
+    let mut waits_for = vec![0usize; types.len()];
+    for i in 0..types.len() {
+        for j in i + 1..types.len() {
+            let (general, special) = match generality(&types[i], &types[j]) {
+                n if n < 0 => (i, j),
+                n if n > 0 => (j, i),
+                _ => continue,
+            };
+            after[general].insert(special);
+            waits_for[special] += 1;
+        }
+    }
+    let mut ready: VecDeque<usize> = (0..types.len()).filter(|&i| waits_for[i] == 0).collect();
+    let mut order = Vec::with_capacity(types.len());
+    while let Some(i) = ready.pop_front() {
+        order.push(i);
+        for &j in &after[i] {
+            waits_for[j] -= 1;
+            if waits_for[j] == 0 {
+                ready.push_back(j);
+            }
+        }
+    }
+    order
+}
+
+/// Negative if `a` is more general than `b`, positive if less, 0 if neither. Anything known goes before dynamic.
+fn generality(a: &Type, b: &Type) -> i32 {
+    match (a, b) {
+        (Type::Dynamic, Type::Dynamic) => 0,
+        (_, Type::Dynamic) => -1,
+        (Type::Dynamic, _) => 1,
+        (Type::String, Type::Number | Type::Bool) => -1,
+        (Type::Number | Type::Bool, Type::String) => 1,
+        (Type::List(x), Type::List(y)) | (Type::Set(x), Type::Set(y)) | (Type::Map(x), Type::Map(y)) => generality(x, y),
+        (Type::Tuple(_) | Type::List(_), Type::Set(_)) => -1,
+        (Type::Set(_), Type::Tuple(_) | Type::List(_)) => 1,
+        (Type::List(_), Type::Tuple(_)) | (Type::Map(_), Type::Object(_)) => -1,
+        (Type::Tuple(_), Type::List(_)) | (Type::Object(_), Type::Map(_)) => 1,
+        (Type::Object(x), Type::Object(y)) if x.attributes.keys().eq(y.attributes.keys()) => {
+            one_sided(x.attributes.values().zip(y.attributes.values()))
+        }
+        (Type::Tuple(x), Type::Tuple(y)) if x.len() == y.len() => one_sided(x.iter().zip(y.iter())),
+        _ => 0,
+    }
+}
+
+fn one_sided<'a>(pairs: impl Iterator<Item = (&'a Type, &'a Type)>) -> i32 {
+    let (mut left, mut right) = (false, false);
+    for (a, b) in pairs {
+        let n = generality(a, b);
+        left |= n < 0;
+        right |= n > 0;
+    }
+    i32::from(right) - i32::from(left)
+}
