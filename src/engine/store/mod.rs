@@ -1,3 +1,28 @@
 //! The store: SQLite with one writer thread. Nothing durable goes round it.
+//!
+//! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which commits all that is
+//! queued in one transaction; readers have read-only connections of their own. The SQL is private to this room.
 
+mod deploys;
+mod error;
+mod failures;
+mod file;
+mod launches;
+mod liveness;
+mod lock;
+mod logs;
 pub mod model;
+mod stages;
+mod state;
+mod writer;
+
+pub use deploys::{KEPT_EVENTS, NewDeploy};
+pub use error::StoreError;
+pub use file::{Access, Store};
+pub use launches::CallSample;
+pub use liveness::{is_alive, this_process};
+pub use lock::Acquired;
+pub use logs::KEPT_LINES;
+
+#[cfg(test)]
+mod tests;

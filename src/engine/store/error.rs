@@ -1,0 +1,106 @@
+//! What can go wrong with the store, in words for an operator.
+
+use crate::engine::event::LockHolder;
+use rusqlite::ErrorCode;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why the store cannot be opened, read or written. Cheap to clone: one failed commit answers many waiting writers.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot write in {}: {why}; give yourself write permission there, or work on a copy", path.display())]
+    ReadOnlyDirectory { path: PathBuf, why: String },
+    #[error("no space left on the disk that holds {}; nothing of this step was kept: free some space and try again", path.display())]
+    DiskFull { path: PathBuf },
+    #[error("{} is locked by another program for longer than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
+    Busy { path: PathBuf, waited_s: u64 },
+    #[error("{} is damaged ({why}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
+    Damaged { path: PathBuf, why: String },
+    #[error(
+        "{} was written by a newer flightdeck (its layout is {theirs}, this flightdeck knows up to {ours}); use that newer flightdeck, or move the file away to start without its state",
+        path.display()
+    )]
+    Newer { path: PathBuf, theirs: i64, ours: i64 },
+    #[error("{} is not a flightdeck store ({why}); move it away, flightdeck will not touch it", path.display())]
+    NotOurs { path: PathBuf, why: String },
+    #[error("the workspace is held by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
+    Held(Box<LockHolder>),
+    #[error("the workspace is not locked by this flightdeck any more; another one took it over, or it was released")]
+    LockLost,
+    #[error("the store is open for reading only, {what} cannot be written")]
+    ReadOnly { what: &'static str },
+    #[error("{to} is already in the state, {from} cannot be moved there; move or forget {to} first")]
+    Occupied { from: String, to: String },
+    #[error("{what} {id} is not on record")]
+    Missing { what: &'static str, id: String },
+    #[error("the store's writer has ended; nothing more can be written, start flightdeck again")]
+    Closed,
+    #[error("a record in {} cannot be read: {what}: {source}", path.display())]
+    Record { path: PathBuf, what: &'static str, source: Arc<serde_json::Error> },
+    #[error("{what}: {source}")]
+    Io { what: String, source: Arc<std::io::Error> },
+    #[error("the store {} failed: {source}", path.display())]
+    Sqlite { path: PathBuf, source: Arc<rusqlite::Error> },
+}
+
+fn when(at: i64) -> String {
+    jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.to_string(), |t| t.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+}
+
+/// How long a connection waits for another program's lock.
+pub(super) const BUSY_SECONDS: u64 = 5;
+
+impl StoreError {
+    /// A file that cannot be made, opened or changed.
+    pub(super) fn io(path: &Path, what: &str, source: std::io::Error) -> Self {
+        use std::io::ErrorKind as K;
+        match source.kind() {
+            K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory { path: path.to_owned(), why: source.to_string() },
+            K::StorageFull | K::QuotaExceeded => Self::DiskFull { path: path.to_owned() },
+            _ => Self::Io { what: format!("cannot {what} {}", path.display()), source: Arc::new(source) },
+        }
+    }
+}
+
+/// An error inside a job, before it is known which file it is about.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Sqlite(rusqlite::Error),
+    Json(&'static str, serde_json::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Sqlite(e)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(e: StoreError) -> Self {
+        Self::Store(e)
+    }
+}
+
+impl Fault {
+    /// Names the file and the kind of trouble.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        match self {
+            Self::Store(e) => e,
+            Self::Json(what, source) => StoreError::Record { path, what, source: Arc::new(source) },
+            Self::Sqlite(e) => match e.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path, waited_s: BUSY_SECONDS },
+                Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, why: e.to_string() },
+                Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path, why: "it is no SQLite file".into() },
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                    StoreError::ReadOnlyDirectory { path, why: e.to_string() }
+                }
+                _ => StoreError::Sqlite { path, source: Arc::new(e) },
+            },
+        }
+    }
+}
+
+pub(super) type Job<T> = Result<T, Fault>;

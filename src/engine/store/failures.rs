@@ -1,0 +1,107 @@
+//! Failures and what came after them, grouped by their fingerprint.
+
+use super::error::{Job, StoreError};
+use super::file::Store;
+use super::liveness::now_ms;
+use super::stages::{json, parse};
+use crate::engine::api::FailureGroup;
+use crate::engine::event::{DeployId, Failure, OperationState};
+use crate::engine::plugin::record::UnixMs;
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+
+/// Log lines kept with one failure.
+const LINES: usize = 100;
+/// Failures kept in all.
+const KEPT: i64 = 10_000;
+
+impl Store {
+    /// Keeps a failure of a deploy with the last lines of its plugin.
+    pub async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
+        let surplus = failure.last_lines.len().saturating_sub(LINES);
+        failure.last_lines.drain(..surplus);
+        self.write("a failure", move |conn| {
+            conn.prepare_cached("INSERT INTO failure (deploy, at, fingerprint, data) VALUES (?1, ?2, ?3, ?4)")?.execute((
+                deploy,
+                now_ms(),
+                &failure.fingerprint,
+                json("failure", &failure)?,
+            ))?;
+            conn.prepare_cached("DELETE FROM failure WHERE id <= ?1")?.execute([conn.last_insert_rowid() - KEPT])?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Failures since a moment (all where `None`), grouped; the group that failed last comes first.
+    pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError> {
+        self.read(move |conn| groups(conn, since.unwrap_or(0))).await
+    }
+}
+
+fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
+    let mut query = conn.prepare_cached("SELECT deploy, at, data FROM failure WHERE at >= ?1 ORDER BY id DESC")?;
+    let rows = query.query_map([since], |r| Ok((r.get::<_, DeployId>(0)?, r.get::<_, UnixMs>(1)?, r.get::<_, String>(2)?)))?;
+    let mut groups: Vec<FailureGroup> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for row in rows {
+        let (deploy, at, data) = row?;
+        let failure: Failure = parse("failure", &data)?;
+        if let Some(&place) = places.get(&failure.fingerprint) {
+            let group = &mut groups[place];
+            group.count += 1;
+            group.first = group.first.min(at);
+            if let Some(address) = failure.address
+                && !group.addresses.contains(&address)
+            {
+                group.addresses.push(address);
+            }
+            if !group.deploys.contains(&deploy) {
+                group.deploys.push(deploy);
+            }
+            continue;
+        }
+        let followed_by = match &failure.address {
+            Some(address) => followed_by(conn, address, deploy)?,
+            None => None,
+        };
+        places.insert(failure.fingerprint.clone(), groups.len());
+        groups.push(FailureGroup {
+            fingerprint: failure.fingerprint,
+            class: failure.class,
+            summary: failure.summary,
+            detail: failure.detail,
+            count: 1,
+            first: at,
+            last: at,
+            plugin: failure.plugin,
+            addresses: failure.address.into_iter().collect(),
+            deploys: vec![deploy],
+            followed_by,
+            last_lines: failure.last_lines,
+        });
+    }
+    Ok(groups)
+}
+
+/// What became of the resource in the next deploy that did something with it.
+fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
+    let next: Option<(DeployId, String)> = conn
+        .prepare_cached(
+            "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown')
+             ORDER BY deploy LIMIT 1",
+        )?
+        .query_row((address, deploy), |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    let Some((next, data)) = next else { return Ok(None) };
+    let operation: crate::engine::event::Operation = parse("operation", &data)?;
+    let became = match operation.state {
+        OperationState::Done => "succeeded".to_owned(),
+        OperationState::Failed => match operation.failure {
+            Some(failure) => format!("failed again: {}", failure.summary),
+            None => "failed again".to_owned(),
+        },
+        _ => "ended with an unknown outcome".to_owned(),
+    };
+    Ok(Some(format!("{} of {address} in deploy {next} {became}", operation.action.word())))
+}

@@ -1,0 +1,298 @@
+//! The file: where it lies, who may open it, its layout's version; and the [`Store`] handle over it. The handle owns the
+//! writer thread and the readers' connections.
+
+use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
+use super::{lock, writer};
+use rusqlite::{Connection, OpenFlags};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// `FLDK`: what marks a file as ours.
+const APPLICATION_ID: i64 = 0x464C_444B;
+/// Layouts, oldest first; `user_version` is how many of them a file has.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/001.sql")];
+/// Idle connections kept for readers.
+const READERS: usize = 4;
+
+/// What a store may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    ReadWrite,
+    /// Nothing is created or changed; a workspace without a store answers as an empty one.
+    ReadOnly,
+}
+
+/// The handle that everything holds. The last one to go ends the writer thread, which gives the lock back.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    readers: Mutex<Vec<Connection>>,
+    writer: Option<Writer>,
+    token: String,
+    commits: Arc<AtomicU64>,
+}
+
+struct Writer {
+    jobs: Option<mpsc::Sender<Box<dyn writer::Task>>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Writer")
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's writer thread panicked");
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// Every way in which a file can be unusable has its own [`StoreError`].
+    pub fn open(dir: &Path, access: Access) -> Result<Self, StoreError> {
+        let path = dir.join(".flightdeck").join("flightdeck.db");
+        let token = uuid::Uuid::new_v4().to_string();
+        let commits = Arc::<AtomicU64>::default();
+        let writer = match access {
+            Access::ReadOnly => {
+                if path.exists() {
+                    drop(open_reader(&path)?);
+                }
+                None
+            }
+            Access::ReadWrite => {
+                let conn = open_writer(&path)?;
+                super::deploys::sweep(&conn).map_err(|f| f.at(&path))?;
+                let (jobs, queue) = mpsc::channel(writer::QUEUE);
+                let (for_thread, for_release, counted) = (path.clone(), token.clone(), Arc::clone(&commits));
+                let thread = std::thread::Builder::new()
+                    .name("store".into())
+                    .spawn(move || {
+                        writer::run(conn, for_thread, queue, &counted, |conn| {
+                            if let Err(e) = lock::release(conn, &for_release) {
+                                tracing::warn!(error = ?e, "the lock could not be released; its holder is dead soon enough");
+                            }
+                        });
+                    })
+                    .map_err(|e| StoreError::io(&path, "start the writer thread of", e))?;
+                Some(Writer { jobs: Some(jobs), thread: Some(thread) })
+            }
+        };
+        Ok(Self { inner: Arc::new(Inner { path, readers: Mutex::default(), writer, token, commits }) })
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Whether this handle may write.
+    pub fn can_write(&self) -> bool {
+        self.inner.writer.is_some()
+    }
+
+    /// Transactions that this store has committed: with many writers at once, far fewer than writes.
+    pub fn commits(&self) -> u64 {
+        self.inner.commits.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn token(&self) -> &str {
+        &self.inner.token
+    }
+
+    /// Runs `job` on the writer; the answer comes when it is durable.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
+        let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
+        let (task, answer) = writer::task(job);
+        jobs.send(task).await.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no store.
+    pub(super) async fn read<T: Default + Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.inner);
+        tokio::task::spawn_blocking(move || {
+            let idle = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+            let conn = match idle {
+                Some(conn) => conn,
+                None if !inner.path.exists() => return Ok(T::default()),
+                None => match open_reader(&inner.path)? {
+                    Some(conn) => conn,
+                    None => return Ok(T::default()),
+                },
+            };
+            // One transaction, so that several statements see one moment.
+            let result = conn.execute_batch("BEGIN").map_err(Fault::from).and_then(|()| job(&conn));
+            let ended = conn.execute_batch("ROLLBACK");
+            let answer = result.map_err(|f| f.at(&inner.path))?;
+            if ended.is_ok() {
+                let mut readers = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if readers.len() < READERS {
+                    readers.push(conn);
+                }
+            }
+            Ok(answer)
+        })
+        .await
+        .map_err(|_| StoreError::Closed)?
+    }
+}
+
+fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
+    conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+}
+
+/// The layout's version of a file that is ours or empty.
+fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let read = || -> Job<(i64, i64, i64)> {
+        Ok((
+            pragma(conn, "application_id")?,
+            pragma(conn, "user_version")?,
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
+        ))
+    };
+    let (id, version, tables) = read().map_err(|f| f.at(path))?;
+    if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
+        return Err(StoreError::NotOurs { path: path.to_owned(), why: "another program's SQLite file".into() });
+    }
+    let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    if version > ours {
+        return Err(StoreError::Newer { path: path.to_owned(), theirs: version, ours });
+    }
+    Ok(version)
+}
+
+fn is_current(version: i64) -> bool {
+    usize::try_from(version) == Ok(MIGRATIONS.len())
+}
+
+fn open_reader(path: &Path) -> Result<Option<Connection>, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let open = |uri: &str| -> Job<Connection> {
+        let conn = Connection::open_with_flags(uri, flags)?;
+        conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
+        pragma(&conn, "schema_version")?;
+        Ok(conn)
+    };
+    let uri = format!("file:{}", uri_path(path));
+    let conn = open(&uri).map_err(|f| f.at(path)).or_else(|e| match e {
+        // Without write permission the shared memory file cannot be made; with no writer about the file is safe to read as it is.
+        StoreError::ReadOnlyDirectory { .. } if !path.with_file_name("flightdeck.db-wal").exists() => {
+            open(&format!("{uri}?immutable=1")).map_err(|f| f.at(path))
+        }
+        other => Err(other),
+    })?;
+    let version = check(&conn, path)?;
+    if version == 0 {
+        return Ok(None);
+    }
+    if !is_current(version) {
+        drop(conn);
+        drop(open_writer(path)?);
+        return open_reader(path);
+    }
+    Ok(Some(conn))
+}
+
+/// A path as it stands in a `file:` address.
+fn uri_path(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}
+
+fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    make_private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> Job<Connection> {
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
+        conn.set_prepared_statement_cache_capacity(64);
+        Ok(conn)
+    };
+    let conn = open().map_err(|f| f.at(path))?;
+    check(&conn, path)?;
+    prepare(&conn, path)?;
+    Ok(conn)
+}
+
+fn prepare(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let set = || -> Job<()> {
+        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+        Ok(())
+    };
+    set().map_err(|f| f.at(path))?;
+    if is_current(check(conn, path)?) {
+        return Ok(());
+    }
+    conn.execute_batch("BEGIN IMMEDIATE").map_err(|e| Fault::from(e).at(path))?;
+    // Asked again under the lock: another flightdeck may have been quicker.
+    let migrated = check(conn, path).and_then(|version| {
+        let had = usize::try_from(version).unwrap_or(0);
+        migrate(conn, had).map_err(|f| f.at(path))
+    });
+    let end = if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = conn.execute_batch(end).map_err(|e| Fault::from(e).at(path));
+    migrated.and(ended)
+}
+
+fn migrate(conn: &Connection, had: usize) -> Job<()> {
+    for sql in MIGRATIONS.iter().skip(had) {
+        conn.execute_batch(sql)?;
+    }
+    conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};", MIGRATIONS.len()))?;
+    conn.execute("INSERT OR IGNORE INTO meta VALUES ('lineage', ?1)", [uuid::Uuid::new_v4().to_string()])?;
+    conn.execute("INSERT OR IGNORE INTO meta VALUES ('serial', '0')", [])?;
+    Ok(())
+}
+
+/// The directory for us alone, and the file too before SQLite opens it: its companions take over its mode.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    let dir = path.parent().unwrap_or(path);
+    match std::fs::DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => {
+            let ignore = dir.join(".gitignore");
+            std::fs::write(&ignore, "*\n").map_err(|e| StoreError::io(&ignore, "write", e))?;
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && dir.is_dir() => {}
+        Err(e) => return Err(StoreError::io(dir, "create", e)),
+    }
+    restrict(dir, 0o700)?;
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| StoreError::io(path, "open", e))?;
+    restrict(path, 0o600)
+}
+
+/// Takes away what others may do with it.
+fn restrict(path: &Path, mode: u32) -> Result<(), StoreError> {
+    let now = std::fs::metadata(path).map_err(|e| StoreError::io(path, "look at", e))?.permissions().mode();
+    if now & 0o077 != 0 {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(|e| StoreError::io(path, "restrict", e))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! What is remembered of plugins: where they were found, their launch attempts, how long their methods take.
+
+use super::error::{Job, StoreError};
+use super::file::Store;
+use super::liveness::now_ms;
+use super::stages::{json, parse};
+use crate::engine::api::{CallStat, PluginRow};
+use crate::engine::event::Latency;
+use crate::engine::plugin::record::{LaunchAttempt, PluginFound, PluginId};
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::BTreeMap;
+
+/// Attempts kept of one plugin.
+const ATTEMPTS: i64 = 100;
+/// Durations kept of one method: the newest, since they tell best what is usual now.
+const SAMPLE: usize = 500;
+
+/// One finished call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSample {
+    pub plugin: PluginId,
+    pub method: String,
+    pub took_ms: u64,
+    pub ok: bool,
+}
+
+impl Store {
+    /// Keeps where a plugin was found.
+    pub async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError> {
+        self.write("a plugin", move |conn| {
+            conn.prepare_cached("INSERT INTO plugin (id, found, seen) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET found = excluded.found, seen = excluded.seen")?
+                .execute((&plugin.0, json("plugin", &found)?, now_ms()))?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Keeps a launch attempt as it stands, in the place of what was known of it.
+    pub async fn launch_attempt(&self, plugin: PluginId, attempt: LaunchAttempt) -> Result<(), StoreError> {
+        self.write("a launch attempt", move |conn| {
+            conn.prepare_cached("INSERT INTO plugin (id, seen) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")?
+                .execute((&plugin.0, now_ms()))?;
+            conn.prepare_cached("INSERT OR REPLACE INTO launch_attempt (plugin, began, number, data) VALUES (?1, ?2, ?3, ?4)")?
+                .execute((&plugin.0, attempt.began, attempt.number, json("launch attempt", &attempt)?))?;
+            conn.prepare_cached(
+                "DELETE FROM launch_attempt WHERE plugin = ?1 AND (began, number) <
+                 (SELECT began, number FROM launch_attempt WHERE plugin = ?1 ORDER BY began DESC, number DESC LIMIT 1 OFFSET ?2)",
+            )?
+            .execute((&plugin.0, ATTEMPTS - 1))?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Every plugin that was ever seen here, with its attempts, oldest first.
+    pub async fn plugins(&self) -> Result<Vec<PluginRow>, StoreError> {
+        self.read(|conn| {
+            let mut plugins = conn.prepare_cached("SELECT id, found FROM plugin ORDER BY id")?;
+            let mut attempts = conn.prepare_cached("SELECT data FROM launch_attempt WHERE plugin = ?1 ORDER BY began, number")?;
+            let rows = plugins.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?)))?;
+            rows.map(|row| {
+                let (id, found) = row?;
+                let found = found.map(|text| parse("plugin", &text)).transpose()?;
+                let attempts = attempts
+                    .query_map([&id], |r| r.get::<_, String>(0))?
+                    .map(|text| parse("launch attempt", &text?))
+                    .collect::<Job<Vec<LaunchAttempt>>>()?;
+                Ok(PluginRow { id: PluginId(id), found, attempts })
+            })
+            .collect()
+        })
+        .await
+    }
+
+    /// Adds finished calls to what is known of their methods.
+    pub async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
+        self.write("latencies", move |conn| {
+            let mut by_method: BTreeMap<(String, String), Vec<(u64, bool)>> = BTreeMap::new();
+            for call in calls {
+                by_method.entry((call.plugin.0, call.method)).or_default().push((call.took_ms, call.ok));
+            }
+            by_method.iter().try_for_each(|((plugin, method), new)| merge(conn, plugin, method, new))
+        })
+        .await
+    }
+
+    /// Latencies by plugin and method, over all engines that ever worked here.
+    pub async fn latencies(&self) -> Result<Vec<CallStat>, StoreError> {
+        self.read(|conn| {
+            let mut query =
+                conn.prepare_cached("SELECT plugin, method, count, errors, max_ms, durations FROM call_stat ORDER BY plugin, method")?;
+            let rows = query.query_map([], |r| {
+                Ok((
+                    r.get::<_, String>(0)?,
+                    r.get::<_, String>(1)?,
+                    r.get::<_, i64>(2)?,
+                    r.get::<_, i64>(3)?,
+                    r.get::<_, i64>(4)?,
+                    r.get::<_, String>(5)?,
+                ))
+            })?;
+            rows.map(|row| {
+                let (plugin, method, count, errors, max, durations) = row?;
+                let mut sample: Vec<u64> = parse("durations", &durations)?;
+                sample.sort_unstable();
+                let latency = Latency {
+                    count: u64::try_from(count).unwrap_or(0),
+                    errors: u64::try_from(errors).unwrap_or(0),
+                    p50_ms: percentile(&sample, 50),
+                    p95_ms: percentile(&sample, 95),
+                    max_ms: u64::try_from(max).unwrap_or(0),
+                };
+                Ok(CallStat { plugin: PluginId(plugin), method, latency })
+            })
+            .collect()
+        })
+        .await
+    }
+}
+
+/// Nearest-rank percentile of a sorted sample; 0 of an empty one.
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or(0)
+}
+
+fn merge(conn: &Connection, plugin: &str, method: &str, new: &[(u64, bool)]) -> Job<()> {
+    let had: Option<(i64, i64, i64, String)> = conn
+        .prepare_cached("SELECT count, errors, max_ms, durations FROM call_stat WHERE plugin = ?1 AND method = ?2")?
+        .query_row([plugin, method], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .optional()?;
+    let (count, errors, max, durations) = had.unwrap_or((0, 0, 0, "[]".to_owned()));
+    let mut sample: Vec<u64> = parse("durations", &durations)?;
+    sample.extend(new.iter().map(|(took, _)| *took));
+    sample.drain(..sample.len().saturating_sub(SAMPLE));
+    let slowest = new.iter().map(|(took, _)| i64::try_from(*took).unwrap_or(i64::MAX)).max().unwrap_or(0);
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO call_stat (plugin, method, count, errors, max_ms, durations) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((
+        plugin,
+        method,
+        count + i64::try_from(new.len()).unwrap_or(0),
+        errors + i64::try_from(new.iter().filter(|(_, ok)| !ok).count()).unwrap_or(0),
+        max.max(slowest),
+        json("durations", &sample)?,
+    ))?;
+    Ok(())
+}

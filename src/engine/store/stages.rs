@@ -1,0 +1,170 @@
+//! Stages and the configuration that they were made from, the latter kept once per digest.
+
+use super::error::{Fault, Job, StoreError};
+use super::file::Store;
+use super::model::StageRecord;
+use super::state::{meta_number, set_meta};
+use crate::engine::event::StageId;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Stages kept whole; older ones go, but for those with a name and the summaries of those that were deployed.
+const KEPT_STAGES: i64 = 50;
+
+impl Store {
+    /// A number for a new stage; it is not given out again, even if no stage is kept under it.
+    pub async fn next_stage_id(&self) -> Result<StageId, StoreError> {
+        self.write("a stage", |conn| {
+            let id = meta_number(conn, "last_stage")? + 1;
+            set_meta(conn, "last_stage", &id.to_string())?;
+            Ok(id)
+        })
+        .await
+    }
+
+    /// Keeps a stage, in the place of the one with the same number where there is one.
+    pub async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError> {
+        self.write("a stage", move |conn| {
+            put(conn, &stage)?;
+            trim(conn, stage.id)
+        })
+        .await
+    }
+
+    /// The stage with this number.
+    pub async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError> {
+        self.read(move |conn| one(conn, "SELECT * FROM stage WHERE id = ?1 AND detail <> ''", [id])).await
+    }
+
+    /// The newest stage with this name.
+    pub async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
+        let name = name.to_owned();
+        self.read(move |conn| one(conn, "SELECT * FROM stage WHERE name = ?1 AND detail <> '' ORDER BY id DESC LIMIT 1", [name])).await
+    }
+
+    /// The newest stage.
+    pub async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError> {
+        self.read(|conn| one(conn, "SELECT * FROM stage WHERE detail <> '' ORDER BY id DESC LIMIT 1", [])).await
+    }
+
+    /// Keeps which changes of a stage are left out.
+    pub async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
+        self.write("a selection", move |conn| {
+            let changed = conn.execute("UPDATE stage SET left_out = ?2 WHERE id = ?1", (id, json("selection", &left)?))?;
+            if changed == 0 { Err(StoreError::Missing { what: "stage", id: id.to_string() }.into()) } else { Ok(()) }
+        })
+        .await
+    }
+
+    /// The configuration files with this digest, as they were: relative name and text.
+    pub async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError> {
+        let digest = digest.to_owned();
+        self.read(move |conn| files(conn, &digest)).await
+    }
+}
+
+pub(super) fn json<T: Serialize + ?Sized>(what: &'static str, value: &T) -> Job<String> {
+    serde_json::to_string(value).map_err(|e| Fault::Json(what, e))
+}
+
+pub(super) fn parse<T: DeserializeOwned>(what: &'static str, text: &str) -> Job<T> {
+    serde_json::from_str(text).map_err(|e| Fault::Json(what, e))
+}
+
+/// A word of a closed list (an enum without data), as the column holds it.
+pub(super) fn word<T: Serialize>(what: &'static str, value: &T) -> Job<String> {
+    Ok(json(what, value)?.trim_matches('"').to_owned())
+}
+
+/// The other way round.
+pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> Job<T> {
+    parse(what, &format!("\"{word}\""))
+}
+
+fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
+    conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
+        .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
+    conn.prepare_cached("INSERT OR REPLACE INTO stage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
+        rusqlite::params![
+            stage.id,
+            stage.name,
+            stage.at,
+            word("mode", &stage.mode)?,
+            stage.config_digest,
+            stage.variables_digest,
+            stage.plugins_digest,
+            stage.state_serial,
+            json("counts", &stage.counts)?,
+            stage.summary,
+            stage.detail,
+            json("selection", &stage.left)?
+        ],
+    )?;
+    if stage.id > meta_number(conn, "last_stage")? {
+        set_meta(conn, "last_stage", &stage.id.to_string())?;
+    }
+    Ok(())
+}
+
+fn trim(conn: &Connection, newest: StageId) -> Job<()> {
+    let old = newest - KEPT_STAGES;
+    let gone = conn
+        .prepare_cached("DELETE FROM stage WHERE id <= ?1 AND name IS NULL AND id NOT IN (SELECT stage FROM deploy)")?
+        .execute([old])?;
+    // The detail holds sensitive values: not kept longer than it can be of use.
+    conn.prepare_cached("UPDATE stage SET detail = '' WHERE id <= ?1 AND name IS NULL AND detail <> ''")?.execute([old])?;
+    if gone > 0 {
+        conn.prepare_cached(
+            "DELETE FROM config_snapshot WHERE digest NOT IN (SELECT config_digest FROM stage) AND digest NOT IN (SELECT config_digest FROM deploy)",
+        )?
+        .execute([])?;
+    }
+    Ok(())
+}
+
+fn files(conn: &Connection, digest: &str) -> Job<Option<Vec<(String, String)>>> {
+    let text: Option<String> =
+        conn.prepare_cached("SELECT files FROM config_snapshot WHERE digest = ?1")?.query_row([digest], |r| r.get(0)).optional()?;
+    text.map(|text| parse("snapshot", &text)).transpose()
+}
+
+struct Raw {
+    stage: StageRecord,
+    mode: String,
+    counts: String,
+    left: String,
+}
+
+fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
+    Ok(Raw {
+        stage: StageRecord {
+            id: r.get("id")?,
+            name: r.get("name")?,
+            at: r.get("at")?,
+            mode: crate::engine::event::StageMode::Normal,
+            config_digest: r.get("config_digest")?,
+            variables_digest: r.get("variables_digest")?,
+            plugins_digest: r.get("plugins_digest")?,
+            state_serial: r.get("state_serial")?,
+            counts: crate::engine::event::Counts::default(),
+            summary: r.get("summary")?,
+            detail: r.get("detail")?,
+            left: Vec::new(),
+            snapshot: Vec::new(),
+        },
+        mode: r.get("mode")?,
+        counts: r.get("counts")?,
+        left: r.get("left_out")?,
+    })
+}
+
+fn one(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Job<Option<StageRecord>> {
+    let Some(raw) = conn.prepare_cached(sql)?.query_row(params, raw).optional()? else { return Ok(None) };
+    let mut stage = raw.stage;
+    stage.mode = from_word("mode", &raw.mode)?;
+    stage.counts = parse("counts", &raw.counts)?;
+    stage.left = parse("selection", &raw.left)?;
+    stage.snapshot = files(conn, &stage.config_digest)?.unwrap_or_default();
+    Ok(Some(stage))
+}

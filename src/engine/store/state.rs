@@ -1,0 +1,175 @@
+//! The state of the workspace: objects and outputs, changed in batches, each one transaction and one serial.
+
+use super::error::{Fault, Job, StoreError};
+use super::file::Store;
+use super::model::{State, StateEdit, StateObject, StateOutput};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+impl Store {
+    /// The whole state. A workspace without a store has an empty one: serial 0, no lineage.
+    pub async fn state(&self) -> Result<State, StoreError> {
+        self.read(|conn| {
+            let mut objects = conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
+            let objects = objects.query_map([], object)?.collect::<Result<Vec<_>, _>>()?;
+            let mut outputs = conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
+            let outputs = outputs
+                .query_map([], |r| Ok(StateOutput { name: r.get(0)?, value: r.get(1)?, ty: r.get(2)?, sensitive: r.get(3)? }))?
+                .collect::<Result<Vec<_>, _>>()?;
+            let objects = objects.into_iter().map(with_dependencies).collect::<Job<Vec<_>>>()?;
+            Ok(State { serial: serial(conn)?, lineage: meta(conn, "lineage")?.unwrap_or_default(), objects, outputs })
+        })
+        .await
+    }
+
+    /// The state's serial alone.
+    pub async fn state_serial(&self) -> Result<i64, StoreError> {
+        self.read(serial).await
+    }
+
+    /// The current object at `address`.
+    pub async fn state_object(&self, address: &str) -> Result<Option<StateObject>, StoreError> {
+        let address = address.to_owned();
+        self.read(move |conn| {
+            let found = conn
+                .prepare_cached("SELECT * FROM state_resource WHERE address = ?1 AND deposed = ''")?
+                .query_row([&address], object)
+                .optional()?;
+            found.map(with_dependencies).transpose()
+        })
+        .await
+    }
+
+    /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed then.
+    pub async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
+        self.write("the state", move |conn| apply(conn, &edits)).await
+    }
+}
+
+pub(super) fn meta(conn: &Connection, key: &str) -> Job<Option<String>> {
+    Ok(conn.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |r| r.get(0)).optional()?)
+}
+
+pub(super) fn set_meta(conn: &Connection, key: &str, value: &str) -> Job<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?.execute([key, value])?;
+    Ok(())
+}
+
+/// A number in `meta`, 0 where there is none.
+pub(super) fn meta_number(conn: &Connection, key: &str) -> Job<i64> {
+    Ok(meta(conn, key)?.and_then(|text| text.parse().ok()).unwrap_or(0))
+}
+
+fn serial(conn: &Connection) -> Job<i64> {
+    meta_number(conn, "serial")
+}
+
+/// The dependencies are JSON text in the row and are read in a second step, since only rusqlite's errors fit in here.
+fn object(r: &Row<'_>) -> Result<(StateObject, String), rusqlite::Error> {
+    let object = StateObject {
+        address: r.get("address")?,
+        deposed: r.get("deposed")?,
+        provider: r.get("provider")?,
+        schema_version: r.get("schema_version")?,
+        attributes: r.get("attributes")?,
+        sensitive: r.get("sensitive")?,
+        private: r.get("private")?,
+        tainted: r.get("tainted")?,
+        create_before_destroy: r.get("create_before_destroy")?,
+        dependencies: Vec::new(),
+        identity: r.get("identity")?,
+        identity_version: r.get("identity_version")?,
+    };
+    Ok((object, r.get("dependencies")?))
+}
+
+fn with_dependencies((mut object, text): (StateObject, String)) -> Job<StateObject> {
+    object.dependencies = serde_json::from_str(&text).map_err(|e| Fault::Json("dependencies", e))?;
+    Ok(object)
+}
+
+/// Applies a batch within the caller's transaction.
+pub(super) fn apply(conn: &Connection, edits: &[StateEdit]) -> Job<i64> {
+    let before = serial(conn)?;
+    if edits.is_empty() {
+        return Ok(before);
+    }
+    for edit in edits {
+        apply_one(conn, edit)?;
+    }
+    set_meta(conn, "serial", &(before + 1).to_string())?;
+    Ok(before + 1)
+}
+
+fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
+    match edit {
+        StateEdit::Put(object) => put(conn, object)?,
+        StateEdit::Remove { address, deposed } => {
+            conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?.execute([address, deposed])?;
+        }
+        StateEdit::Move { from, to } => shift(conn, from, to)?,
+        StateEdit::PutOutput(output) => {
+            conn.prepare_cached("INSERT OR REPLACE INTO state_output (name, value, type, sensitive) VALUES (?1, ?2, ?3, ?4)")?
+                .execute((&output.name, &output.value, &output.ty, output.sensitive))?;
+        }
+        StateEdit::RemoveOutput { name } => {
+            conn.prepare_cached("DELETE FROM state_output WHERE name = ?1")?.execute([name])?;
+        }
+        StateEdit::Depose { address, key } => {
+            conn.prepare_cached("UPDATE state_resource SET deposed = ?2 WHERE address = ?1 AND deposed = ''")?.execute([address, key])?;
+        }
+        // Where a new object took the place meanwhile, the old one stays deposed: neither is lost.
+        StateEdit::Restore { address, key } => {
+            conn.prepare_cached(
+                "UPDATE state_resource SET deposed = '' WHERE address = ?1 AND deposed = ?2
+                 AND NOT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1 AND deposed = '')",
+            )?
+            .execute([address, key])?;
+        }
+    }
+    Ok(())
+}
+
+fn put(conn: &Connection, o: &StateObject) -> Job<()> {
+    let dependencies = serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO state_resource (address, deposed, provider, schema_version, attributes, sensitive, private, tainted,
+         create_before_destroy, dependencies, identity, identity_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute(rusqlite::params![
+        o.address,
+        o.deposed,
+        o.provider,
+        o.schema_version,
+        o.attributes,
+        o.sensitive,
+        o.private,
+        o.tainted,
+        o.create_before_destroy,
+        dependencies,
+        o.identity,
+        o.identity_version
+    ])?;
+    Ok(())
+}
+
+/// Moves the current object and its deposed ones.
+fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
+    if from == to {
+        return Ok(());
+    }
+    let taken: bool =
+        conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?.query_row([to], |r| r.get(0))?;
+    let there: bool =
+        conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?.query_row([from], |r| r.get(0))?;
+    if !there {
+        return Ok(());
+    }
+    if taken {
+        return Err(StoreError::Occupied { from: from.to_owned(), to: to.to_owned() }.into());
+    }
+    conn.prepare_cached("UPDATE state_resource SET address = ?2 WHERE address = ?1")?.execute([from, to])?;
+    Ok(())
+}

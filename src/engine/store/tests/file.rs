@@ -1,0 +1,223 @@
+//! Who may open which file, and the lock.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn directory_and_files_are_for_their_owner_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.next_stage_id().await.unwrap();
+    let home = dir.path().join(".flightdeck");
+    assert_eq!(mode(&home), 0o700);
+    for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm"] {
+        assert_eq!(mode(&home.join(name)), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_others_could_read_is_made_private_again() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let path = dir.path().join(".flightdeck/flightdeck.db");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    drop(open(dir.path()));
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test]
+async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Access::ReadOnly).unwrap();
+    assert_eq!(store.state().await.unwrap(), State::default());
+    assert!(store.history(0).await.unwrap().is_empty());
+    assert!(store.plugins().await.unwrap().is_empty());
+    assert!(store.latest_stage().await.unwrap().is_none());
+    assert!(store.holder().await.unwrap().is_none());
+    assert!(matches!(store.next_stage_id().await, Err(StoreError::ReadOnly { .. })));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_reader_sees_what_is_written_after_it_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let reader = Store::open(dir.path(), Access::ReadOnly).unwrap();
+    assert_eq!(reader.state_serial().await.unwrap(), 0);
+    let writer = open(dir.path());
+    writer.edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))]).await.unwrap();
+    assert_eq!(reader.state_serial().await.unwrap(), 1);
+    writer.edit_state(vec![StateEdit::Put(Box::new(object("a.c", "{}")))]).await.unwrap();
+    assert_eq!(reader.state().await.unwrap().objects.len(), 2);
+}
+
+#[tokio::test]
+async fn a_newer_layout_is_refused_by_its_version() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let path = dir.path().join(".flightdeck/flightdeck.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    for access in [Access::ReadWrite, Access::ReadOnly] {
+        let error = Store::open(dir.path(), access).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { theirs: 99, .. }), "{error}");
+        assert!(error.to_string().contains("newer flightdeck"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join(".flightdeck");
+    std::fs::create_dir(&home).unwrap();
+    let path = home.join("flightdeck.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (x); PRAGMA application_id = 7").unwrap();
+    let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
+    assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+    std::fs::write(&path, "it was a text file all along, long enough to be taken for a header").unwrap();
+    let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
+    assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("it was"));
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_named_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let many = (0..500).map(|n| StateEdit::Put(Box::new(object(&format!("a.b{n}"), "{\"x\":1}")))).collect();
+    store.edit_state(many).await.unwrap();
+    drop(store);
+    let path = dir.path().join(".flightdeck/flightdeck.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Everything behind the first page (header and table of contents) becomes noise.
+    for (n, byte) in bytes.iter_mut().enumerate().skip(4096) {
+        *byte = u8::try_from(n % 251).unwrap();
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let error = match Store::open(dir.path(), Access::ReadWrite) {
+        Ok(store) => store.state().await.unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_is_said_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocked = dir.path().join("blocked");
+    std::fs::create_dir(&blocked).unwrap();
+    std::fs::set_permissions(&blocked, std::fs::Permissions::from_mode(0o500)).unwrap();
+    if std::fs::write(blocked.join("probe"), "").is_ok() {
+        // Root may write anywhere; the kernel's own file system refuses even root.
+        let error = Store::open(Path::new("/proc/self"), Access::ReadWrite).unwrap_err();
+        assert!(matches!(error, StoreError::ReadOnlyDirectory { .. } | StoreError::Io { .. }), "{error}");
+        eprintln!("skipped: the permission of a directory does not bind root");
+        return;
+    }
+    let error = Store::open(&blocked, Access::ReadWrite).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnlyDirectory { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_writer_of_another_program_that_does_not_end_is_an_error_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let other = rusqlite::Connection::open(store.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.next_stage_id().await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.next_stage_id().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))]).await.unwrap();
+    store
+        .write("a limit", |conn| {
+            let pages: i64 = conn.query_row("PRAGMA page_count", [], |r| r.get(0))?;
+            conn.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    let big = "x".repeat(1 << 20);
+    let error = store.edit_state(vec![StateEdit::Put(Box::new(object("a.big", &big)))]).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
+    assert_eq!(store.state().await.unwrap().objects.len(), 1);
+    assert_eq!(store.edit_state(vec![StateEdit::Remove { address: "a.b".into(), deposed: String::new() }]).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_held_workspace_names_its_holder_until_it_is_released() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()), open(dir.path()));
+    let me = this_process("console");
+    assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
+    assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
+    let error = two.acquire_lock(this_process("stage")).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Held(holder) if **holder == me), "{error}");
+    assert!(error.to_string().contains(&me.pid.to_string()), "{error}");
+    two.release_lock().await.unwrap();
+    assert_eq!(two.holder().await.unwrap(), Some(me));
+    one.release_lock().await.unwrap();
+    assert_eq!(two.holder().await.unwrap(), None);
+    two.acquire_lock(this_process("stage")).await.unwrap();
+    drop(two);
+    assert_eq!(one.holder().await.unwrap(), None, "a store that goes gives its lock back");
+}
+
+#[tokio::test]
+async fn a_dead_holder_is_taken_over_with_a_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let dead = dead_holder();
+    let text = serde_json::to_string(&dead).unwrap();
+    store.write("a test", move |conn| Ok(conn.execute("INSERT INTO lock VALUES (1, 'theirs', ?1)", [text])?)).await.unwrap();
+    assert_eq!(store.holder().await.unwrap(), None);
+    let me = this_process("stage");
+    assert_eq!(store.acquire_lock(me.clone()).await.unwrap().taken_over, Some(dead.clone()));
+    let record = store.takeovers().await.unwrap();
+    assert_eq!((&record[0].1, &record[0].2), (&dead, &me));
+}
+
+#[test]
+fn a_recycled_pid_and_another_boot_are_not_the_holder() {
+    let me = this_process("x");
+    assert!(is_alive(&me));
+    assert!(!is_alive(&LockHolder { start_time: me.start_time + 1, ..me.clone() }));
+    assert!(!is_alive(&LockHolder { boot_id: "another".into(), ..me.clone() }));
+    assert!(is_alive(&LockHolder { host: "elsewhere.example".into(), pid: 1, ..me }), "nobody can tell from here");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_stores_on_one_file_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = [open(dir.path()), open(dir.path())];
+    let tasks = tokio_util::task::TaskTracker::new();
+    for n in 0..200 {
+        let store = stores[n % 2].clone();
+        tasks.spawn(async move { store.edit_state(vec![StateEdit::Put(Box::new(object(&format!("a.b{n}"), "{}")))]).await.unwrap() });
+    }
+    tasks.close();
+    tasks.wait().await;
+    let state = stores[0].state().await.unwrap();
+    assert_eq!((state.serial, state.objects.len()), (200, 200));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_stores_may_create_the_file_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(dir.path(), Access::ReadWrite).map(drop))).collect();
+        for one in all {
+            one.join().unwrap().unwrap();
+        }
+    });
+    assert!(!open(dir.path()).state().await.unwrap().lineage.is_empty());
+}

@@ -1,0 +1,103 @@
+//! The store against real files: what is kept, who may write, what a crash leaves.
+
+mod crash;
+mod file;
+mod records;
+
+use super::model::*;
+use super::*;
+use crate::engine::event::*;
+use crate::engine::plugin::record::*;
+use std::path::Path;
+
+fn open(dir: &Path) -> Store {
+    Store::open(dir, Access::ReadWrite).unwrap()
+}
+
+fn object(address: &str, attributes: &str) -> StateObject {
+    StateObject {
+        address: address.into(),
+        deposed: String::new(),
+        provider: "provider[\"flightdeck.internal/bundled/lab\"]".into(),
+        schema_version: 1,
+        attributes: attributes.into(),
+        sensitive: "[]".into(),
+        private: vec![0, 159, 255],
+        tainted: false,
+        create_before_destroy: true,
+        dependencies: vec!["a.b".into(), "a.c".into()],
+        identity: None,
+        identity_version: 0,
+    }
+}
+
+fn operation(index: u32, address: &str, state: OperationState) -> Operation {
+    Operation {
+        deploy: 0,
+        index,
+        address: address.into(),
+        plugin: Some(PluginId("bundled/lab".into())),
+        action: Action::Create,
+        state,
+        step: "creating".into(),
+        attempt: 1,
+        began: None,
+        took_ms: None,
+        waits_for: vec![],
+        usual_ms: None,
+        failure: None,
+        warnings: vec![],
+    }
+}
+
+fn new_deploy(operations: Vec<Operation>) -> NewDeploy {
+    NewDeploy {
+        stage: 1,
+        mode: StageMode::Normal,
+        began: 1_000,
+        who: "kim".into(),
+        counts: Counts::default(),
+        config_digest: "c1".into(),
+        operations,
+    }
+}
+
+fn intent(deploy: DeployId, index: u32, address: &str) -> Intent {
+    Intent {
+        deploy,
+        index,
+        address: address.into(),
+        deposed: String::new(),
+        step: "create".into(),
+        at: 2_000 + i64::from(index),
+        detail: "{}".into(),
+    }
+}
+
+fn outcome(deploy: DeployId, index: u32, ok: bool, edits: Vec<StateEdit>) -> Outcome {
+    Outcome { deploy, index, step: "create".into(), at: 3_000, ok, edits }
+}
+
+fn finished(deploy: DeployId, outcome: DeployOutcome) -> DeploySummary {
+    DeploySummary {
+        deploy,
+        stage: 1,
+        mode: StageMode::Normal,
+        began: 1_000,
+        ended: Some(9_000),
+        who: "kim".into(),
+        host: "here".into(),
+        outcome,
+        operations: OperationCounts { done: 1, ..OperationCounts::default() },
+        counts: Counts { create: 1, ..Counts::default() },
+        config_digest: "c1".into(),
+    }
+}
+
+/// A holder that is dead: a process that was waited for.
+fn dead_holder() -> LockHolder {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let pid = child.id();
+    child.wait().unwrap();
+    LockHolder { pid, start_time: 1, ..this_process("a deploy") }
+}

@@ -1,0 +1,130 @@
+//! The writer: one thread that owns the writing connection. All jobs that are queued when it looks are committed in one
+//! transaction (one fsync), each within its own savepoint, and are answered only after the commit.
+
+use super::error::{Fault, Job, StoreError};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{mpsc, oneshot};
+
+/// Jobs that may wait; a sender waits beyond that.
+pub(super) const QUEUE: usize = 4_096;
+/// Jobs in one transaction, so that a flood does not make the first of them wait for the last.
+const BATCH: usize = 1_024;
+
+/// A job in two halves: what it writes, and its answer once that is durable.
+pub(super) trait Task: Send {
+    fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
+    fn fail(&mut self, error: StoreError);
+    fn answer(self: Box<Self>);
+}
+
+struct Write<T, F> {
+    job: Option<F>,
+    result: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Task for Write<T, F> {
+    fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
+        if let Some(job) = self.job.take() {
+            self.result = Some(Ok(job(conn)?));
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.result = Some(Err(error));
+    }
+
+    fn answer(self: Box<Self>) {
+        // Nobody listens where the asking task was cancelled: what was written stays written.
+        drop(self.reply.send(self.result.unwrap_or(Err(StoreError::Closed))));
+    }
+}
+
+/// A job and where its answer arrives.
+pub(super) fn task<T: Send + 'static>(
+    job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+) -> (Box<dyn Task>, oneshot::Receiver<Result<T, StoreError>>) {
+    let (reply, answer) = oneshot::channel();
+    (Box::new(Write { job: Some(job), result: None, reply }), answer)
+}
+
+/// The thread's life: until every sender is gone; then `last` runs and the connection closes. `commits` counts transactions.
+pub(super) fn run(
+    mut conn: Connection,
+    path: PathBuf,
+    mut jobs: mpsc::Receiver<Box<dyn Task>>,
+    commits: &AtomicU64,
+    last: impl FnOnce(&Connection),
+) {
+    let mut batch = Vec::new();
+    while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
+        commit(&mut conn, &path, std::mem::take(&mut batch));
+        commits.fetch_add(1, Ordering::Relaxed);
+    }
+    last(&conn);
+}
+
+fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
+    let mut done: Vec<Box<dyn Task>> = Vec::with_capacity(batch.len());
+    let mut waiting = batch.into_iter();
+    while let Some(mut task) = waiting.next() {
+        if conn.is_autocommit()
+            && let Err(e) = conn.execute_batch("BEGIN IMMEDIATE")
+        {
+            let error = Fault::from(e).at(path);
+            task.fail(error.clone());
+            task.answer();
+            for mut task in waiting {
+                task.fail(error.clone());
+                task.answer();
+            }
+            return;
+        }
+        let result = one(conn, &mut *task);
+        if let Err(fault) = result {
+            let error = fault.at(path);
+            task.fail(error.clone());
+            // A full disk and the like undo the whole transaction: what came before is not kept either.
+            if conn.is_autocommit() {
+                for mut earlier in done.drain(..) {
+                    earlier.fail(error.clone());
+                    earlier.answer();
+                }
+            }
+            task.answer();
+        } else {
+            done.push(task);
+        }
+    }
+    if !conn.is_autocommit()
+        && let Err(e) = conn.execute_batch("COMMIT")
+    {
+        let error = Fault::from(e).at(path);
+        if !conn.is_autocommit()
+            && let Err(e) = conn.execute_batch("ROLLBACK")
+        {
+            tracing::error!(error = %e, "the store could not undo a transaction");
+        }
+        for task in &mut done {
+            task.fail(error.clone());
+        }
+    }
+    for task in done {
+        task.answer();
+    }
+}
+
+fn one(conn: &Connection, task: &mut dyn Task) -> Result<(), Fault> {
+    conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let result = task.run(conn);
+    if result.is_err() && !conn.is_autocommit() {
+        conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+    }
+    if !conn.is_autocommit() {
+        conn.prepare_cached("RELEASE job")?.execute([])?;
+    }
+    result
+}
