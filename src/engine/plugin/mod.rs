@@ -1,4 +1,26 @@
 //! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor task; everything
-//! else holds a handle. Reports leave through [`record::PluginObserver`].
+//! else holds a [`Plugin`], a handle. Reports leave through [`record::PluginObserver`].
 
+mod board;
+mod executable;
+mod failure;
+mod identity;
+mod incident;
+mod launch;
+mod logs;
+mod parse;
 pub mod record;
+mod settings;
+mod spawn;
+mod stdio;
+mod supervisor;
+mod transport;
+mod usage;
+
+pub use failure::{Exit, StartFailure};
+pub use identity::ProcessIdentity;
+pub use incident::Incident;
+pub use launch::{Connection, SchemaReply};
+pub use settings::{PluginSettings, Reattach, SpawnSpec, Start};
+pub use supervisor::{Plugin, PluginError, Plugins};
+pub use transport::MESSAGE_LIMIT;

@@ -1,0 +1,137 @@
+//! What a supervisor lets be seen: the state by a watch channel, and every change as an event. Owned by the
+//! supervisor task; handles read.
+
+use super::failure::{Exit, StartFailure};
+use super::identity::ProcessIdentity;
+use super::logs::{Logs, now_ms};
+use super::record::{LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The public face of one plugin.
+pub(super) struct Board {
+    pub(super) id: PluginId,
+    pub(super) observer: Arc<dyn PluginObserver>,
+    pub(super) found: watch::Sender<PluginFound>,
+    pub(super) state: watch::Sender<PluginState>,
+    pub(super) logs: Arc<Logs>,
+}
+
+impl Board {
+    pub(super) fn new(id: PluginId, found: PluginFound, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
+        let board = Self {
+            logs: Logs::new(id.clone(), Arc::clone(&observer)),
+            id,
+            observer,
+            found: watch::Sender::new(found),
+            state: watch::Sender::new(PluginState::Discovered),
+        };
+        board.observer.event(PluginEvent::Found { plugin: board.id.clone(), found: board.found.borrow().clone() });
+        board.say(PluginState::Discovered);
+        Arc::new(board)
+    }
+
+    fn say(&self, state: PluginState) {
+        self.observer.event(PluginEvent::State { plugin: self.id.clone(), state });
+    }
+
+    pub(super) fn set(&self, state: PluginState) {
+        // The event first: whoever wakes up by the channel shall find it told.
+        self.say(state.clone());
+        self.state.send_replace(state);
+    }
+
+    pub(super) fn current(&self) -> PluginState {
+        self.state.borrow().clone()
+    }
+
+    /// The dialect, known after the handshake.
+    pub(super) fn speaks(&self, protocol: u32) {
+        let dialect = Some(format!("tfplugin{protocol}"));
+        let changed = self.found.send_if_modified(|found| {
+            let changed = found.dialect != dialect;
+            found.dialect.clone_from(&dialect);
+            changed
+        });
+        if changed {
+            self.observer.event(PluginEvent::Found { plugin: self.id.clone(), found: self.found.borrow().clone() });
+        }
+    }
+}
+
+/// The record of one launch attempt while it is written; each change leaves as an event.
+pub(super) struct Recorder<'b> {
+    board: &'b Board,
+    began: Instant,
+    record: LaunchAttempt,
+}
+
+impl<'b> Recorder<'b> {
+    pub(super) fn begin(board: &'b Board, number: u32, limit: u32, deadline: Duration) -> Self {
+        board.logs.begin_launch();
+        let record = LaunchAttempt {
+            number,
+            limit,
+            began: now_ms(),
+            phases: Vec::new(),
+            pid: None,
+            start_time: None,
+            deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
+            exit_code: None,
+            signal: None,
+            last_lines: Vec::new(),
+            verdict: None,
+            took_ms: None,
+        };
+        let recorder = Self { board, began: Instant::now(), record };
+        recorder.say();
+        recorder
+    }
+
+    fn say(&self) {
+        self.board.observer.event(PluginEvent::Attempt { plugin: self.board.id.clone(), attempt: self.record.clone() });
+    }
+
+    fn since_begin(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.began).as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// A phase is reached now.
+    pub(super) fn reached(&mut self, name: PhaseName) {
+        self.reached_at(name, Instant::now());
+    }
+
+    /// A phase was reached at a moment that is only now looked at. Each phase counts once, the first time.
+    pub(super) fn reached_at(&mut self, name: PhaseName, at: Instant) {
+        if self.record.phases.iter().any(|p| p.name == name) {
+            return;
+        }
+        let at_ms = self.since_begin(at);
+        self.record.phases.push(Phase { name, at_ms });
+        self.record.phases.sort_by_key(|p| p.at_ms);
+        self.say();
+    }
+
+    pub(super) fn spawned(&mut self, pid: u32, identity: Option<&ProcessIdentity>) {
+        self.record.pid = Some(pid);
+        self.record.start_time = identity.map(|i| i.start_time);
+        self.reached(PhaseName::Exec);
+        self.board.set(PluginState::Handshaking { attempt: self.record.number, limit: self.record.limit });
+    }
+
+    /// The attempt is over; `exit` where the process was seen to end.
+    pub(super) fn end(mut self, result: Result<(), &StartFailure>, exit: Option<Exit>) -> LaunchAttempt {
+        let (code, signal) = exit.map(|e| (e.code, e.signal)).unwrap_or_default();
+        self.record.exit_code = code;
+        self.record.signal = signal;
+        self.record.last_lines = self.board.logs.tail();
+        self.record.took_ms = Some(self.since_begin(Instant::now()));
+        self.record.verdict = Some(match result {
+            Ok(()) => super::record::Verdict { kind: "ready".to_owned(), text: "ready".to_owned(), retryable: false },
+            Err(failure) => failure.verdict(),
+        });
+        self.say();
+        self.record
+    }
+}

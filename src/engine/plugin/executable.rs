@@ -1,0 +1,229 @@
+//! A look at a file before it is executed: whether it exists, may be executed and is for this machine. Done here and
+//! not left to exec, since the C library hands what the kernel refuses to the shell, whose errors say nothing.
+
+use super::failure::StartFailure;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Refuses a file of which it is known that it cannot run here.
+pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
+    let unusable = |reason: &str| StartFailure::NotExecutable { path: path.to_owned(), reason: reason.to_owned() };
+    let meta = match std::fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(StartFailure::NotFound(path.to_owned())),
+        Err(e) => return Err(unusable(&format!("{e}; check the permissions of the directories above it"))),
+    };
+    if !meta.is_file() {
+        return Err(unusable("it is not a file"));
+    }
+    if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
+        return Err(unusable("it is not marked as executable for this user; run `chmod +x` on it"));
+    }
+    let mut head = Vec::new();
+    // A program may be executable and not readable; then only the kernel can judge.
+    if let Ok(file) = File::open(path)
+        && file.take(256).read_to_end(&mut head).is_ok()
+    {
+        return judge(path, &head, meta.len());
+    }
+    Ok(())
+}
+
+/// What exec's own error means, for a file that passed [`check`].
+pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
+    let unusable = |reason: String| StartFailure::NotExecutable { path: path.to_owned(), reason };
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            unusable("the interpreter or loader that it names, or its working directory, does not exist on this system".to_owned())
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            unusable("the system denies it; the file system may be mounted without the right to execute".to_owned())
+        }
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            unusable("the system does not know its format".to_owned())
+        }
+        _ => StartFailure::Spawn { path: path.to_owned(), source: error },
+    }
+}
+
+fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
+    let unusable = |reason: &str| StartFailure::NotExecutable { path: path.to_owned(), reason: reason.to_owned() };
+    if head.is_empty() {
+        return Err(unusable("it is empty; install the package again"));
+    }
+    if head.starts_with(b"#!") {
+        return Ok(());
+    }
+    let wrong = |built_for: String| StartFailure::WrongArchitecture {
+        path: path.to_owned(),
+        built_for,
+        machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+    };
+    let Some(format) = Format::of(head) else {
+        return Err(unusable("it is neither a program nor a script that names its interpreter (`#!`)"));
+    };
+    match format {
+        Format::Elf(_) if !cfg!(target_os = "macos") => {}
+        Format::MachO if cfg!(target_os = "macos") => return Ok(()),
+        other => return Err(wrong(other.to_string())),
+    }
+    if let Format::Elf(elf) = format {
+        if !elf.runs_on(std::env::consts::ARCH) {
+            return Err(wrong(format.to_string()));
+        }
+        if elf.end_of_headers > size {
+            return Err(unusable("it is cut off; install the package again"));
+        }
+    }
+    Ok(())
+}
+
+/// Kinds of programs, told by their first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Elf(Elf),
+    MachO,
+    Windows,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Elf {
+    machine: u16,
+    abi: u8,
+    /// Where the table of program headers ends, in bytes.
+    end_of_headers: u64,
+}
+
+impl Format {
+    fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x7f, b'E', b'L', b'F', ..] => Elf::parse(head).map(Self::Elf),
+            [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => Some(Self::MachO),
+            [b'M', b'Z', ..] => Some(Self::Windows),
+            _ => None,
+        }
+    }
+}
+
+impl Elf {
+    /// Offsets as in the ELF specification: class 4, byte order 5, ABI 7, machine 18, then the table of program
+    /// headers (place, entry size, count), which lies elsewhere in 32 and 64 bits.
+    fn parse(head: &[u8]) -> Option<Self> {
+        let little = head.get(5)? == &1;
+        let number = |at: usize, len: usize| {
+            let bytes = head.get(at..at + len)?;
+            let fold = |n: u64, b: &u8| (n << 8) | u64::from(*b);
+            Some(if little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
+        };
+        let machine = number(18, 2)? as u16;
+        let table = match head.get(4)? {
+            1 => (number(28, 4), number(42, 2), number(44, 2)),
+            _ => (number(32, 8), number(54, 2), number(56, 2)),
+        };
+        let end_of_headers = match table {
+            (Some(at), Some(size), Some(count)) => at.saturating_add(size * count),
+            // Cut within the header itself: longer than any file that has it.
+            _ => u64::MAX,
+        };
+        Some(Self { machine, abi: *head.get(7)?, end_of_headers })
+    }
+
+    fn runs_on(self, arch: &str) -> bool {
+        if !matches!(self.abi, 0 | 3) {
+            return false;
+        }
+        match arch {
+            // Kernels of 64 bits usually run programs of 32.
+            "x86_64" => matches!(self.machine, 62 | 3),
+            "aarch64" => matches!(self.machine, 183 | 40),
+            "x86" => self.machine == 3,
+            "arm" => self.machine == 40,
+            "riscv64" => self.machine == 243,
+            "powerpc64" => self.machine == 21,
+            "s390x" => self.machine == 22,
+            "loongarch64" => self.machine == 258,
+            _ => true,
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self::Elf(elf) = self else {
+            return f.write_str(if *self == Self::MachO { "macos" } else { "windows" });
+        };
+        let system = match elf.abi {
+            0 | 3 => "linux",
+            2 => "netbsd",
+            6 => "solaris",
+            9 => "freebsd",
+            12 => "openbsd",
+            _ => "another system,",
+        };
+        let machine = match elf.machine {
+            3 => "x86",
+            8 => "mips",
+            20 => "powerpc",
+            21 => "powerpc64",
+            22 => "s390x",
+            40 => "arm",
+            62 => "x86_64",
+            183 => "aarch64",
+            243 => "riscv64",
+            258 => "loongarch64",
+            other => return write!(f, "{system} on machine {other}"),
+        };
+        write!(f, "{system} {machine}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf(machine: u16, abi: u8) -> Vec<u8> {
+        let mut head = vec![0; 64];
+        head[..8].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, abi]);
+        head[18..20].copy_from_slice(&machine.to_le_bytes());
+        head[32] = 64;
+        head[54] = 56;
+        head[56] = 10;
+        head
+    }
+
+    fn kind(head: &[u8], size: u64) -> (&'static str, String) {
+        match judge(Path::new("/p"), head, size) {
+            Ok(()) => ("runs", String::new()),
+            Err(e) => (e.kind(), e.to_string()),
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn foreign_programs_are_named() {
+        assert_eq!(kind(&elf(62, 0), 10_000).0, "runs");
+        assert_eq!(kind(&elf(62, 0), 100), ("not_executable", "/p cannot be executed: it is cut off; install the package again".into()));
+        let (word, text) = kind(&elf(183, 0), 10_000);
+        assert_eq!(word, "wrong_architecture");
+        assert!(text.contains("built for linux aarch64, this machine is linux x86_64"), "{text}");
+        assert!(kind(&elf(62, 9), 10_000).1.contains("freebsd x86_64"));
+        assert!(kind(b"\xcf\xfa\xed\xfe....", 10_000).1.contains("macos"));
+        assert!(kind(b"MZ......", 10_000).1.contains("windows"));
+    }
+
+    #[test]
+    fn what_is_no_program_is_said() {
+        assert_eq!(kind(b"#!/bin/sh\n", 10).0, "runs");
+        assert_eq!(kind(b"hello", 5).0, "not_executable");
+        assert_eq!(kind(b"", 0).0, "not_executable");
+        assert_eq!(kind(b"\x7fELF", 4).0, "not_executable");
+    }
+
+    #[test]
+    fn the_test_itself_runs_here() {
+        check(&std::env::current_exe().expect("own path")).expect("runs");
+        assert_eq!(check(Path::new("/nonexistent/x")).expect_err("none").kind(), "not_found");
+        assert_eq!(check(Path::new("/tmp")).expect_err("directory").kind(), "not_executable");
+    }
+}

@@ -1,0 +1,172 @@
+//! Every way in which a launch can fail, each told apart, in words for an operator: what happened, and what to do.
+
+use super::record::Verdict;
+use std::path::PathBuf;
+use thiserror::Error;
+use wire::{CertificateError, HandshakeError, TlsError};
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+impl Exit {
+    pub(super) fn of(status: std::process::ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        Self { code: status.code(), signal: status.signal() }
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "killed by {}", signal_name(signal)),
+            (None, None) => f.write_str("ended in a way the system did not report"),
+        }
+    }
+}
+
+/// `SIGKILL (9)` and the like.
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        31 => "SIGSYS",
+        _ => return format!("signal {signal}"),
+    };
+    format!("{name} ({signal})")
+}
+
+/// Why a launch did not end in a plugin that can be called.
+#[derive(Debug, Error)]
+pub enum StartFailure {
+    #[error("the executable does not exist: {}; install the provider again or correct the path", .0.display())]
+    NotFound(PathBuf),
+    #[error("{} cannot be executed: {reason}", .path.display())]
+    NotExecutable { path: PathBuf, reason: String },
+    #[error("{} is built for {built_for}, this machine is {machine}; install the package for this system", .path.display())]
+    WrongArchitecture { path: PathBuf, built_for: String, machine: String },
+    #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
+    Spawn { path: PathBuf, source: std::io::Error },
+    #[error("no handshake within {}; raise the start deadline if the plugin needs longer", seconds(.0))]
+    TimedOut(std::time::Duration),
+    #[error("the process ended before its handshake: {exit}{}", hint(.last_line))]
+    Exited { exit: Exit, last_line: Option<String> },
+    #[error("the process ended after its handshake and before it could be called: {exit}{}", hint(.last_line))]
+    ExitedEarly { exit: Exit, last_line: Option<String> },
+    #[error("the process closed its standard output without a handshake; is it a plugin?")]
+    SilentOutput,
+    #[error("{0}; is it a plugin?")]
+    UnrecognisedLine(HandshakeError),
+    #[error("{0}; a newer or older release of the provider is needed")]
+    CoreVersion(HandshakeError),
+    #[error("{0}; take a release of the provider that speaks one of them")]
+    ProtocolVersion(HandshakeError),
+    #[error("{0}; take a newer release of the provider")]
+    NetRpc(HandshakeError),
+    #[error("the certificate that the plugin announced cannot be used: {0}")]
+    Certificate(String),
+    #[error("no encrypted connection to the plugin: {0}")]
+    Tls(String),
+    #[error("no connection to the plugin at {address}: {reason}")]
+    Connect { address: String, reason: String },
+    #[error("the plugin did not give its schema: {0}")]
+    Schema(String),
+    #[error("stopped before it was ready")]
+    Stopped,
+}
+
+fn seconds(d: &std::time::Duration) -> String {
+    if d.as_millis().is_multiple_of(1_000) { format!("{} s", d.as_secs()) } else { format!("{} ms", d.as_millis()) }
+}
+
+fn hint(last_line: &Option<String>) -> String {
+    last_line.as_ref().map(|line| format!("; its last words: {line}")).unwrap_or_default()
+}
+
+impl StartFailure {
+    /// The stable word for programs.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "not_found",
+            Self::NotExecutable { .. } => "not_executable",
+            Self::WrongArchitecture { .. } => "wrong_architecture",
+            Self::Spawn { .. } => "spawn",
+            Self::TimedOut(_) => "timed_out",
+            Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
+            Self::SilentOutput | Self::UnrecognisedLine(_) => "unrecognised_line",
+            Self::CoreVersion(_) => "core_version",
+            Self::ProtocolVersion(_) => "protocol_version",
+            Self::NetRpc(_) => "net_rpc",
+            Self::Certificate(_) => "certificate",
+            Self::Tls(_) => "tls",
+            Self::Connect { .. } => "connect",
+            Self::Schema(_) => "schema",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// Whether another launch of the same file could go better.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        !matches!(
+            self,
+            Self::NotFound(_)
+                | Self::NotExecutable { .. }
+                | Self::WrongArchitecture { .. }
+                | Self::CoreVersion(_)
+                | Self::ProtocolVersion(_)
+                | Self::NetRpc(_)
+                | Self::Stopped
+        )
+    }
+
+    /// The record of it.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict { kind: self.kind().to_owned(), text: self.to_string(), retryable: self.is_retryable() }
+    }
+}
+
+impl From<HandshakeError> for StartFailure {
+    fn from(error: HandshakeError) -> Self {
+        use HandshakeError as E;
+        match error {
+            E::CoreVersion { .. } => Self::CoreVersion(error),
+            E::Protocol { .. } => Self::ProtocolVersion(error),
+            E::NetRpc(_) => Self::NetRpc(error),
+            E::Certificate { .. } => Self::Certificate(error.to_string()),
+            _ => Self::UnrecognisedLine(error),
+        }
+    }
+}
+
+impl From<TlsError> for StartFailure {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Certificate(inner) => inner.into(),
+            TlsError::WrongCertificate => Self::Certificate(error.to_string()),
+            _ => Self::Tls(error.to_string()),
+        }
+    }
+}
+
+impl From<CertificateError> for StartFailure {
+    fn from(error: CertificateError) -> Self {
+        Self::Certificate(error.to_string())
+    }
+}

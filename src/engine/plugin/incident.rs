@@ -1,0 +1,63 @@
+//! One crash, one incident: what is known of a plugin's death while it was in use. The calls that it took down point
+//! here instead of each telling that nobody answered.
+
+use super::board::Board;
+use super::failure::Exit;
+use super::logs::now_ms;
+use super::record::{LogLine, PluginEvent, PluginId, UnixMs};
+
+/// Lines kept with an incident.
+const LINES: usize = 100;
+
+/// A plugin's death while it was ready.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incident {
+    /// Unique: plugin, pid and the moment.
+    pub id: String,
+    pub plugin: PluginId,
+    /// Which process of the plugin: see `Connection::generation`.
+    pub generation: u64,
+    pub at: UnixMs,
+    pub exit: Exit,
+    /// For people: how it ended, and its last words.
+    pub text: String,
+    /// The panic's trace, if there was one.
+    pub trace: Vec<String>,
+    /// The last log lines at that moment, oldest first.
+    pub last_lines: Vec<LogLine>,
+}
+
+impl Incident {
+    pub(super) fn of(board: &Board, generation: u64, pid: u32, exit: Exit) -> Self {
+        let at = now_ms();
+        let how = match exit {
+            Exit { signal: Some(9), .. } => format!("{exit} (out of memory, or killed by somebody)"),
+            _ => exit.to_string(),
+        };
+        let text = match board.logs.last_words() {
+            Some(words) => format!("the plugin died while it was in use: {how}: {words}"),
+            None => format!("the plugin died while it was in use: {how}"),
+        };
+        Self {
+            id: format!("{}@{pid}-{at}", board.id),
+            plugin: board.id.clone(),
+            generation,
+            at,
+            exit,
+            text,
+            trace: board.logs.trace(),
+            last_lines: board.logs.last(LINES),
+        }
+    }
+
+    pub(super) fn event(&self) -> PluginEvent {
+        PluginEvent::Crash {
+            plugin: self.plugin.clone(),
+            incident: self.id.clone(),
+            code: self.exit.code,
+            signal: self.exit.signal,
+            text: self.text.clone(),
+            trace: self.trace.clone(),
+        }
+    }
+}

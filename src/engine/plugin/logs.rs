@@ -1,0 +1,259 @@
+//! What one plugin said: every line of its standard streams, read for as long as they are open so that a pipe never
+//! fills, cut where they are too long, kept as far as a ring holds. Owned by the plugin's supervisor, fed by its readers.
+
+use super::parse::LineParser;
+use super::record::{LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+/// Longest line that is kept whole, in bytes.
+pub(super) const MAX_LINE: usize = 64 * 1024;
+/// Lines that are kept for failure reports.
+const RING: usize = 400;
+/// Lines kept with a launch attempt.
+const ATTEMPT_TAIL: usize = 20;
+/// Lines kept of a panic's trace.
+const TRACE: usize = 100;
+/// Longest line in an attempt's tail or a trace, in bytes.
+const SHORT: usize = 400;
+
+/// Milliseconds since the epoch, now.
+pub(super) fn now_ms() -> UnixMs {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// The lines of one plugin over all its launches.
+pub(super) struct Logs {
+    plugin: PluginId,
+    observer: Arc<dyn PluginObserver>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    ring: VecDeque<LogLine>,
+    /// Of the current launch.
+    tail: VecDeque<String>,
+    trace: Vec<String>,
+    stderr: LineParser,
+    others: LineParser,
+}
+
+impl Logs {
+    pub(super) fn new(plugin: PluginId, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
+        Arc::new(Self { plugin, observer, kept: Mutex::default() })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new process: nothing of the last one's trace or tail is its own.
+    pub(super) fn begin_launch(&self) {
+        let ring = std::mem::take(&mut self.kept().ring);
+        *self.kept() = Kept { ring, ..Kept::default() };
+    }
+
+    /// Takes one line as it was received, without its line end.
+    pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches('\r');
+        let line = {
+            let mut kept = self.kept();
+            let parser = if stream == LogStream::Stderr { &mut kept.stderr } else { &mut kept.others };
+            let parsed = parser.parse(text);
+            if parsed.panic && kept.trace.len() < TRACE {
+                kept.trace.push(short(&parsed.text));
+            }
+            if !parsed.text.trim().is_empty() {
+                push(&mut kept.tail, short(&parsed.text), ATTEMPT_TAIL);
+            }
+            let line = LogLine {
+                plugin: self.plugin.clone(),
+                at: now_ms(),
+                level: parsed.level,
+                stream,
+                module: parsed.module,
+                text: parsed.text,
+                panic: parsed.panic,
+            };
+            push(&mut kept.ring, line.clone(), RING);
+            line
+        };
+        // Outside the lock: whose code this is, is not ours to know.
+        self.observer.event(PluginEvent::Log { line });
+    }
+
+    /// The newest lines, at most `count`, oldest first.
+    pub(super) fn last(&self, count: usize) -> Vec<LogLine> {
+        let kept = self.kept();
+        kept.ring.iter().skip(kept.ring.len().saturating_sub(count)).cloned().collect()
+    }
+
+    /// The last lines of the current launch.
+    pub(super) fn tail(&self) -> Vec<String> {
+        self.kept().tail.iter().cloned().collect()
+    }
+
+    /// The current launch's panic, if there was one: its first line first.
+    pub(super) fn trace(&self) -> Vec<String> {
+        self.kept().trace.clone()
+    }
+
+    /// What best says why the process ended: the panic's first line, or else the last line of all.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let kept = self.kept();
+        kept.trace.first().or(kept.tail.back()).cloned()
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, item: T, bound: usize) {
+    if queue.len() == bound {
+        queue.pop_front();
+    }
+    queue.push_back(item);
+}
+
+fn short(text: &str) -> String {
+    if text.len() <= SHORT {
+        return text.to_owned();
+    }
+    let mut end = SHORT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
+
+/// Reads up to the next line end into `line` (emptied first), keeps at most `limit` bytes and drops the rest of the
+/// line. Returns how many bytes were read, line end included; 0 at the end of the stream.
+pub(super) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, limit: usize) -> std::io::Result<usize>
+where
+    R: AsyncBufRead + Unpin,
+{
+    line.clear();
+    let (mut read, mut cut) = (0, 0);
+    loop {
+        let buffer = reader.fill_buf().await?;
+        if buffer.is_empty() {
+            break;
+        }
+        let end = buffer.iter().position(|b| *b == b'\n');
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        let room = limit.saturating_sub(line.len()).min(piece.len());
+        line.extend_from_slice(&piece[..room]);
+        cut += piece.len() - room;
+        let used = end.map_or(buffer.len(), |at| at + 1);
+        reader.consume(used);
+        read += used;
+        if end.is_some() {
+            break;
+        }
+    }
+    if cut > 0 {
+        line.extend_from_slice(format!("… ({cut} bytes more)").as_bytes());
+    }
+    Ok(read)
+}
+
+/// Reads all lines of a stream into `logs`, to its end.
+pub(super) async fn drain<R>(mut reader: R, stream: LogStream, logs: Arc<Logs>, first: impl FnOnce())
+where
+    R: AsyncBufRead + Unpin,
+{
+    let mut line = Vec::new();
+    match reader.fill_buf().await {
+        Ok(bytes) if !bytes.is_empty() => first(),
+        _ => return,
+    }
+    // Bounded by the life of the process, which closes the stream.
+    while let Ok(1..) = read_line(&mut reader, &mut line, MAX_LINE).await {
+        logs.take(stream, &line);
+    }
+}
+
+/// Puts pieces of a byte stream together to lines, for streams that come as messages.
+#[derive(Default)]
+pub(super) struct LineAssembler {
+    partial: Vec<u8>,
+}
+
+impl LineAssembler {
+    pub(super) fn feed(&mut self, mut data: &[u8], mut take: impl FnMut(&[u8])) {
+        while let Some(end) = data.iter().position(|b| *b == b'\n') {
+            self.keep(&data[..end]);
+            take(&self.partial);
+            self.partial.clear();
+            data = &data[end + 1..];
+        }
+        self.keep(data);
+    }
+
+    pub(super) fn finish(&mut self, take: impl FnOnce(&[u8])) {
+        if !self.partial.is_empty() {
+            take(&self.partial);
+            self.partial.clear();
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        let room = MAX_LINE.saturating_sub(self.partial.len()).min(piece.len());
+        self.partial.extend_from_slice(&piece[..room]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Silent;
+    impl PluginObserver for Silent {
+        fn event(&self, _: PluginEvent) {}
+    }
+
+    #[tokio::test]
+    async fn long_lines_are_cut_and_the_next_ones_whole() {
+        let text = format!("{}\nnext\nlast", "x".repeat(100));
+        let mut reader = tokio::io::BufReader::with_capacity(7, text.as_bytes());
+        let mut line = Vec::new();
+        assert_eq!(read_line(&mut reader, &mut line, 10).await.expect("read"), 101);
+        assert_eq!(line, "xxxxxxxxxx… (90 bytes more)".as_bytes());
+        read_line(&mut reader, &mut line, 10).await.expect("read");
+        assert_eq!(line, b"next");
+        read_line(&mut reader, &mut line, 10).await.expect("read");
+        assert_eq!(line, b"last");
+        assert_eq!(read_line(&mut reader, &mut line, 10).await.expect("read"), 0);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let logs = Logs::new(PluginId("x/y".into()), Arc::new(Silent));
+        for n in 0..2_000 {
+            logs.take(LogStream::Stderr, format!("line {n}").as_bytes());
+        }
+        assert_eq!(logs.last(10_000).len(), RING);
+        assert_eq!(logs.last(1)[0].text, "line 1999");
+        assert_eq!(logs.tail().len(), ATTEMPT_TAIL);
+        logs.take(LogStream::Stderr, b"panic: nil map");
+        for _ in 0..500 {
+            logs.take(LogStream::Stderr, b"goroutine");
+        }
+        assert_eq!(logs.trace().len(), TRACE);
+        assert_eq!(logs.last_words().as_deref(), Some("panic: nil map"));
+        logs.begin_launch();
+        assert!(logs.trace().is_empty() && logs.tail().is_empty());
+        assert_eq!(logs.last(10_000).len(), RING, "lines survive a relaunch");
+    }
+
+    #[test]
+    fn messages_are_put_together_to_lines() {
+        let mut lines = Vec::new();
+        let mut assembler = LineAssembler::default();
+        for piece in ["a", "b\nc\n", "", "d"] {
+            assembler.feed(piece.as_bytes(), |l| lines.push(String::from_utf8_lossy(l).into_owned()));
+        }
+        assembler.finish(|l| lines.push(String::from_utf8_lossy(l).into_owned()));
+        assert_eq!(lines, ["ab", "c", "d"]);
+    }
+}

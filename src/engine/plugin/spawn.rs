@@ -1,0 +1,183 @@
+//! Starting child processes, all of them from one thread that lives as long as we do: the kernel's parent-death
+//! signal fires when the *thread* that forked ends, not the process. Each child leads a process group of its own, and
+//! whoever holds the [`Process`] holds the guard that kills the group.
+
+use super::failure::Exit;
+use super::identity::ProcessIdentity;
+use super::settings::SpawnSpec;
+use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::sync::oneshot;
+
+/// How many launches may wait for the spawning thread.
+const QUEUE: usize = 256;
+/// Longest base directory under which a socket's path stays within what the kernel takes.
+const BASE_LIMIT: usize = 60;
+/// How long a killed process may take to be gone. The kernel needs no such time unless the machine is in trouble.
+const REAP: Duration = Duration::from_secs(5);
+
+/// Kills a process group when it is dropped.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn kill(&self) {
+        if let Some(group) = self.0 {
+            // Refused only when nobody of the group is left.
+            kill_process_group(group, Signal::KILL).ok();
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A child of ours that was not waited for yet.
+pub(super) struct Process {
+    // Order of fields is order of dropping: the group is killed before the child's handle is given up to the reaper.
+    group: Group,
+    child: Child,
+    pub(super) identity: Option<ProcessIdentity>,
+    pub(super) pid: u32,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    exit: Option<Exit>,
+    /// The folder of its socket; gone with it, whatever the child left there.
+    _sockets: TempDir,
+}
+
+impl Process {
+    /// Its standard streams; the first call gets them.
+    pub(super) fn streams(&mut self) -> Option<(ChildStdout, ChildStderr)> {
+        Some((self.stdout.take()?, self.stderr.take()?))
+    }
+
+    /// Waits until the process has ended, and then ends what is left of its group. May be dropped and called again.
+    pub(super) async fn wait(&mut self) -> Exit {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        let exit = match self.child.wait().await {
+            Ok(status) => Exit::of(status),
+            Err(_) => Exit::default(),
+        };
+        // The leader's pid is free from here on, but the group's number is not while a grandchild is in it, and no new
+        // process can have become a group of that number in the moment since.
+        self.group.kill();
+        self.group.0 = None;
+        self.exit = Some(exit);
+        exit
+    }
+
+    /// Kills the group now and waits for the process.
+    pub(super) async fn kill(&mut self) {
+        self.group.kill();
+        tokio::time::timeout(REAP, self.wait()).await.ok();
+    }
+
+    /// Waits for the process, for `grace` at most, and kills it then. Returns how it ended by itself, if it did.
+    pub(super) async fn end(&mut self, grace: Duration) -> Option<Exit> {
+        if let Ok(exit) = tokio::time::timeout(grace, self.wait()).await {
+            return Some(exit);
+        }
+        self.kill().await;
+        None
+    }
+}
+
+/// A private folder for one process's sockets, with a path short enough for a socket in it.
+pub(super) fn socket_folder() -> io::Result<TempDir> {
+    let own = std::env::temp_dir();
+    let base = if own.as_os_str().len() <= BASE_LIMIT { own } else { PathBuf::from("/tmp") };
+    tempfile::Builder::new().prefix("fd-").permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(base)
+}
+
+/// Starts `spec` with the variables of the handshake on top of its own.
+pub(super) async fn spawn(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: TempDir) -> io::Result<Process> {
+    let command = command(spec, handshake, sockets.path());
+    let (reply, answer) = oneshot::channel();
+    let order = Order { command, sockets, runtime: tokio::runtime::Handle::current(), reply };
+    spawner().try_send(order).map_err(|e| match e {
+        TrySendError::Full(_) => io::Error::other(format!("{QUEUE} plugins are being started already")),
+        TrySendError::Disconnected(_) => io::Error::other("the thread that starts plugins has ended"),
+    })?;
+    answer.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts plugins has ended")))
+}
+
+fn command(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new(&spec.executable);
+    command.args(&spec.args);
+    // Cloud credentials travel by the inherited environment. These would change what the process does with its socket.
+    for name in [wire::env::MULTIPLEX, wire::env::UNIX_SOCKET_GROUP, wire::env::CLIENT_CERT] {
+        command.env_remove(name);
+    }
+    command.env(wire::env::UNIX_SOCKET_DIR, sockets);
+    // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
+    command.env("TMPDIR", sockets);
+    command.envs(handshake).envs(&spec.env);
+    if let Some(directory) = &spec.directory {
+        command.current_dir(directory);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+struct Order {
+    command: std::process::Command,
+    sockets: TempDir,
+    runtime: tokio::runtime::Handle,
+    reply: oneshot::Sender<io::Result<Process>>,
+}
+
+fn spawner() -> &'static SyncSender<Order> {
+    // One for the whole process and never ended: when this thread ends, every plugin gets SIGKILL.
+    static SPAWNER: OnceLock<SyncSender<Order>> = OnceLock::new();
+    SPAWNER.get_or_init(|| {
+        let (sender, orders) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new().name("plugin-spawner".to_owned());
+        // Should it not start, the channel is disconnected and each launch says so.
+        thread.spawn(move || serve(&orders)).ok();
+        sender
+    })
+}
+
+fn serve(orders: &Receiver<Order>) {
+    while let Ok(Order { command, sockets, runtime, reply }) = orders.recv() {
+        // The child is registered with the runtime of whoever asked. If nobody waits any more, the answer is dropped
+        // here, and its guard kills what was started.
+        let _runtime = runtime.enter();
+        reply.send(start(command, sockets)).ok();
+    }
+}
+
+fn start(command: std::process::Command, sockets: TempDir) -> io::Result<Process> {
+    let parent = Pid::from_raw(i32::try_from(std::process::id()).unwrap_or_default());
+    let mut command = Command::from(command);
+    command.process_group(0);
+    // SAFETY: runs in the child between fork and exec, where only calls that are safe in a signal handler are allowed:
+    // two system calls and an error value that is built without allocating.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // Had we died before that call, no signal would ever come.
+            if getppid() == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(rustix::io::Errno::CHILD.raw_os_error())) }
+        });
+    }
+    let mut child = command.spawn()?;
+    let pid = child.id().unwrap_or_default();
+    let group = Group(i32::try_from(pid).ok().and_then(Pid::from_raw));
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    Ok(Process { group, child, identity: ProcessIdentity::of(pid), pid, stdout, stderr, exit: None, _sockets: sockets })
+}

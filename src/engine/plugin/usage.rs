@@ -1,0 +1,61 @@
+//! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of them. The look
+//! itself reads `/proc` and runs where blocking is allowed.
+
+use super::record::{PluginEvent, PluginId, PluginObserver, Usage};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+/// The processes that are looked at.
+#[derive(Default)]
+pub(super) struct Meter {
+    watched: Mutex<HashMap<u32, PluginId>>,
+}
+
+impl Meter {
+    fn watched(&self) -> MutexGuard<'_, HashMap<u32, PluginId>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn watch(&self, pid: u32, plugin: PluginId) {
+        self.watched().insert(pid, plugin);
+    }
+
+    pub(super) fn forget(&self, pid: u32) {
+        self.watched().remove(&pid);
+    }
+
+    /// Reports until `cancel`.
+    pub(super) async fn run(self: Arc<Self>, observer: Arc<dyn PluginObserver>, every: Duration, cancel: CancellationToken) {
+        let Ok(mut system) = System::new() else { return };
+        let mut tick = tokio::time::interval(every.max(Duration::from_millis(50)));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! { biased; // the end comes first
+                () = cancel.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            let watched = self.watched().clone();
+            if watched.is_empty() {
+                continue;
+            }
+            let pids: Vec<Pid> = watched.keys().map(|pid| Pid::from_u32(*pid)).collect();
+            let look = tokio::task::spawn_blocking(move || {
+                let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
+                system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, kind);
+                system
+            });
+            let Ok(looked) = look.await else { return };
+            system = looked;
+            for (pid, plugin) in watched {
+                // It may have ended meanwhile, and its successor is another pid.
+                let Some(process) = system.process(Pid::from_u32(pid)) else { continue };
+                let usage = Usage { pid, cpu_percent: process.cpu_usage(), rss_bytes: process.memory() };
+                observer.event(PluginEvent::Usage { plugin, usage });
+            }
+        }
+    }
+}
