@@ -1,0 +1,65 @@
+//! IPv4 networks, as far as the lab needs them.
+
+/// A network in CIDR notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cidr {
+    base: u32,
+    bits: u32,
+}
+
+impl Cidr {
+    /// Reads `10.1.0.0/16`; the error is a sentence.
+    pub(super) fn parse(text: &str) -> Result<Cidr, String> {
+        let wrong = || format!("{text:?} is not an IPv4 network like 10.1.0.0/16");
+        let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
+        let base: std::net::Ipv4Addr = address.parse().map_err(|_| wrong())?;
+        let bits: u32 =
+            bits.parse().ok().filter(|bits| (8..=29).contains(bits)).ok_or_else(|| format!("{text:?}: between /8 and /29, please"))?;
+        let cidr = Cidr { base: base.into(), bits };
+        if cidr.base & !cidr.mask() != 0 {
+            return Err(format!("{text:?} has bits set beyond its prefix; did you mean {}/{bits}?", cidr.address(0)));
+        }
+        Ok(cidr)
+    }
+
+    fn mask(self) -> u32 {
+        u32::MAX << (32 - self.bits)
+    }
+
+    /// How many addresses can be given out.
+    pub(super) fn size(self) -> u32 {
+        !self.mask() - 1
+    }
+
+    /// The address with this number, counted from the network's own; wraps within the network.
+    pub(super) fn address(self, number: u32) -> std::net::Ipv4Addr {
+        std::net::Ipv4Addr::from((self.base & self.mask()) | (number & !self.mask()))
+    }
+
+    /// Whether all of the other lies within this one.
+    pub(super) fn contains(self, other: Cidr) -> bool {
+        other.bits >= self.bits && other.base & self.mask() == self.base & self.mask()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_read_and_give_addresses() {
+        let net = Cidr::parse("10.1.2.0/24").unwrap();
+        assert_eq!(net.address(10).to_string(), "10.1.2.10");
+        assert_eq!(net.size(), 254);
+        assert!(Cidr::parse("10.1.0.0/16").unwrap().contains(net));
+        assert!(!net.contains(Cidr::parse("10.1.0.0/16").unwrap()));
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused_with_a_reason() {
+        for text in ["", "10.0.0.0", "10.0.0/24", "10.0.0.0/33", "10.0.0.0/x", "300.0.0.0/8"] {
+            assert!(Cidr::parse(text).is_err(), "{text}");
+        }
+        assert!(Cidr::parse("10.0.0.7/24").unwrap_err().contains("10.0.0.0/24"));
+    }
+}

@@ -1,0 +1,105 @@
+//! The provider `lab`: its configuration, held for the process's life, and its types.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use cty::{Number, Value};
+use sdk::schema::{Attr, Schema};
+use sdk::{Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource, async_trait};
+
+use super::fault::{Fault, On};
+use super::fault_block;
+use super::image::Image;
+use super::kinds::KINDS;
+use super::resource::LabResource;
+use super::store::SharedFile;
+
+/// What the provider's configuration says.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) file: SharedFile,
+    pub(super) region: String,
+    pub(super) faults: Vec<Fault>,
+    latencies: Vec<(On, u64)>,
+}
+
+impl Settings {
+    /// How long a call takes where the resource says nothing, in milliseconds.
+    pub(super) fn latency(&self, call: On) -> u64 {
+        self.latencies.iter().find(|(on, _)| *on == call).map_or(0, |(_, ms)| *ms)
+    }
+
+    fn read(config: &Value) -> Result<Settings, Diagnostic> {
+        let config = Object::of(config).map_err(|problem| Diagnostic::error("the configuration cannot be read", problem))?;
+        if config.is_unknown("file") {
+            return Err(Diagnostic::error("the lab's file is not known yet", "its name must not depend on what is still to be made")
+                .at_attr("file"));
+        }
+        let file = config.text("file").map_or_else(|| super::directory().join("lab.json"), PathBuf::from);
+        let ms = |name: &str| config.get(name).as_number().and_then(Number::to_u64);
+        Ok(Settings {
+            file: SharedFile::new(file),
+            region: config.text("region").unwrap_or("eu-central").to_owned(),
+            faults: fault_block::read(&config)?,
+            latencies: fault_block::LATENCIES.into_iter().filter_map(|(name, on)| Some((on, ms(name)?))).collect(),
+        })
+    }
+}
+
+/// The settings, once there are some; shared by the provider and its resources.
+pub(super) type Configured = Arc<RwLock<Option<Arc<Settings>>>>;
+
+/// The settings, or why there are none.
+pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure> {
+    let held = configured.read().unwrap_or_else(PoisonError::into_inner).clone();
+    held.ok_or_else(|| {
+        Failure::new(
+            "the lab is not configured",
+            "the host called a resource before the provider's configuration; this is a fault of the host",
+        )
+    })
+}
+
+/// The provider `lab`.
+#[derive(Default)]
+pub struct Lab {
+    configured: Configured,
+}
+
+#[async_trait]
+impl Provider for Lab {
+    fn name(&self) -> &str {
+        "lab"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .describe("A fake cloud, kept in a file.")
+            .attr(
+                Attr::string("file")
+                    .describe("The lab's file; default: `lab.json` in the folder named by FLIGHTDECK_LAB_DIR, else in `.flightdeck`."),
+            )
+            .attr(Attr::string("region").describe("Default `eu-central`."))
+            .attrs(fault_block::latencies())
+            .block(fault_block::block(true))
+    }
+
+    fn resources(&self) -> Vec<Arc<dyn Resource>> {
+        KINDS.iter().map(|kind| Arc::new(LabResource::new(kind, self.configured.clone())) as Arc<dyn Resource>).collect()
+    }
+
+    fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
+        vec![Arc::new(Image)]
+    }
+
+    async fn configure(&self, _: &Context, config: &Value) -> Diagnostics {
+        match Settings::read(config) {
+            Ok(settings) => {
+                sdk::log::info("configured", &[("file", &settings.file.path().display().to_string()), ("region", &settings.region)]);
+                *self.configured.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(settings));
+                Diagnostics::new()
+            }
+            Err(diagnostic) => diagnostic.into(),
+        }
+    }
+}

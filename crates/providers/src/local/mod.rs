@@ -1,0 +1,60 @@
+//! The provider `local`: files and directories of this machine. The file system is the only state.
+
+mod directory;
+mod file;
+
+use std::sync::Arc;
+
+use cty::Value;
+use sdk::{Failure, Provider, Resource, State, async_trait};
+
+/// The provider `local`.
+pub struct Local;
+
+#[async_trait]
+impl Provider for Local {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn resources(&self) -> Vec<Arc<dyn Resource>> {
+        vec![Arc::new(file::LocalFile), Arc::new(directory::LocalDirectory)]
+    }
+}
+
+/// Reads permissions as `0644`.
+fn permission(value: &Value) -> Result<(), String> {
+    mode(value.as_str().unwrap_or_default()).map(|_| ())
+}
+
+fn mode(text: &str) -> Result<u32, String> {
+    let parsed = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && (3..=4).contains(&text.len()));
+    parsed.ok_or_else(|| format!("{text:?} are no permissions like 0644 (octal)"))
+}
+
+/// The permissions found, in the words that the state has for them if they mean the same.
+fn permission_text(found: u32, state: Option<&str>) -> String {
+    match state {
+        Some(text) if mode(text) == Ok(found & 0o777) => text.to_owned(),
+        _ => format!("{:04o}", found & 0o777),
+    }
+}
+
+fn failed(doing: &str, path: &str) -> impl Fn(std::io::Error) -> Failure {
+    let summary = format!("cannot {doing} {path}");
+    move |error| Failure::new(summary.clone(), error.to_string())
+}
+
+fn broken(problem: String) -> Failure {
+    Failure::new("the object cannot be described", problem)
+}
+
+/// Runs work on files where it may block.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Failure::new("the work on the file system was lost", error.to_string())))
+}
+
+fn state(object: sdk::Object) -> Result<State, Failure> {
+    object.into_value().map(State::new).map_err(broken)
+}

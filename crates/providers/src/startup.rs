@@ -1,0 +1,146 @@
+//! Providers that are about coming up: `slowstart` refuses its first two launches, `broken` refuses all.
+//! The launches are counted in a file, since each is a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cty::Value;
+use sdk::schema::{Attr, Schema};
+use sdk::{Change, Context, Diagnostics, Failure, Object, Options, Provider, Resource, State, async_trait};
+
+use crate::lab::{LabError, SharedFile};
+
+/// The launch that succeeds.
+const WARM_AT: u32 = 3;
+const COUNT_FILE: &str = "slowstart.json";
+
+/// Why a process does not come up, on purpose.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Started by hand.
+    #[error(transparent)]
+    StartedByHand(#[from] sdk::ServeError),
+    /// Too early.
+    #[error("[ERROR] slowstart: caches are cold (launch {launch}); it comes up at launch {WARM_AT}")]
+    Cold {
+        /// Which launch this was, from 1.
+        launch: u32,
+    },
+    /// The launches cannot be counted.
+    #[error("[ERROR] slowstart: launches cannot be counted: {0}")]
+    Uncounted(#[from] LabError),
+    /// The last words of a Go program that dereferences a nil map.
+    #[error(
+        "panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\n\
+         broken/internal/registry.(*Registry).Add(...)\n\tbroken/internal/registry/registry.go:42\n\
+         main.main()\n\tbroken/main.go:17 +0x6c"
+    )]
+    Panic,
+}
+
+/// Where the launches of `slowstart` are counted. Removing the file makes it cold again.
+pub fn count_file(folder: &Path) -> PathBuf {
+    folder.join(COUNT_FILE)
+}
+
+fn by_host(options: &Options) -> Result<(), Refusal> {
+    if options.started_by_host() { Ok(()) } else { Err(sdk::ServeError::StartedByHand.into()) }
+}
+
+/// Counts a launch, and refuses it if it is too early.
+pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
+    by_host(options)?;
+    let launch = SharedFile::new(count_file(folder)).update(|count: &mut u32| {
+        *count = count.saturating_add(1);
+        Ok::<_, LabError>(*count)
+    })?;
+    if launch < WARM_AT { Err(Refusal::Cold { launch }) } else { Ok(()) }
+}
+
+/// How `broken` ends.
+pub(crate) fn broken(options: &Options) -> Refusal {
+    by_host(options).err().unwrap_or(Refusal::Panic)
+}
+
+/// The provider `slowstart`, once it is up.
+pub struct Slowstart;
+
+#[async_trait]
+impl Provider for Slowstart {
+    fn name(&self) -> &str {
+        "slowstart"
+    }
+
+    fn resources(&self) -> Vec<Arc<dyn Resource>> {
+        vec![Arc::new(Probe)]
+    }
+}
+
+/// A resource that is nothing but its state: its being there shows that the provider came up.
+struct Probe;
+
+fn finished(planned: &Value) -> Result<State, Failure> {
+    let wrong = |problem| Failure::new("the probe cannot be described", problem);
+    let mut object = Object::of(planned).map_err(wrong)?;
+    let id = format!("probe-{}", object.text("name").unwrap_or_default());
+    object.fill("id", id);
+    object.into_value().map(State::new).map_err(wrong)
+}
+
+#[async_trait]
+impl Resource for Probe {
+    fn name(&self) -> &str {
+        "slowstart_probe"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .describe("Exists in the state alone.")
+            .attr(Attr::string("name").required().replaces())
+            .attr(Attr::string("message").describe("Any text."))
+            .attr(Attr::string("id").computed().stable())
+    }
+
+    async fn create(&self, _: &Context, change: Change) -> Result<State, Failure> {
+        finished(&change.planned)
+    }
+
+    async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
+        Ok(Some(state))
+    }
+
+    async fn update(&self, _: &Context, change: Change) -> Result<State, Failure> {
+        finished(&change.planned)
+    }
+
+    async fn delete(&self, _: &Context, _: State) -> Result<Diagnostics, Failure> {
+        Ok(Diagnostics::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> Options {
+        Options { cookie: Some(wire::env::MAGIC_COOKIE_VALUE.into()), ..Options::default() }
+    }
+
+    #[test]
+    fn the_third_launch_and_all_later_ones_succeed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(cold(&host(), dir.path()), Err(Refusal::Cold { launch: 1 })));
+        assert!(matches!(cold(&host(), dir.path()), Err(Refusal::Cold { launch: 2 })));
+        assert!(cold(&host(), dir.path()).is_ok());
+        assert!(cold(&host(), dir.path()).is_ok());
+    }
+
+    #[test]
+    fn a_start_by_hand_is_not_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(cold(&Options::default(), dir.path()), Err(Refusal::StartedByHand(_))));
+        assert!(!count_file(dir.path()).exists());
+        assert!(matches!(broken(&Options::default()), Refusal::StartedByHand(_)));
+        assert!(broken(&host()).to_string().starts_with("panic: "));
+    }
+}

@@ -1,0 +1,145 @@
+//! Log lines of a provider, as hclog's JSON on standard error: what every host of plugins reads.
+//! Owns the process-wide module name and level; anyone may log, at any time.
+
+use std::fmt::Display;
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+/// How important a line is, in hclog's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The finest detail.
+    Trace,
+    /// What a developer of the provider wants to see.
+    Debug,
+    /// What an operator may want to see.
+    Info,
+    /// Something is odd, the work goes on.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+impl Level {
+    /// The level's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Trace => "trace",
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// One key and value of a log line; the value is written as text.
+pub type Field<'a> = (&'a str, &'a (dyn Display + Send + Sync));
+
+static MODULE: OnceLock<String> = OnceLock::new();
+static THRESHOLD: OnceLock<Option<Level>> = OnceLock::new();
+
+/// Names this process in its log lines (`@module`). The first caller wins; `serve` calls it with the provider's name.
+pub fn set_module(name: &str) {
+    let _already_named = MODULE.set(name.to_owned());
+}
+
+/// Writes one line, unless its level is below what `TF_LOG_PROVIDER` or `TF_LOG` asks for (default: info).
+pub fn write(level: Level, message: &str, fields: &[Field<'_>]) {
+    let threshold = *THRESHOLD.get_or_init(|| {
+        let text = ["TF_LOG_PROVIDER", "TF_LOG"].iter().find_map(|key| std::env::var(key).ok().filter(|v| !v.is_empty()));
+        threshold_of(text.as_deref())
+    });
+    if threshold.is_some_and(|least| level >= least) {
+        let mut line = format_line(level, MODULE.get().map_or("provider", String::as_str), &timestamp(), message, fields);
+        line.push('\n');
+        // One write of a whole line: lines of two tasks never mix. A host that no longer reads is no reason to fail.
+        let _host_is_gone = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+/// Logs at level trace.
+pub fn trace(message: &str, fields: &[Field<'_>]) {
+    write(Level::Trace, message, fields);
+}
+
+/// Logs at level debug.
+pub fn debug(message: &str, fields: &[Field<'_>]) {
+    write(Level::Debug, message, fields);
+}
+
+/// Logs at level info.
+pub fn info(message: &str, fields: &[Field<'_>]) {
+    write(Level::Info, message, fields);
+}
+
+/// Logs at level warn.
+pub fn warn(message: &str, fields: &[Field<'_>]) {
+    write(Level::Warn, message, fields);
+}
+
+/// Logs at level error.
+pub fn error(message: &str, fields: &[Field<'_>]) {
+    write(Level::Error, message, fields);
+}
+
+/// The time of now as hclog writes it: RFC 3339, UTC, microseconds.
+pub fn timestamp() -> String {
+    let now = jiff::Timestamp::now();
+    format!("{now:.6}")
+}
+
+fn threshold_of(text: Option<&str>) -> Option<Level> {
+    match text.map(str::to_ascii_uppercase).as_deref() {
+        None | Some("INFO") => Some(Level::Info),
+        Some("OFF") => None,
+        Some("DEBUG") => Some(Level::Debug),
+        Some("WARN") => Some(Level::Warn),
+        Some("ERROR") => Some(Level::Error),
+        // hosts take any other word for the finest level
+        Some(_) => Some(Level::Trace),
+    }
+}
+
+fn format_line(level: Level, module: &str, timestamp: &str, message: &str, fields: &[Field<'_>]) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert("@level".into(), level.as_str().into());
+    object.insert("@message".into(), message.into());
+    object.insert("@module".into(), module.into());
+    object.insert("@timestamp".into(), timestamp.into());
+    for (key, value) in fields {
+        object.insert((*key).to_owned(), value.to_string().into());
+    }
+    serde_json::Value::Object(object).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_json_object_with_hclogs_keys_and_escaped_text() {
+        let line = format_line(Level::Warn, "lab", "2026-01-02T03:04:05.000006Z", "two\nlines", &[("id", &"srv-1"), ("ms", &12)]);
+        assert!(!line.contains('\n'));
+        let back: serde_json::Value = serde_json::from_str(&line).expect("json");
+        assert_eq!(back["@level"], "warn");
+        assert_eq!(back["@message"], "two\nlines");
+        assert_eq!(back["@module"], "lab");
+        assert_eq!((back["id"].as_str(), back["ms"].as_str()), (Some("srv-1"), Some("12")));
+    }
+
+    #[test]
+    fn a_timestamp_has_microseconds_and_is_in_utc() {
+        let text = timestamp();
+        assert_eq!(text.len(), "2026-01-02T03:04:05.000006Z".len(), "{text}");
+        assert!(text.ends_with('Z'));
+    }
+
+    #[test]
+    fn the_level_asked_for_is_understood() {
+        assert_eq!(threshold_of(None), Some(Level::Info));
+        assert_eq!(threshold_of(Some("warn")), Some(Level::Warn));
+        assert_eq!(threshold_of(Some("off")), None);
+        assert_eq!(threshold_of(Some("JSON")), Some(Level::Trace));
+    }
+}

@@ -1,0 +1,167 @@
+//! The default plan: defaults filled in, what the provider will say marked unknown, replacement where a
+//! `replaces` attribute changes.
+
+use cty::{Path, Value};
+
+use crate::diagnostics::Diagnostics;
+use crate::provider::{Planned, Planning};
+use crate::schema::{Attr, AttrType, Block, Nested, Nesting, elements};
+
+/// What an attribute's value was, is proposed to be, and is said to be by the configuration.
+struct Sides<'a> {
+    prior: Option<&'a Value>,
+    proposed: &'a Value,
+    config: &'a Value,
+}
+
+/// Gives an attribute another value, or none to leave it (and look inside).
+type Rule = fn(&Attr, &Sides<'_>) -> Option<Value>;
+
+pub(crate) fn by_default(request: Planning<'_>) -> Planned {
+    let Planning { schema, prior, proposed, config, private } = request;
+    let before = prior.is_given().then_some(&prior);
+    let mut value = rewrite(&schema.block, &Sides { prior: before, proposed: &proposed, config: &config }, defaults);
+    if before != Some(&value) {
+        value = rewrite(&schema.block, &Sides { prior: before, proposed: &value, config: &config }, unknowns);
+    }
+    let mut replace = Vec::new();
+    if let Some(before) = before {
+        replacements(&schema.block, before, &value, &Path::root(), &mut replace);
+    }
+    Planned { value, replace, private, warnings: Diagnostics::new() }
+}
+
+fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
+    if attr.write_only {
+        return Some(Value::null(attr.ty()));
+    }
+    attr.default.clone().filter(|_| sides.config.is_null())
+}
+
+fn unknowns(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
+    if !attr.computed || !sides.config.is_null() || attr.default.is_some() {
+        return None;
+    }
+    match sides.prior {
+        Some(prior) if attr.stable && !prior.is_null() => Some(prior.clone()),
+        _ => Some(Value::unknown(attr.ty())),
+    }
+}
+
+fn rewrite(block: &Block, sides: &Sides<'_>, rule: Rule) -> Value {
+    let mut members = attributes(&block.attributes, sides, rule);
+    for nested in &block.blocks {
+        let value = side(sides, &nested.name, |sides| collection(nested, sides, rule));
+        members.push((nested.name.clone(), value));
+    }
+    Value::object(members)
+}
+
+fn attributes(attrs: &[Attr], sides: &Sides<'_>, rule: Rule) -> Vec<(String, Value)> {
+    let rewrite_one = |attr: &Attr| {
+        let value = side(sides, &attr.name, |sides| match (rule(attr, &sides), &attr.ty) {
+            (Some(value), _) => value,
+            (None, AttrType::Plain(_)) => sides.proposed.clone(),
+            (None, AttrType::Nested(nesting, inner)) => each(*nesting, &sides, |sides| Value::object(attributes(inner, sides, rule))),
+        });
+        (attr.name.clone(), value)
+    };
+    attrs.iter().map(rewrite_one).collect()
+}
+
+fn collection(nested: &Nested, sides: Sides<'_>, rule: Rule) -> Value {
+    each(nested.nesting, &sides, |sides| rewrite(&nested.block, sides, rule))
+}
+
+/// The same attribute of all sides.
+fn side(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
+    let missing = || Value::null(cty::Type::Dynamic);
+    let proposed = sides.proposed.get_attr(name).unwrap_or_else(missing);
+    let config = sides.config.get_attr(name).unwrap_or_else(|| Value::null(proposed.ty().clone()));
+    let prior = sides.prior.and_then(|prior| prior.get_attr(name));
+    then(Sides { prior: prior.as_ref(), proposed: &proposed, config: &config })
+}
+
+/// The objects of a block or nested attribute, each with its partners on the other sides: by place, by key. Elements of a
+/// set have no partners; what is null in them is null in the configuration.
+fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) -> Value {
+    if !sides.proposed.is_given() {
+        return sides.proposed.clone();
+    }
+    let partner = |of: &Value, key: &Value| of.index(key);
+    let rewritten = |(key, proposed): (Value, &Value)| {
+        let config = partner(sides.config, &key).unwrap_or_else(|| Value::null(proposed.ty().clone()));
+        let prior = sides.prior.and_then(|prior| partner(prior, &key));
+        let value = one(&Sides { prior: prior.as_ref(), proposed, config: &config });
+        (key, value)
+    };
+    let element = sides.proposed.ty().element_type().cloned().unwrap_or(cty::Type::Dynamic);
+    match nesting {
+        Nesting::Single | Nesting::Group => one(sides),
+        Nesting::List => Value::list(element, sides.proposed.elements().map(|pair| rewritten(pair).1).collect()),
+        Nesting::Map => {
+            let members = sides.proposed.elements().map(rewritten);
+            Value::map(element, members.map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), value)))
+        }
+        Nesting::Set => {
+            let alone = |(_, proposed): (Value, &Value)| one(&Sides { prior: None, proposed, config: proposed });
+            Value::set(element, sides.proposed.elements().map(alone).collect())
+        }
+    }
+}
+
+fn replacements(block: &Block, prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>) {
+    attr_replacements(&block.attributes, prior, planned, path, found);
+    for nested in &block.blocks {
+        let inner = |prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>| {
+            replacements(&nested.block, prior, planned, path, found);
+        };
+        pairs(nested.nesting, &nested.name, block_forces(&nested.block), (prior, planned), path, found, inner);
+    }
+}
+
+fn attr_replacements(attrs: &[Attr], prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>) {
+    for attr in attrs {
+        if attr.replaces && prior.get_attr(&attr.name) != planned.get_attr(&attr.name) {
+            found.push(path.attr(attr.name.as_str()));
+        } else if let AttrType::Nested(nesting, inner) = &attr.ty {
+            let go = |prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>| {
+                attr_replacements(inner, prior, planned, path, found);
+            };
+            pairs(*nesting, &attr.name, attrs_force(inner), (prior, planned), path, found, go);
+        }
+    }
+}
+
+/// Goes on with the objects that both sides have; a set, or objects that only one side has, force as a whole.
+fn pairs(
+    nesting: Nesting,
+    name: &str,
+    forces: bool,
+    (prior, planned): (&Value, &Value),
+    path: &Path,
+    found: &mut Vec<Path>,
+    go: impl Fn(&Value, &Value, &Path, &mut Vec<Path>),
+) {
+    let path = path.attr(name);
+    let (Some(prior), Some(planned)) = (prior.get_attr(name), planned.get_attr(name)) else { return };
+    if !forces || prior == planned {
+        return;
+    }
+    let (before, after) = (elements(nesting, &prior, &path), elements(nesting, &planned, &path));
+    if nesting == Nesting::Set || before.len() != after.len() {
+        found.push(path);
+        return;
+    }
+    for ((path, planned), (_, prior)) in after.iter().zip(&before) {
+        go(prior, planned, path, found);
+    }
+}
+
+fn block_forces(block: &Block) -> bool {
+    attrs_force(&block.attributes) || block.blocks.iter().any(|nested| block_forces(&nested.block))
+}
+
+fn attrs_force(attrs: &[Attr]) -> bool {
+    attrs.iter().any(|attr| attr.replaces || matches!(&attr.ty, AttrType::Nested(_, inner) if attrs_force(inner)))
+}
