@@ -4,11 +4,14 @@
 //! it. [`schema`] is the one model of what providers accept.
 
 mod access;
+mod codec;
 pub mod convert;
 mod debug;
 mod equals;
+pub mod json;
 mod marked;
 mod marks;
+pub mod msgpack;
 mod number;
 mod number_ops;
 mod number_text;
@@ -26,6 +29,7 @@ mod types_json;
 mod value;
 
 pub use access::Elements;
+pub use codec::{CodecError, decode_dynamic_value};
 pub use convert::{ConvertError, can_convert, can_convert_safely, convert, unify, unify_unsafe};
 pub use marks::{Mark, Marks};
 pub use number::{MAX_PRECISION, Number, NumberError};
