@@ -10,8 +10,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// The process died under the call. All calls that one crash took down carry the same incident.
-    #[error("{plugin} died during {method}{}: {text}", incident.as_ref().map(|i| format!(" (incident {i})")).unwrap_or_default())]
-    Crashed { plugin: PluginId, method: Method, incident: Option<String>, text: String },
+    #[error("{plugin} died during {method} (incident {incident}): {text}")]
+    Crashed { plugin: PluginId, method: Method, incident: String, text: String },
+    /// The process was stopped, restarted or killed on request under the call. What it did is not known.
+    #[error("{plugin} was stopped while {method} ran")]
+    Ended { plugin: PluginId, method: Method },
     /// The connection failed and nothing is known of a crash.
     #[error("{plugin} cannot be reached for {method}: {why}")]
     Unavailable { plugin: PluginId, method: Method, why: String },
@@ -60,7 +63,7 @@ impl ProviderError {
             Self::Crashed { .. } => FailureClass::PluginCrashed,
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
             Self::Deadline { .. } => FailureClass::Deadline,
-            Self::Cancelled { .. } => FailureClass::Cancelled,
+            Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. } if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") => FailureClass::BadInput,
             Self::Refused { code, .. } if matches!(code.as_str(), "Aborted") => FailureClass::Transient,
             Self::NoSuchType { .. } => FailureClass::BadInput,
@@ -77,7 +80,7 @@ impl ProviderError {
         match self {
             Self::Crashed { .. } => CallOutcome::Crashed,
             Self::Deadline { .. } => CallOutcome::Deadline,
-            Self::Cancelled { .. } => CallOutcome::Cancelled,
+            Self::Cancelled { .. } | Self::Ended { .. } => CallOutcome::Cancelled,
             _ => CallOutcome::Error,
         }
     }
@@ -85,7 +88,7 @@ impl ProviderError {
     /// Whether the plugin may have changed the world before the call failed: the outcome of an apply is then unknown.
     pub fn may_have_acted(&self) -> bool {
         match self {
-            Self::Crashed { .. } | Self::Unavailable { .. } | Self::Deadline { .. } | Self::Undecodable { .. } => true,
+            Self::Crashed { .. } | Self::Ended { .. } | Self::Unavailable { .. } | Self::Deadline { .. } | Self::Undecodable { .. } => true,
             Self::Cancelled { sent, .. } => *sent,
             Self::Refused { code, .. } => !matches!(code.as_str(), "InvalidArgument" | "Unimplemented"),
             _ => false,
@@ -96,6 +99,7 @@ impl ProviderError {
     pub fn plugin(&self) -> &PluginId {
         match self {
             Self::Crashed { plugin, .. }
+            | Self::Ended { plugin, .. }
             | Self::Unavailable { plugin, .. }
             | Self::Deadline { plugin, .. }
             | Self::Cancelled { plugin, .. }
@@ -113,6 +117,7 @@ impl ProviderError {
     pub fn method(&self) -> Option<Method> {
         match self {
             Self::Crashed { method, .. }
+            | Self::Ended { method, .. }
             | Self::Unavailable { method, .. }
             | Self::Deadline { method, .. }
             | Self::Cancelled { method, .. }
@@ -127,7 +132,7 @@ impl ProviderError {
     /// The crash that took the call down.
     pub fn incident(&self) -> Option<&str> {
         match self {
-            Self::Crashed { incident, .. } => incident.as_deref(),
+            Self::Crashed { incident, .. } => Some(incident),
             _ => None,
         }
     }

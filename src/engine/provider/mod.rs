@@ -1,8 +1,10 @@
 //! What a provider can be asked, whatever it speaks: the trait [`Provider`] over one model of schema, plan and
 //! diagnostics. A dialect is a folder in here; above there is only the trait. Owns no state itself.
 
+pub mod builtin;
 mod error;
 mod model;
+pub mod tfplugin;
 
 pub use error::ProviderError;
 pub use model::*;

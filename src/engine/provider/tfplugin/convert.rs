@@ -1,0 +1,108 @@
+//! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers may carry JSON
+//! instead, or nothing, which is not the same as null. Owns nothing.
+
+use crate::engine::event::Severity;
+use crate::engine::plugin::record::PluginId;
+use crate::engine::provider::*;
+use cty::{Path, PathStep, Type, Value};
+use proto::tfplugin6 as pb;
+
+/// What is needed to encode and decode the values of one call.
+pub(super) struct Side<'a> {
+    pub(super) plugin: &'a PluginId,
+    pub(super) method: Method,
+    /// The implied type of the schema that the call is about.
+    pub(super) ty: Type,
+    pub(super) identity: Option<Type>,
+    pub(super) meta: Option<Type>,
+}
+
+impl Side<'_> {
+    /// A value of the schema's type. Always `Some`: null travels as a value too.
+    pub(super) fn encode(&self, value: &Value) -> Result<Option<pb::DynamicValue>, ProviderError> {
+        self.encode_as(value, &self.ty)
+    }
+
+    fn encode_as(&self, value: &Value, ty: &Type) -> Result<Option<pb::DynamicValue>, ProviderError> {
+        match cty::msgpack::encode(value, ty) {
+            Ok(bytes) => Ok(Some(pb::DynamicValue { msgpack: bytes.into(), json: Bytes::new() })),
+            Err(e) => Err(ProviderError::Unencodable { plugin: self.plugin.clone(), method: self.method, what: e.to_string() }),
+        }
+    }
+
+    pub(super) fn encode_meta(&self, value: Option<&Value>) -> Result<Option<pb::DynamicValue>, ProviderError> {
+        match (value, &self.meta) {
+            (Some(value), Some(ty)) => self.encode_as(value, ty),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn encode_identity(&self, value: Option<&Value>) -> Result<Option<pb::ResourceIdentityData>, ProviderError> {
+        match (value, &self.identity) {
+            (Some(value), Some(ty)) => Ok(Some(pb::ResourceIdentityData { identity_data: self.encode_as(value, ty)? })),
+            _ => Ok(None),
+        }
+    }
+
+    /// A value of the schema's type; `None` where none was sent.
+    pub(super) fn decode(&self, value: Option<pb::DynamicValue>) -> Result<Option<Value>, ProviderError> {
+        self.decode_as(value, &self.ty)
+    }
+
+    fn decode_as(&self, value: Option<pb::DynamicValue>, ty: &Type) -> Result<Option<Value>, ProviderError> {
+        let Some(value) = value else { return Ok(None) };
+        cty::decode_dynamic_value(&value.msgpack, &value.json, ty).map_err(|e| ProviderError::Undecodable {
+            plugin: self.plugin.clone(),
+            method: self.method,
+            what: e.to_string(),
+        })
+    }
+
+    /// As [`Side::decode`], with null where none was sent. An answer with errors may hold a value that is no good:
+    /// the errors are what counts then.
+    pub(super) fn decode_or_null(
+        &self,
+        value: Option<pb::DynamicValue>,
+        diagnostics: &[ProviderDiagnostic],
+    ) -> Result<Value, ProviderError> {
+        match self.decode(value) {
+            Ok(value) => Ok(value.unwrap_or_else(|| Value::null(self.ty.clone()))),
+            Err(_) if diagnostics.iter().any(|d| d.severity == Severity::Error) => Ok(Value::null(self.ty.clone())),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn decode_identity(&self, data: Option<pb::ResourceIdentityData>) -> Result<Option<Value>, ProviderError> {
+        match (data, &self.identity) {
+            (Some(data), Some(ty)) => self.decode_as(data.identity_data, ty),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A path; `None` where a step says nothing.
+pub(super) fn path(path: pb::AttributePath) -> Option<Path> {
+    use pb::attribute_path::step::Selector;
+    let step = |step: pb::attribute_path::Step| {
+        Some(match step.selector? {
+            Selector::AttributeName(name) => PathStep::Attr(name.into()),
+            Selector::ElementKeyString(key) => PathStep::Index(Value::string(key)),
+            Selector::ElementKeyInt(index) => PathStep::Index(Value::int(index)),
+        })
+    };
+    Some(Path::new(path.steps.into_iter().map(step).collect::<Option<Vec<_>>>()?))
+}
+
+pub(super) fn diagnostic(severity: i32, summary: String, detail: String, path: Option<Path>) -> ProviderDiagnostic {
+    // 2 is a warning; a severity that is none must not hide what may be an error.
+    let severity = if severity == 2 { Severity::Warning } else { Severity::Error };
+    ProviderDiagnostic { severity, summary, detail, path }
+}
+
+pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
+    let one = |d: pb::Diagnostic| {
+        let place = d.attribute.and_then(path).filter(|p| !p.is_empty());
+        diagnostic(d.severity, d.summary, d.detail, place)
+    };
+    all.into_iter().map(one).collect()
+}

@@ -1,0 +1,244 @@
+//! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only the paths differ.
+//! Turns what the transport says into words. Owns a clone of the connection.
+
+use crate::engine::plugin::SchemaReply;
+use crate::engine::plugin::record::PluginId;
+use crate::engine::provider::{Method, ProviderError};
+use async_trait::async_trait;
+use proto::{tfplugin5, tfplugin6};
+use std::sync::Arc;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+use tonic_prost::ProstCodec;
+
+/// Largest message, either way: what servers of the official SDKs allow. The largest schema seen has 30 MB.
+const MESSAGE_LIMIT: usize = 256 << 20;
+
+/// A major version of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    Five,
+    Six,
+}
+
+impl Protocol {
+    /// The protocol of this number.
+    pub fn of(version: u32) -> Option<Self> {
+        match version {
+            5 => Some(Self::Five),
+            6 => Some(Self::Six),
+            _ => None,
+        }
+    }
+
+    /// Its name, which is the name of its package too.
+    pub fn dialect(self) -> &'static str {
+        match self {
+            Self::Five => "tfplugin5",
+            Self::Six => "tfplugin6",
+        }
+    }
+
+    fn path(self, method: Method) -> &'static str {
+        macro_rules! paths {
+            ($($method:ident $five:literal $six:literal,)*) => {
+                match (method, self) {
+                    $((Method::$method, Self::Five) => concat!("/tfplugin5.Provider/", $five),
+                      (Method::$method, Self::Six) => concat!("/tfplugin6.Provider/", $six),)*
+                }
+            };
+        }
+        paths! {
+            Schema "GetSchema" "GetProviderSchema",
+            ValidateProvider "PrepareProviderConfig" "ValidateProviderConfig",
+            Configure "Configure" "ConfigureProvider",
+            ValidateResource "ValidateResourceTypeConfig" "ValidateResourceConfig",
+            ValidateData "ValidateDataSourceConfig" "ValidateDataResourceConfig",
+            ValidateEphemeral "ValidateEphemeralResourceConfig" "ValidateEphemeralResourceConfig",
+            Upgrade "UpgradeResourceState" "UpgradeResourceState",
+            Read "ReadResource" "ReadResource",
+            Plan "PlanResourceChange" "PlanResourceChange",
+            Apply "ApplyResourceChange" "ApplyResourceChange",
+            Import "ImportResourceState" "ImportResourceState",
+            Move "MoveResourceState" "MoveResourceState",
+            ReadData "ReadDataSource" "ReadDataSource",
+            OpenEphemeral "OpenEphemeralResource" "OpenEphemeralResource",
+            RenewEphemeral "RenewEphemeralResource" "RenewEphemeralResource",
+            CloseEphemeral "CloseEphemeralResource" "CloseEphemeralResource",
+            CallFunction "CallFunction" "CallFunction",
+            Stop "Stop" "StopProvider",
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Death {
+    /// By itself. All calls that one crash took down name the same incident.
+    Crashed { incident: String, text: String },
+    /// Since it was stopped, restarted or killed on request.
+    Ended,
+}
+
+/// Who knows what became of a process: its supervisor.
+#[async_trait]
+pub trait Obituary: Send + Sync {
+    /// What became of the process behind a broken connection; `None` where it lives, or nobody can tell within a moment.
+    async fn death(&self) -> Option<Death>;
+}
+
+/// The client.
+pub(super) struct Wire {
+    plugin: PluginId,
+    protocol: Protocol,
+    grpc: Grpc<Channel>,
+    obituary: Arc<dyn Obituary>,
+}
+
+impl Wire {
+    pub(super) fn new(plugin: PluginId, protocol: Protocol, channel: Channel, obituary: Arc<dyn Obituary>) -> Self {
+        let grpc = Grpc::new(channel).max_decoding_message_size(MESSAGE_LIMIT).max_encoding_message_size(MESSAGE_LIMIT);
+        Self { plugin, protocol, grpc, obituary }
+    }
+
+    /// Makes a call whose messages are the same in both protocols.
+    pub(super) async fn call<Q, A>(&self, method: Method, request: Q) -> Result<A, ProviderError>
+    where
+        Q: prost::Message + 'static,
+        A: prost::Message + Default + 'static,
+    {
+        match self.send(self.protocol.path(method), request).await {
+            Ok(answer) => Ok(answer),
+            Err(status) => Err(self.explain(method, &status).await),
+        }
+    }
+
+    async fn send<Q, A>(&self, path: &'static str, request: Q) -> Result<A, Status>
+    where
+        Q: prost::Message + 'static,
+        A: prost::Message + Default + 'static,
+    {
+        let mut grpc = self.grpc.clone();
+        grpc.ready().await.map_err(|e| Status::from_error(e.into()))?;
+        let codec = ProstCodec::<Q, A>::default();
+        Ok(grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await?.into_inner())
+    }
+
+    /// Asks for all schemas.
+    pub(super) async fn schema(&self) -> Result<SchemaReply, ProviderError> {
+        Ok(match self.protocol {
+            Protocol::Five => SchemaReply::V5(Box::new(self.call(Method::Schema, tfplugin5::get_provider_schema::Request {}).await?)),
+            Protocol::Six => SchemaReply::V6(Box::new(self.call(Method::Schema, tfplugin6::get_provider_schema::Request {}).await?)),
+        })
+    }
+
+    /// Asks for the schemas of identities; the name is the same in both protocols.
+    pub(super) async fn identity_schemas(&self) -> Result<tfplugin6::get_resource_identity_schemas::Response, Status> {
+        let path = match self.protocol {
+            Protocol::Five => "/tfplugin5.Provider/GetResourceIdentitySchemas",
+            Protocol::Six => "/tfplugin6.Provider/GetResourceIdentitySchemas",
+        };
+        self.send(path, tfplugin6::get_resource_identity_schemas::Request {}).await
+    }
+
+    async fn explain(&self, method: Method, status: &Status) -> ProviderError {
+        let plugin = self.plugin.clone();
+        if lost(status) {
+            // The supervisor learns of a death by the process, we by the connection: it may know a moment later.
+            return match self.obituary.death().await {
+                Some(Death::Crashed { incident, text }) => ProviderError::Crashed { plugin, method, incident, text },
+                Some(Death::Ended) => ProviderError::Ended { plugin, method },
+                None => ProviderError::Unavailable { plugin, method, why: words(status) },
+            };
+        }
+        match status.code() {
+            Code::Unimplemented => ProviderError::Unsupported { plugin, method },
+            Code::Internal if status.message().contains("failed to decode") => {
+                ProviderError::Undecodable { plugin, method, what: status.message().to_owned() }
+            }
+            Code::OutOfRange | Code::ResourceExhausted if status.message().contains("message") => ProviderError::Refused {
+                plugin,
+                method,
+                code: format!("{:?}", status.code()),
+                message: format!("{}; messages of up to 256 MiB are accepted", status.message()),
+            },
+            code => ProviderError::Refused { plugin, method, code: format!("{code:?}"), message: status.message().to_owned() },
+        }
+    }
+}
+
+/// Whether no answer came: the status was made on our side from a broken connection, or says what such a one says.
+fn lost(status: &Status) -> bool {
+    match status.code() {
+        Code::Unavailable => true,
+        Code::Unknown | Code::Internal | Code::Cancelled => std::error::Error::source(status).is_some(),
+        _ => false,
+    }
+}
+
+/// A status with all of its causes.
+fn words(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut next = std::error::Error::source(status);
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = if text.is_empty() { cause_text } else { format!("{text}: {cause_text}") };
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::Message;
+
+    /// What the adapter stands on: a message of one protocol is read in full as that of the other.
+    #[test]
+    fn messages_of_both_protocols_are_the_same_bytes() {
+        let value = |n: u8| Some(tfplugin5::DynamicValue { msgpack: vec![n].into(), json: vec![n, n].into() });
+        let step = |selector| tfplugin5::attribute_path::Step { selector: Some(selector) };
+        use tfplugin5::attribute_path::step::Selector;
+        let five = tfplugin5::plan_resource_change::Response {
+            planned_state: value(1),
+            requires_replace: vec![tfplugin5::AttributePath {
+                steps: vec![
+                    step(Selector::AttributeName("rule".into())),
+                    step(Selector::ElementKeyInt(3)),
+                    step(Selector::ElementKeyString("k".into())),
+                ],
+            }],
+            planned_private: vec![9].into(),
+            diagnostics: vec![tfplugin5::Diagnostic { severity: 1, summary: "s".into(), detail: "d".into(), attribute: None }],
+            legacy_type_system: true,
+            deferred: None,
+            planned_identity: Some(tfplugin5::ResourceIdentityData { identity_data: value(2) }),
+        };
+        let bytes = five.encode_to_vec();
+        let six = tfplugin6::plan_resource_change::Response::decode(&bytes[..]).expect("decodes");
+        assert_eq!(six.encode_to_vec(), bytes);
+        assert_eq!(format!("{six:?}"), format!("{five:?}"));
+
+        let five = tfplugin5::prepare_provider_config::Response {
+            prepared_config: value(1),
+            diagnostics: vec![tfplugin5::Diagnostic { severity: 2, summary: "w".into(), ..Default::default() }],
+        };
+        let six = tfplugin6::validate_provider_config::Response::decode(&five.encode_to_vec()[..]).expect("decodes");
+        assert_eq!(six.diagnostics.len(), 1);
+        assert_eq!(six.diagnostics[0].summary, "w");
+    }
+
+    #[test]
+    fn every_method_has_its_path_in_both_protocols() {
+        for method in Method::ALL {
+            assert_eq!(Protocol::Six.path(method), format!("/tfplugin6.Provider/{}", method.name()));
+            assert!(Protocol::Five.path(method).starts_with("/tfplugin5.Provider/"));
+            assert_eq!(Method::named(method.name()), Some(method));
+        }
+        assert_eq!(Protocol::Five.path(Method::Schema), "/tfplugin5.Provider/GetSchema");
+    }
+}
