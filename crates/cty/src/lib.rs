@@ -17,7 +17,6 @@ mod number_ops;
 mod number_text;
 mod ops;
 mod path;
-pub mod plan;
 mod refine;
 pub mod schema;
 mod set_order;

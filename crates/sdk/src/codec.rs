@@ -9,9 +9,9 @@ use crate::diagnostics::Failure;
 pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value, Failure> {
     let value = value.unwrap_or_default();
     let decoded = if !value.msgpack.is_empty() {
-        crate::shim::decode(&value.msgpack, ty).map_err(|error| error.to_string())
+        cty::msgpack::decode(&value.msgpack, ty).map_err(|error| error.to_string())
     } else if !value.json.is_empty() {
-        crate::shim::decode(&value.json, ty).map_err(|error| error.to_string())
+        cty::json::decode(&value.json, ty).map_err(|error| error.to_string())
     } else {
         Ok(Value::null(ty.clone()))
     };
@@ -20,7 +20,7 @@ pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value
 
 /// A value for the host.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failure> {
-    let msgpack = crate::shim::encode(value, ty).map_err(|error| {
+    let msgpack = cty::msgpack::encode(value, ty).map_err(|error| {
         Failure::new("the provider's value does not fit its schema", format!("{error}; this is a fault of the provider"))
     })?;
     Ok(pb::DynamicValue { msgpack: msgpack.into(), ..Default::default() })
@@ -29,7 +29,7 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failu
 /// State as the host keeps it: attributes that the schema does not have are dropped, those that are missing are null.
 pub(crate) fn from_state_json(mut json: serde_json::Value, ty: &Type) -> Result<Value, Failure> {
     fit(&mut json, ty);
-    from_json(json, ty)
+    from_json(&json, ty)
 }
 
 /// A known value as JSON.
@@ -37,17 +37,17 @@ pub(crate) fn from_state_json(mut json: serde_json::Value, ty: &Type) -> Result<
 /// # Errors
 /// When something in it is unknown, or it is not of that type.
 pub fn to_json(value: &Value, ty: &Type) -> Result<serde_json::Value, Failure> {
-    let bytes = crate::shim::encode(value, ty).map_err(|error| Failure::new("the value cannot be written as JSON", error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| Failure::new("the value cannot be written as JSON", error.to_string()))
+    let wrong = |problem: String| Failure::new("the value cannot be written as JSON", problem);
+    let text = cty::json::encode(value, ty).map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// A value of a type, from JSON.
 ///
 /// # Errors
 /// When the JSON does not fit the type; the detail says where.
-pub fn from_json(json: serde_json::Value, ty: &Type) -> Result<Value, Failure> {
-    let text = json.to_string();
-    crate::shim::decode(text.as_bytes(), ty).map_err(|error| Failure::new("the JSON does not fit the schema", error.to_string()))
+pub fn from_json(json: &serde_json::Value, ty: &Type) -> Result<Value, Failure> {
+    cty::json::decode_value(json, ty).map_err(|error| Failure::new("the JSON does not fit the schema", error.to_string()))
 }
 
 /// Makes objects have exactly the attributes of their type. What does not fit otherwise is left for the decoder to refuse.

@@ -15,7 +15,6 @@ pub mod schema;
 mod serve;
 mod service;
 mod services;
-mod shim;
 mod transport;
 mod wire_schema;
 

@@ -24,13 +24,6 @@ impl Object {
         }
     }
 
-    /// An object of a type with all attributes null.
-    pub fn null_of(ty: &Type) -> Object {
-        let names = ty.as_object().map(|object| object.attributes.iter());
-        let attributes = names.into_iter().flatten().map(|(name, ty)| (name.clone(), Value::null(ty.clone()))).collect();
-        Object { ty: ty.clone(), attributes }
-    }
-
     /// An attribute; null where there is none of that name.
     pub fn get(&self, name: &str) -> Value {
         self.attributes.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
@@ -80,10 +73,10 @@ impl Object {
         }
     }
 
-    /// Every attribute that is still unknown becomes null.
+    /// Everything that is still unknown becomes null, at any depth.
     pub fn clear_unknown(&mut self) {
-        for value in self.attributes.values_mut().filter(|value| !value.is_known()) {
-            *value = Value::null(value.ty().clone());
+        for value in self.attributes.values_mut().filter(|value| !value.is_wholly_known()) {
+            *value = value.unknown_as_null();
         }
     }
 

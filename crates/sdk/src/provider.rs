@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cty::{Path, Type, Value};
+use cty::{Path, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure};
@@ -215,8 +215,12 @@ pub struct Planned {
 }
 
 /// What most `import`s do: a state that has the id in one attribute and nothing else.
-pub fn import_by(ty: &Type, attribute: &str, id: &str) -> Result<State, Failure> {
-    let mut object = crate::Object::null_of(ty);
+///
+/// # Errors
+/// When the schema has no such attribute, or not as a string.
+pub fn import_by(schema: &Schema, attribute: &str, id: &str) -> Result<State, Failure> {
+    let refused = |problem| Failure::from(Diagnostic::error("the id cannot be taken", problem));
+    let mut object = crate::Object::of(&schema.empty_value()).map_err(refused)?;
     object.set(attribute, Value::string(id));
-    object.into_value().map(State::new).map_err(|problem| Diagnostic::error("the id cannot be taken", problem).into())
+    object.into_value().map(State::new).map_err(refused)
 }

@@ -147,6 +147,13 @@ impl Schema {
         self
     }
 
+    /// A value of this schema in which nothing is set: attributes are null, repeated blocks are empty.
+    pub fn empty_value(&self) -> Value {
+        let ty = self.implied_type();
+        let attributes = ty.as_object().map(|object| object.attributes.iter()).into_iter().flatten();
+        self.block.with_empty_blocks(Value::object(attributes.map(|(name, ty)| (name, Value::null(ty.clone())))))
+    }
+
     /// The type of a value of this schema.
     pub fn implied_type(&self) -> Type {
         self.block.implied_type()
@@ -188,7 +195,36 @@ impl Block {
     }
 }
 
+impl Block {
+    /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
+    pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
+        let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else { return value };
+        let mut members = members.clone();
+        for nested in &self.blocks {
+            if let Some(inner) = members.get_mut(nested.name.as_str()) {
+                *inner = nested.with_empty_blocks(inner);
+            }
+        }
+        Value::object_from_map(members)
+    }
+}
+
 impl Nested {
+    fn with_empty_blocks(&self, value: &Value) -> Value {
+        let element = self.block.implied_type();
+        let inside = || value.elements().map(|(_, element)| self.block.with_empty_blocks(element.clone()));
+        match self.nesting {
+            _ if !value.is_known() => value.clone(),
+            Nesting::Single | Nesting::Group => self.block.with_empty_blocks(value.clone()),
+            Nesting::List => Value::list(element, inside().collect()),
+            Nesting::Set => Value::set(element, inside().collect()),
+            Nesting::Map => {
+                let keys = value.elements().map(|(key, _)| key.as_str().unwrap_or_default().to_owned());
+                Value::map(element, keys.zip(inside()))
+            }
+        }
+    }
+
     /// A nested block that may stand any number of times.
     pub fn new(name: &str, nesting: Nesting, block: Block) -> Nested {
         Nested { name: name.to_owned(), nesting, block, min: 0, max: if nesting == Nesting::Single { 1 } else { 0 } }

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status};
 
 use crate::codec;
-use crate::diagnostics::{Diagnostics, Failure, path_to_wire};
+use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
 use crate::provider::{Change, Context, DataSource, Planning, Provider, Resource, State};
 use crate::schema::Schema;
 use crate::{check, wire_schema};
@@ -179,13 +179,7 @@ async fn apply(
         let change = Change { prior, planned, config, private: former.to_vec() };
         let creating = change.prior.is_null();
         let made = if creating { entry.item.create(&cx, change).await } else { entry.item.update(&cx, change).await };
-        made.and_then(|state| match state.value.is_null() {
-            true => Err(Failure::new(
-                "the provider returned nothing",
-                "a create or update must return the object; this is a fault of the provider",
-            )),
-            false => Ok(state),
-        })
+        made.and_then(finished)
     };
     match done {
         Ok(state) => {
@@ -206,6 +200,27 @@ async fn apply(
         }
     }
     Ok(answer)
+}
+
+/// What a create or update may return: an object in which everything is known.
+fn finished(state: State) -> Outcome<State> {
+    if state.value.is_null() {
+        return Err(Failure::new(
+            "the provider returned nothing",
+            "a create or update must return the object; this is a fault of the provider",
+        ));
+    }
+    let mut unknown = Vec::new();
+    state.value.walk(&mut |path, value| {
+        if !value.is_known() {
+            unknown.push(path.clone());
+        }
+        !value.is_wholly_known()
+    });
+    let Some(first) = unknown.first().cloned() else { return Ok(state) };
+    let detail = format!("{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place");
+    let known = State { value: state.value.unknown_as_null(), ..state };
+    Err(Failure::from(Diagnostic::error("the provider did not say all", detail).at(first)).with_partial(known))
 }
 
 async fn read(entry: Arc<Entry<dyn Resource>>, cx: Context, request: pb::read_resource::Request) -> Outcome<pb::read_resource::Response> {
@@ -241,7 +256,8 @@ async fn upgrade(entry: Arc<Entry<dyn Resource>>, cx: Context, request: pb::upgr
     if request.version < version {
         json = entry.item.upgrade(&cx, request.version, json).await?;
     }
-    codec::encode(&codec::from_state_json(json, &entry.ty)?, &entry.ty)
+    let state = codec::from_state_json(json, &entry.ty)?;
+    codec::encode(&entry.schema.block.with_empty_blocks(state), &entry.ty)
 }
 
 fn not_served(method: &str) -> Status {

@@ -260,7 +260,7 @@ impl Resource for LabResource {
         if let Some(attributes) = merged.as_object_mut() {
             attributes.extend(stored.attributes);
         }
-        let value = sdk::from_json(merged, &self.ty).map_err(|failure| {
+        let value = sdk::from_json(&merged, &self.ty).map_err(|failure| {
             let said: Vec<String> = failure.diagnostics.0.into_iter().map(|one| format!("{} {}", one.summary, one.detail)).collect();
             Failure::new(format!("{} {id} in the lab's file is not what it should be", self.kind.name), said.join("; "))
         })?;
@@ -323,7 +323,7 @@ impl Resource for LabResource {
         let wanted = id.to_owned();
         let found = blocking(move || file.load::<Cloud>().map(|cloud| cloud.objects.get(&wanted).cloned())).await??;
         match found {
-            Some(stored) if stored.kind == self.kind.name => sdk::import_by(&self.ty, "id", id),
+            Some(stored) if stored.kind == self.kind.name => sdk::import_by(&self.schema(), "id", id),
             Some(stored) => Err(Failure::new(format!("{id} is a {}", stored.kind), format!("it cannot be imported as {}", self.kind.name))),
             None => Err(Failure::new(format!("there is no {id} in the lab"), "look for the id in the lab's file")),
         }

@@ -89,6 +89,6 @@ impl Resource for LocalDirectory {
 
     /// By its path.
     async fn import(&self, _: &Context, id: &str) -> Result<State, Failure> {
-        sdk::import_by(&schema().implied_type(), "path", id)
+        sdk::import_by(&schema(), "path", id)
     }
 }

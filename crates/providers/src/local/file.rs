@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use cty::Type;
 use sdk::schema::{Attr, Schema};
 use sdk::{Change, Context, Diagnostics, Failure, Object, Planned, Planning, Resource, State, async_trait};
 use sha1::{Digest as _, Sha1};
@@ -150,7 +149,6 @@ impl Resource for LocalFile {
 
     /// By the path of the file.
     async fn import(&self, _: &Context, id: &str) -> Result<State, Failure> {
-        let ty: Type = schema().implied_type();
-        sdk::import_by(&ty, "filename", id)
+        sdk::import_by(&schema(), "filename", id)
     }
 }

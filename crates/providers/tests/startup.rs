@@ -1,0 +1,70 @@
+//! How the bundled providers come up and go, as processes: and how those behave that do not.
+#![allow(clippy::unwrap_used)]
+
+mod plugin;
+
+use std::process::Command;
+
+use plugin::common::text;
+use plugin::{PROGRAM, Plugin, command, run};
+use serde_json::json;
+
+#[test]
+fn a_start_by_hand_is_explained_and_fails() {
+    for name in providers::NAMES {
+        let mut by_hand = Command::new(PROGRAM);
+        by_hand.arg(name).env_remove(wire::env::MAGIC_COOKIE_KEY);
+        let (code, out, err) = run(by_hand);
+        assert_eq!((code, out.as_str()), (1, ""), "{name}");
+        assert!(err.contains("this program is a plugin"), "{name}: {err}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_those_there_are() {
+    let mut unknown = Command::new(PROGRAM);
+    unknown.arg("nothing");
+    let (code, _, err) = run(unknown);
+    assert_eq!(code, 1);
+    assert!(err.contains("broken, lab, local, slowstart"), "{err}");
+}
+
+#[test]
+fn broken_panics_each_time() {
+    let (folder, identity) = (tempfile::tempdir().unwrap(), wire::Identity::generate().unwrap());
+    for _ in 0..2 {
+        let (broken, _sockets) = command("broken", folder.path(), &identity);
+        let (code, out, err) = run(broken);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.starts_with("panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\n"), "{err}");
+    }
+}
+
+#[tokio::test]
+async fn slowstart_comes_up_at_its_third_launch() {
+    let (folder, identity) = (tempfile::tempdir().unwrap(), wire::Identity::generate().unwrap());
+    for launch in 1..=2 {
+        let (cold, _sockets) = command("slowstart", folder.path(), &identity);
+        let (code, out, err) = run(cold);
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(err.contains(&format!("launch {launch}")), "{err}");
+    }
+    let mut warm = Plugin::start("slowstart", folder.path()).await;
+    let probe = warm.host.made("slowstart_probe", json!({"name": "p"})).await;
+    assert_eq!(text(&probe, "id"), "probe-p");
+    Plugin::start("slowstart", folder.path()).await;
+}
+
+#[tokio::test]
+async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plugin = Plugin::lab(folder.path(), json!({})).await;
+    assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 1);
+    plugin.host.shutdown().await;
+    let (status, said) = plugin.ended();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 0);
+    // what it said are hclog lines
+    let first: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    assert_eq!((first["@module"].as_str(), first["@message"].as_str()), (Some("lab"), Some("configured")));
+}
