@@ -1,3 +1,4 @@
 //! flightdeck: an operations console for plugin-driven deployments.
 
+pub mod cli;
 pub mod engine;

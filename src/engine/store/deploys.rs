@@ -214,8 +214,8 @@ fn append(conn: &Connection, deploy: DeployId, events: &[Event]) -> Job<u32> {
 
 fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operation>> {
     let mut query = conn.prepare_cached("SELECT data FROM operation WHERE deploy = ?1 ORDER BY idx")?;
-    let found = query.query_map([deploy], |r| r.get::<_, String>(0))?.map(|text| parse("operation", &text?)).collect();
-    found
+    let rows = query.query_map([deploy], |r| r.get::<_, String>(0))?;
+    rows.map(|text| parse("operation", &text?)).collect()
 }
 
 /// The process that runs a deploy.

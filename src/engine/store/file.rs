@@ -3,6 +3,7 @@
 
 use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
 use super::{lock, writer};
+use crate::engine::settings::Access;
 use rusqlite::{Connection, OpenFlags};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,14 +18,6 @@ const APPLICATION_ID: i64 = 0x464C_444B;
 const MIGRATIONS: [&str; 1] = [include_str!("schema/001.sql")];
 /// Idle connections kept for readers.
 const READERS: usize = 4;
-
-/// What a store may be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    ReadWrite,
-    /// Nothing is created or changed; a workspace without a store answers as an empty one.
-    ReadOnly,
-}
 
 /// The handle that everything holds. The last one to go ends the writer thread, which gives the lock back.
 #[derive(Debug, Clone)]

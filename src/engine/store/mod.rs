@@ -16,9 +16,10 @@ mod stages;
 mod state;
 mod writer;
 
+pub use crate::engine::settings::Access;
 pub use deploys::{KEPT_EVENTS, NewDeploy};
 pub use error::StoreError;
-pub use file::{Access, Store};
+pub use file::Store;
 pub use launches::CallSample;
 pub use liveness::{is_alive, this_process};
 pub use lock::Acquired;

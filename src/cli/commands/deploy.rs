@@ -1,0 +1,173 @@
+//! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a yes.
+
+use super::stage::{has_changes, request};
+use crate::cli::args::{Choice, DeployArgs, DestroyArgs};
+use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::session::{Session, settings};
+use crate::cli::show;
+use crate::engine::api::DeployRequest;
+use crate::engine::event::{DeployOutcome, DeploySummary, StageId, StageSummary};
+use crate::engine::settings::Access;
+use crate::engine::store::Store;
+use serde_json::json;
+use std::io::IsTerminal;
+
+/// What is to be applied, and who said yes.
+struct Task {
+    command: &'static str,
+    stage: Option<String>,
+    choice: Choice,
+    auto_approve: bool,
+}
+
+pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
+    run(Task { command: "deploy", stage: args.stage, choice: args.choice, auto_approve: args.auto_approve }, out).await
+}
+
+pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
+    let choice = Choice {
+        target: args.target,
+        exclude: args.exclude,
+        refresh: args.refresh,
+        values: args.values,
+        destroy: true,
+        ..Choice::default()
+    };
+    run(Task { command: "destroy", stage: None, choice, auto_approve: args.auto_approve }, out).await
+}
+
+async fn run(task: Task, out: &mut Output) -> Ended {
+    if let (Some(stage), Some(flag)) = (&task.stage, task.choice.given()) {
+        return Err(CliError::Refused(format!(
+            "{flag} cannot be given for stage {stage}, which has been worked out already; leave the flag or the stage out"
+        )));
+    }
+    let must_ask = task.stage.is_none() && !task.auto_approve;
+    if must_ask && (out.json || !std::io::stdin().is_terminal()) {
+        return Err(CliError::Refused(
+            "nobody can be asked for a yes here; add --auto-approve, or `flightdeck stage` first and deploy that stage by its number"
+                .into(),
+        ));
+    }
+    let mut session = Session::start(settings(task.command, Access::ReadWrite, task.choice.values.parallelism)?, out).await?;
+    let applied = apply(&mut session, &task, must_ask, out).await;
+    let summary = match applied {
+        Ok(summary) => summary,
+        Err(e) => {
+            session.end(out).await;
+            return Err(e);
+        }
+    };
+    failures(&session, &summary, out).await;
+    let interrupted = session.interrupted();
+    session.end(out).await;
+    out.flush_diagnostics();
+    if out.json {
+        out.result(
+            task.command,
+            fields(json!({
+                "deploy": summary.deploy,
+                "stage": summary.stage,
+                "outcome": summary.outcome,
+                "operations": summary.operations,
+            })),
+        );
+    } else {
+        let ink = if summary.outcome == DeployOutcome::Succeeded { Ink::Green } else { Ink::Red };
+        let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), show::operations(&summary.operations));
+        let line = out.paint(ink, &line);
+        out.line(&line);
+    }
+    Ok(match summary.outcome {
+        DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,
+        _ if interrupted => CANCELLED,
+        DeployOutcome::Failed => FAILURES,
+        DeployOutcome::Succeeded | DeployOutcome::Running => OK,
+    })
+}
+
+/// Stages where need be, asks where need be, deploys.
+async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Output) -> Result<DeploySummary, CliError> {
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let summary = match &task.stage {
+        Some(wanted) => {
+            let id = find(wanted, session).await?;
+            session.wait(out, &mut progress, engine.staged(Some(id))).await?
+        }
+        None => session.wait(out, &mut progress, engine.stage(request(&task.choice, None))).await?,
+    };
+    if session.interrupted() {
+        return Err(CliError::Cancelled);
+    }
+    if !out.json {
+        out.flush_diagnostics();
+        show::stage(out, &summary);
+    }
+    if must_ask && has_changes(&summary) {
+        yes(session, task, &summary, out).await?;
+    }
+    let parallelism = engine.settings().parallelism;
+    session.wait(out, &mut progress, engine.deploy(DeployRequest { stage: summary.stage, only: None, parallelism })).await
+}
+
+/// The stage that a number or a name means.
+async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
+    if let Ok(id) = wanted.trim_start_matches('#').parse() {
+        return Ok(id);
+    }
+    let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
+    let store = Store::open(&session.engine.settings().workspace, Access::ReadOnly).map_err(refuse)?;
+    let found = store.stage_named(wanted).await.map_err(refuse)?;
+    found.map(|stage| stage.id).ok_or_else(|| {
+        CliError::Refused(format!(
+            "there is no stage named {wanted:?}; name a number, or a name given with `flightdeck stage --out {wanted}`"
+        ))
+    })
+}
+
+/// Asks a person. Anything but a yes is a no.
+async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &mut Output) -> Result<(), CliError> {
+    let what = if task.command == "destroy" { "Destroy" } else { "Apply" };
+    let question = format!("{what} stage #{}? Only `yes` is taken for a yes: ", summary.stage);
+    eprint!("{}", crate::cli::output::paint(out.err_color, Ink::Bold, &question));
+    let answer = session
+        .ask(tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            std::io::stdin().read_line(&mut line).map(|_| line)
+        }))
+        .await?;
+    match answer {
+        Ok(Ok(line)) if line.trim() == "yes" => Ok(()),
+        _ => {
+            out.note(&format!("nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it", summary.stage, summary.stage));
+            Err(CliError::Said(CANCELLED))
+        }
+    }
+}
+
+/// Errors of operations as diagnostics, unless the engine has said them with their place already.
+async fn failures(session: &Session, summary: &DeploySummary, out: &mut Output) {
+    if summary.operations.failed == 0 && summary.operations.unknown == 0 {
+        return;
+    }
+    let record = match session.engine.deploy_record(summary.deploy).await {
+        Ok(record) => record,
+        Err(e) => {
+            tracing::warn!(error = %e, "the deploy's record cannot be read");
+            return;
+        }
+    };
+    for operation in record.operations {
+        if let Some(failure) = operation.failure
+            && !out.has_error_of(&operation.address, &failure.summary)
+        {
+            let mut diagnostic = plain(&failure.summary);
+            diagnostic.detail = failure.detail;
+            diagnostic.address = Some(operation.address);
+            out.diagnostic(&diagnostic);
+        }
+    }
+}

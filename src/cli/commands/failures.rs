@@ -1,0 +1,52 @@
+//! `flightdeck failures`: why deploys failed, and what followed.
+
+use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe;
+use crate::cli::session::{Session, settings};
+use crate::cli::time::moment;
+use crate::engine::api::FailureGroup;
+use crate::engine::settings::Access;
+use serde_json::json;
+
+/// Log lines shown with a failure; `--json` has them all.
+const LINES: usize = 10;
+
+pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("failures", Access::ReadOnly, None)?, out).await?;
+    let engine = session.engine.clone();
+    let mut progress = Progress::new(out);
+    let groups = session.wait(out, &mut progress, engine.failures(since)).await;
+    session.end(out).await;
+    let groups = groups?;
+    if out.json {
+        out.result("failures", fields(json!({ "failures": groups })));
+    } else if groups.is_empty() {
+        out.line("no failures");
+    } else {
+        groups.iter().for_each(|group| show(out, group));
+    }
+    Ok(OK)
+}
+
+fn show(out: &mut Output, group: &FailureGroup) {
+    let head = format!("{} × {}: {}", group.count, group.class.word(), safe(&group.summary));
+    let head = out.paint(Ink::Red, &head);
+    out.line(&head);
+    for line in safe(&group.detail).lines() {
+        out.line(&format!("    {line}"));
+    }
+    let deploys: Vec<String> = group.deploys.iter().map(|id| format!("#{id}")).collect();
+    let when = if group.first == group.last { moment(group.last) } else { format!("{} to {}", moment(group.first), moment(group.last)) };
+    out.line(&format!("    deploys {}, {when}", deploys.join(", ")));
+    out.line(&format!("    resources {}", safe(&group.addresses.join(", "))));
+    if let Some(plugin) = &group.plugin {
+        out.line(&format!("    plugin {plugin}"));
+    }
+    out.line(&format!("    since then: {}", group.followed_by.as_deref().map_or("not tried again".into(), safe)));
+    for line in group.last_lines.iter().rev().take(LINES).rev() {
+        let line = out.paint(Ink::Dim, &format!("    | {}", safe(line)));
+        out.line(&line);
+    }
+}

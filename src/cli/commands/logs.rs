@@ -1,0 +1,81 @@
+//! `flightdeck logs`: what plugins said, from the store.
+
+use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe;
+use crate::cli::session::{Session, settings};
+use crate::cli::time::moment;
+use crate::cli::values::Level;
+use crate::engine::api::{LogQuery, LogRow};
+use crate::engine::plugin::record::LogLevel;
+use crate::engine::settings::Access;
+use serde_json::json;
+use std::time::Duration;
+
+/// How often new lines are looked for.
+const PAUSE: Duration = Duration::from_millis(300);
+/// Lines in one look while following.
+const AT_ONCE: u32 = 10_000;
+
+pub(super) struct Wanted {
+    pub(super) plugin: Option<String>,
+    pub(super) follow: bool,
+    pub(super) level: Option<Level>,
+    pub(super) since: Option<i64>,
+}
+
+pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("logs", Access::ReadOnly, None)?, out).await?;
+    let told = tell(&mut session, &wanted, out).await;
+    session.end(out).await;
+    let lines = told?;
+    if out.json {
+        out.result("logs", fields(json!({ "lines": lines })));
+    }
+    Ok(OK)
+}
+
+async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Result<u64, CliError> {
+    let mut query =
+        LogQuery { plugin: wanted.plugin.clone(), level: wanted.level.and_then(Level::log), since: wanted.since, ..LogQuery::default() };
+    let engine = session.engine.clone();
+    let mut progress = Progress::new(out);
+    let (mut last, mut lines) = (0, 0);
+    loop {
+        let rows = session.wait(out, &mut progress, engine.logs(query.clone())).await?;
+        for row in rows.iter().filter(|row| row.id > last) {
+            show(out, row);
+            lines += 1;
+        }
+        if let Some(newest) = rows.last() {
+            last = last.max(newest.id);
+            // Lines of several plugins may come a little out of order: look back some seconds, what is known is skipped by its number.
+            query.since = Some(newest.line.at - 5_000).max(wanted.since);
+            query.limit = AT_ONCE;
+        }
+        if !wanted.follow || !out.is_open() {
+            return Ok(lines);
+        }
+        session.ask(tokio::time::sleep(PAUSE)).await?;
+    }
+}
+
+fn show(out: &mut Output, row: &LogRow) {
+    if out.json {
+        let mut line = json!(row);
+        line["type"] = "log".into();
+        out.line(&line.to_string());
+        return;
+    }
+    let line = &row.line;
+    let ink = match line.level {
+        LogLevel::Error => Ink::Red,
+        LogLevel::Warn => Ink::Yellow,
+        LogLevel::Info => Ink::Green,
+        LogLevel::Debug | LogLevel::Trace => Ink::Dim,
+    };
+    let level = out.paint(ink, &format!("{:<5}", line.level.word()));
+    let module = line.module.as_deref().map_or_else(String::new, |m| format!("{}: ", safe(m)));
+    out.line(&format!("{} {level} {}  {module}{}", moment(line.at), line.plugin, safe(&line.text)));
+}

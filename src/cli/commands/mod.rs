@@ -1,0 +1,69 @@
+//! One file a command. Each asks the engine, prints, and answers with its exit code.
+
+mod console;
+mod deploy;
+mod failures;
+mod files;
+mod history;
+mod logs;
+mod plugin;
+mod plugins;
+mod program;
+mod stage;
+mod state;
+
+use super::args::{Args, Command, PluginSubcommand};
+use super::exit::{CliError, Ended};
+use super::output::Output;
+use std::path::Path;
+
+/// Runs what the arguments ask for.
+pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
+    if let Some(dir) = &args.chdir {
+        go_to(dir)?;
+    }
+    let Some(command) = args.command else {
+        return console::run(args.dir.as_deref(), out).await;
+    };
+    if let Some(dir) = &args.dir {
+        return Err(CliError::Refused(format!(
+            "{} stands before the command; to run the command in another directory write `flightdeck -C {} {}`",
+            dir.display(),
+            dir.display(),
+            command.name()
+        )));
+    }
+    match command {
+        Command::Demo => console::demo(out).await,
+        Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
+        Command::Stage(args) => stage::run(args, out).await,
+        Command::Deploy(args) => deploy::deploy(args, out).await,
+        Command::Destroy(args) => deploy::destroy(args, out).await,
+        Command::History { deploy, .. } => history::run(deploy, out).await,
+        Command::Failures { since, .. } => failures::run(since, out).await,
+        Command::State(command) => state::run(command, out).await,
+        Command::Logs { plugin, follow, level, since, .. } => logs::run(logs::Wanted { plugin, follow, level, since }, out).await,
+        Command::Doctor { .. } => Err(not_yet("doctor", "`flightdeck plugins` shows what is wrong with plugins")),
+        Command::Plugin(PluginSubcommand::Serve { name }) => plugin::serve(&name).await,
+        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet("plugin new", "the bundled providers show what a plugin looks like")),
+        Command::Plugin(PluginSubcommand::Check { .. }) => {
+            Err(not_yet("plugin check", "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`"))
+        }
+        Command::Plugin(PluginSubcommand::Conform { .. }) => {
+            Err(not_yet("plugin conform", "stage and deploy a configuration that uses the plugin"))
+        }
+        Command::Completions { shell } => program::completions(shell, out),
+        Command::Man => program::man(out),
+    }
+}
+
+/// A command that is known and cannot be carried out yet.
+pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
+    CliError::Refused(format!("`{name}` is not there yet in this version; {instead}"))
+}
+
+/// Makes `dir` the current directory: every path on the command line is meant from there.
+fn go_to(dir: &Path) -> Result<(), CliError> {
+    std::env::set_current_dir(dir)
+        .map_err(|e| CliError::Refused(format!("cannot work in {}: {e}; give an existing directory", dir.display())))
+}

@@ -1,0 +1,91 @@
+//! `flightdeck plugins`: launch what the workspace needs, and show how each came up.
+
+use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe;
+use crate::cli::session::{Session, settings};
+use crate::cli::suggest::nearest;
+use crate::cli::time::duration;
+use crate::engine::plugin::record::{LaunchAttempt, PluginState};
+use crate::engine::settings::Access;
+use crate::engine::view::PluginView;
+use serde_json::json;
+
+/// Last words shown of a failed attempt.
+const LINES: usize = 8;
+
+pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?, out).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let loaded = session.wait(out, &mut progress, engine.load_plugins()).await;
+    let (view, _) = engine.subscribe();
+    session.end(out).await;
+    out.flush_diagnostics();
+    let all: Vec<PluginView> = view.plugins.into_values().collect();
+    let known = all.iter().map(|p| p.id.0.clone()).collect::<Vec<_>>();
+    let chosen: Vec<PluginView> = all.into_iter().filter(|p| name.is_none_or(|part| p.id.0.contains(part))).collect();
+    if let (Some(part), true) = (name, chosen.is_empty())
+        && loaded.is_ok()
+    {
+        let hint = match nearest(part, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "the workspace uses none".to_owned(),
+            None => format!("there are {}", known.join(", ")),
+        };
+        return Err(CliError::Refused(format!("no plugin of this workspace has {part:?} in its name; {hint}")));
+    }
+    match loaded {
+        Ok(()) if out.json => out.result("plugins", fields(json!({ "plugins": chosen }))),
+        Ok(()) | Err(_) if !out.json => chosen.iter().for_each(|plugin| show(out, plugin, name.is_some())),
+        _ => {}
+    }
+    loaded?;
+    if chosen.is_empty() && !out.json {
+        out.line("the workspace uses no plugins");
+    }
+    Ok(OK)
+}
+
+fn show(out: &mut Output, plugin: &PluginView, whole: bool) {
+    // By the time it is shown a plugin that came up has been stopped again: what counts is how its last launch went.
+    let ready = plugin.attempts.back().and_then(|a| a.verdict.as_ref()).is_some_and(|v| v.kind == "ready");
+    let (state, ink) = match &plugin.state {
+        state if state.is_failed() => (state.word(), Ink::Red),
+        PluginState::Ready { .. } => ("ready", Ink::Green),
+        _ if ready => ("ready", Ink::Green),
+        other => (other.word(), Ink::Yellow),
+    };
+    let state = out.paint(ink, state);
+    let found = plugin.found.as_ref();
+    let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
+    let dialect = found.and_then(|f| f.dialect.as_deref()).unwrap_or("-");
+    let took = plugin.attempts.back().and_then(|a| a.took_ms).map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
+    out.line(&format!("{}  {state}  {version}  {dialect}, launches {}{took}", plugin.id, plugin.attempts.len()));
+    if let Some(found) = found {
+        out.line(&format!("    {} from {}: {}", safe(&found.address), safe(&found.source), safe(&found.why)));
+        if let Some(path) = found.executable.as_ref().filter(|_| whole) {
+            out.line(&format!("    {}", safe(path)));
+        }
+    }
+    if let Some(why) = plugin.state.why() {
+        let line = out.paint(Ink::Red, &format!("    {}", safe(why)));
+        out.line(&line);
+    }
+    for attempt in plugin.attempts.iter().filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready")) {
+        one_attempt(out, attempt);
+    }
+}
+
+fn one_attempt(out: &mut Output, attempt: &LaunchAttempt) {
+    let phases: Vec<String> = attempt.phases.iter().map(|p| format!("{} {} ms", p.name.word(), p.at_ms)).collect();
+    let verdict = attempt.verdict.as_ref().map_or("running", |v| v.text.as_str());
+    let pid = attempt.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
+    out.line(&format!("    launch {} of {}{pid}: {} [{}]", attempt.number, attempt.limit, safe(verdict), phases.join(" → ")));
+    let failed = attempt.verdict.as_ref().is_some_and(|v| v.kind != "ready");
+    for line in attempt.last_lines.iter().rev().take(LINES).rev().filter(|_| failed) {
+        let line = out.paint(Ink::Dim, &format!("      | {}", safe(line)));
+        out.line(&line);
+    }
+}

@@ -1,0 +1,36 @@
+//! About the program itself: completions and the manual page, made from the table of arguments.
+
+use crate::cli::args::Args;
+use crate::cli::exit::{CliError, Ended, OK};
+use crate::cli::output::Output;
+use clap::CommandFactory;
+use std::io::Write;
+
+fn print(bytes: &[u8]) -> Ended {
+    match std::io::stdout().lock().write_all(bytes) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::Refused(format!("cannot write to stdout: {e}"))),
+        _ => Ok(OK),
+    }
+}
+
+pub(super) fn completions(shell: clap_complete::Shell, _: &mut Output) -> Ended {
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "flightdeck", &mut bytes);
+    print(&bytes)
+}
+
+pub(super) fn man(_: &mut Output) -> Ended {
+    let mut bytes = Vec::new();
+    let broken = |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
+    let mut table = Args::command();
+    table.build();
+    clap_mangen::Man::new(table.clone()).render(&mut bytes).map_err(broken)?;
+    // The commands follow as sections of their own: one page is enough for a program of this size.
+    for command in table.get_subcommands() {
+        let page = clap_mangen::Man::new(command.clone());
+        page.render_synopsis_section(&mut bytes).map_err(broken)?;
+        page.render_description_section(&mut bytes).map_err(broken)?;
+        page.render_options_section(&mut bytes).map_err(broken)?;
+    }
+    print(&bytes)
+}

@@ -1,0 +1,67 @@
+//! `flightdeck stage`: work out the changes.
+
+use super::files::write_private;
+use crate::cli::args::{Choice, StageArgs};
+use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
+use crate::cli::output::Output;
+use crate::cli::progress::Progress;
+use crate::cli::session::{Session, settings};
+use crate::cli::show;
+use crate::engine::api::StageRequest;
+use crate::engine::event::{Action, StageMode, StageSummary};
+use crate::engine::settings::Access;
+use serde_json::json;
+
+/// The request that these flags make.
+pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
+    let mode = if choice.destroy {
+        StageMode::Destroy
+    } else if choice.refresh_only {
+        StageMode::RefreshOnly
+    } else {
+        StageMode::Normal
+    };
+    StageRequest {
+        mode,
+        target: choice.target.clone(),
+        exclude: choice.exclude.clone(),
+        replace: choice.replace.clone(),
+        no_refresh: !choice.refresh,
+        vars: choice.values.vars.clone(),
+        var_files: choice.values.var_files.clone(),
+        name,
+    }
+}
+
+/// Whether a deploy of the stage would do anything.
+pub(super) fn has_changes(summary: &StageSummary) -> bool {
+    summary.counts.changes() > 0
+        || summary.outputs.iter().any(|o| o.action != Action::NoOp)
+        || summary.changes.iter().any(|c| c.previous_address.is_some())
+        || (summary.mode == StageMode::RefreshOnly && !summary.drift.is_empty())
+}
+
+pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("stage", Access::ReadWrite, args.choice.values.parallelism)?, out).await?;
+    let staged = work_out(&mut session, &args, out).await;
+    session.end(out).await;
+    let summary = staged?;
+    out.flush_diagnostics();
+    if out.json {
+        out.result("stage", fields(json!({ "stage": summary.stage, "changes": summary.counts })));
+    } else {
+        show::stage(out, &summary);
+    }
+    Ok(if args.detailed_exitcode && has_changes(&summary) { CHANGES } else { OK })
+}
+
+async fn work_out(session: &mut Session, args: &StageArgs, out: &mut Output) -> Result<StageSummary, CliError> {
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let summary = session.wait(out, &mut progress, engine.stage(request(&args.choice, args.out.clone()))).await?;
+    if let Some(file) = &args.plan_json {
+        let plan = session.wait(out, &mut progress, engine.plan_json(summary.stage)).await?;
+        write_private(file, &plan.to_string())?;
+    }
+    Ok(summary)
+}

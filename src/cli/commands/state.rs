@@ -1,0 +1,108 @@
+//! `flightdeck state`: look at the state and export it.
+
+use super::files::write_private;
+use super::not_yet;
+use crate::cli::args::StateCommand;
+use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::safe::safe;
+use crate::cli::session::{Session, settings};
+use crate::cli::suggest::nearest;
+use crate::engine::api::StateRow;
+use crate::engine::settings::Access;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
+    match command {
+        StateCommand::List { filter, .. } => list(filter.as_deref(), out).await,
+        StateCommand::Show { address, .. } => show(&address, out).await,
+        StateCommand::Export { file } => export(file.as_deref(), out).await,
+        StateCommand::Mv { .. } => Err(not_yet("state mv", "a `moved` block in the configuration gives an object another address")),
+        StateCommand::Forget { .. } => {
+            Err(not_yet("state forget", "a `removed` block with `destroy = false` in the configuration lets go of an object"))
+        }
+        StateCommand::Import { .. } => Err(not_yet("state import", "an `import` block in the configuration takes an object in")),
+        StateCommand::Taint { .. } => Err(not_yet("state taint", "`flightdeck stage --replace ADDRESS` replaces an object")),
+        StateCommand::Untaint { .. } => Err(not_yet("state untaint", "the mark goes with the next replacement")),
+        StateCommand::Adopt { .. } => Err(not_yet("state adopt", "keep working on that state with the tool that wrote it")),
+    }
+}
+
+async fn rows(out: &mut Output) -> Result<Vec<StateRow>, CliError> {
+    let mut session = Session::start(settings("state", Access::ReadOnly, None)?, out).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let rows = session.wait(out, &mut progress, engine.state_rows()).await;
+    session.end(out).await;
+    rows
+}
+
+/// The address as it is shown: a deposed object has its key behind it.
+fn name(row: &StateRow) -> String {
+    match &row.deposed {
+        Some(key) => format!("{} (deposed {key})", row.address),
+        None => row.address.clone(),
+    }
+}
+
+async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
+    let mut rows = rows(out).await?;
+    rows.retain(|row| filter.is_none_or(|part| row.address.contains(part)));
+    if out.json {
+        out.result("state list", fields(json!({ "resources": rows })));
+        return Ok(OK);
+    }
+    for row in &rows {
+        let tainted = if row.tainted { out.paint(Ink::Magenta, "  tainted") } else { String::new() };
+        out.line(&format!("{}{tainted}", safe(&name(row))));
+    }
+    Ok(OK)
+}
+
+async fn show(address: &str, out: &mut Output) -> Ended {
+    let rows = rows(out).await?;
+    let found: Vec<&StateRow> = rows.iter().filter(|row| row.address == address).collect();
+    if found.is_empty() {
+        let near = nearest(address, rows.iter().map(|r| r.address.as_str()));
+        let hint = near.map_or_else(|| "`flightdeck state list` shows what there is".to_owned(), |near| format!("did you mean `{near}`?"));
+        return Err(CliError::Refused(format!("{address} is not in the state; {hint}")));
+    }
+    if out.json {
+        out.result("state show", fields(json!({ "resources": found })));
+        return Ok(OK);
+    }
+    for row in found {
+        let head = out.paint(Ink::Bold, &safe(&name(row)));
+        out.line(&head);
+        out.line(&format!("  provider   {}", safe(&row.provider)));
+        if row.tainted {
+            let line = out.paint(Ink::Magenta, "  tainted    will be replaced");
+            out.line(&line);
+        }
+        for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {
+            if !all.is_empty() {
+                out.line(&format!("  {label:<10} {}", safe(&all.join(", "))));
+            }
+        }
+        for (path, value) in &row.attributes {
+            out.line(&format!("  {} = {}", safe(path), safe(value).replace('\n', "\n    ")));
+        }
+    }
+    Ok(OK)
+}
+
+async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("state", Access::ReadOnly, None)?, out).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let state = session.wait(out, &mut progress, engine.export_state()).await;
+    session.end(out).await;
+    let text = format!("{:#}\n", state?);
+    match file {
+        Some(file) => write_private(file, &text)?,
+        None => out.line(text.trim_end()),
+    }
+    Ok(OK)
+}

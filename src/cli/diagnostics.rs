@@ -1,0 +1,179 @@
+//! Diagnostics: what, where (file:line:column with the line shown), why. As JSON they are the contract of the command line.
+
+use super::output::{Ink, paint};
+use super::safe::safe;
+use crate::engine::event::{Diagnostic, Severity, Snippet, SourceRange};
+use serde_json::{Value, json};
+use std::path::Path;
+use unicode_width::UnicodeWidthStr;
+
+/// Lines of source longer than this are cut around the marked part.
+const WIDEST: usize = 160;
+
+/// The line of a diagnostic for programs.
+pub(super) fn json(d: &Diagnostic) -> Value {
+    let severity = match d.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    json!({
+        "type": "diagnostic",
+        "severity": severity,
+        "summary": d.summary,
+        "detail": d.detail,
+        "address": d.address,
+        "range": d.range,
+    })
+}
+
+/// An error in words alone.
+pub(super) fn problem(text: &str, color: bool) -> String {
+    format!("{} {}", paint(color, Ink::Red, "error:"), safe(text))
+}
+
+/// A diagnostic for people.
+pub(super) fn text(d: &Diagnostic, workspace: &Path, color: bool) -> String {
+    let (word, ink) = match d.severity {
+        Severity::Error => ("error:", Ink::Red),
+        Severity::Warning => ("warning:", Ink::Yellow),
+    };
+    let mut out = format!("{} {}", paint(color, ink, word), paint(color, Ink::Bold, &safe(&d.summary)));
+    if let Some(range) = &d.range {
+        place(&mut out, d, range, workspace, ink, color);
+    } else if let Some(address) = &d.address {
+        out.push_str(&format!("\n  {} {}", paint(color, Ink::Blue, "on"), safe(address)));
+    }
+    for line in safe(d.detail.trim()).lines() {
+        out.push_str(&format!("\n  {line}"));
+    }
+    out.push('\n');
+    out
+}
+
+fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, workspace: &Path, ink: Ink, color: bool) {
+    let blue = |text: &str| paint(color, Ink::Blue, text);
+    let digits = range.start.line.to_string();
+    let gutter = " ".repeat(digits.len());
+    let at = format!("{}:{}:{}", safe(&range.filename), range.start.line, range.start.column);
+    out.push_str(&format!("\n{gutter}{} {at}", blue("-->")));
+    if let Some(address) = &d.address {
+        out.push_str(&format!(" ({})", safe(address)));
+    }
+    let Some(snippet) = d.snippet.clone().or_else(|| look_up(range, workspace)) else { return };
+    let (before, marked) = cut(&snippet);
+    let shown = format!("{before}{marked}{}", rest(&snippet));
+    let under = " ".repeat(before.width());
+    let carets = "^".repeat(marked.width().max(1));
+    out.push_str(&format!(
+        "\n{gutter} {bar}\n{} {bar} {}\n{gutter} {bar} {under}{}",
+        blue(&digits),
+        shown.trim_end(),
+        paint(color, ink, &carets),
+        bar = blue("|")
+    ));
+}
+
+/// A tab is as wide as the terminal likes: four blanks here.
+fn flat(text: &str) -> String {
+    safe(&text.replace('\t', "    ")).into_owned()
+}
+
+fn bounds(snippet: &Snippet) -> (usize, usize) {
+    let text = &snippet.text;
+    let fit = |at: u32| {
+        let mut at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let start = fit(snippet.mark.0);
+    (start, fit(snippet.mark.1).max(start))
+}
+
+/// What stands before the mark and the mark itself, both cut to what fits.
+fn cut(snippet: &Snippet) -> (String, String) {
+    let (start, end) = bounds(snippet);
+    let mut before = flat(&snippet.text[..start]);
+    if before.width() > WIDEST / 2 {
+        let tail: Vec<char> = before.chars().rev().take(WIDEST / 2).collect();
+        before = format!("…{}", tail.into_iter().rev().collect::<String>());
+    }
+    (before, flat(&snippet.text[start..end]).chars().take(WIDEST / 2).collect())
+}
+
+fn rest(snippet: &Snippet) -> String {
+    let (_, end) = bounds(snippet);
+    flat(&snippet.text[end..]).chars().take(WIDEST / 2).collect()
+}
+
+/// The line from the file itself, where a diagnostic brought none.
+fn look_up(range: &SourceRange, workspace: &Path) -> Option<Snippet> {
+    let source = std::fs::read_to_string(workspace.join(&range.filename)).ok()?;
+    let index = usize::try_from(range.start.line).ok()?.checked_sub(1)?;
+    let text = source.trim_start_matches('\u{feff}').lines().nth(index)?.to_owned();
+    let byte = |column: u32| {
+        use unicode_segmentation::UnicodeSegmentation;
+        let skipped = text.graphemes(true).take(usize::try_from(column).unwrap_or(1).saturating_sub(1)).map(str::len).sum::<usize>();
+        u32::try_from(skipped).unwrap_or(0)
+    };
+    let end = if range.end.line == range.start.line { byte(range.end.column) } else { u32::try_from(text.len()).ok()? };
+    let mark = (byte(range.start.column), end);
+    Some(Snippet { line: range.start.line, text, mark })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::SourcePosition;
+
+    fn diagnostic(line: &str, mark: (u32, u32)) -> Diagnostic {
+        let at = |byte: u32| SourcePosition { line: 12, column: byte + 1, byte };
+        Diagnostic {
+            severity: Severity::Error,
+            summary: "Unsupported attribute".into(),
+            detail: "This object has no attribute \"z\".".into(),
+            address: Some("a.b".into()),
+            range: Some(SourceRange { filename: "main.tf".into(), start: at(mark.0), end: at(mark.1) }),
+            snippet: Some(Snippet { line: 12, text: line.into(), mark }),
+        }
+    }
+
+    #[test]
+    fn the_line_is_shown_with_its_mark_under_it() {
+        let shown = text(&diagnostic("  x = a.b.z", (6, 11)), Path::new("."), false);
+        assert_eq!(
+            shown,
+            "error: Unsupported attribute\n  --> main.tf:12:7 (a.b)\n   |\n12 |   x = a.b.z\n   |       ^^^^^\n  This object has no attribute \"z\".\n"
+        );
+    }
+
+    #[test]
+    fn wide_characters_tabs_and_escapes_keep_the_mark_in_its_place() {
+        let shown = text(&diagnostic("\tä = \"日本\x1b[31m\" + 1", (7, 13)), Path::new("."), false);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[3], "12 |     ä = \"日本\u{241b}[31m\" + 1");
+        assert_eq!(lines[4], "   |          ^^^^");
+    }
+
+    #[test]
+    fn a_mark_outside_of_its_line_is_harmless() {
+        for mark in [(0, 0), (2, 1), (90, 95), (1, 2)] {
+            assert!(text(&diagnostic("é", mark), Path::new("."), true).contains("main.tf"));
+        }
+        assert!(text(&diagnostic(&"x".repeat(9_000), (5_000, 5_100)), Path::new("."), false).len() < 1_000);
+    }
+
+    #[test]
+    fn the_json_line_has_every_key_of_the_contract() {
+        let mut bare = diagnostic("x", (0, 1));
+        assert_eq!(json(&bare)["range"]["start"], json!({"line": 12, "column": 1, "byte": 0}));
+        bare.range = None;
+        bare.address = None;
+        assert_eq!(
+            json(&bare),
+            json!({"type": "diagnostic", "severity": "error", "summary": "Unsupported attribute",
+                   "detail": "This object has no attribute \"z\".", "address": null, "range": null})
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! How commands end: errors to words, diagnostics and exit codes, in one place.
+
+use super::output::Output;
+use crate::engine::error::EngineError;
+use crate::engine::event::{Diagnostic, Severity};
+use serde_json::{Map, Value, json};
+
+pub(super) const OK: u8 = 0;
+pub(super) const ERROR: u8 = 1;
+pub(super) const CHANGES: u8 = 2;
+pub(super) const FAILURES: u8 = 5;
+pub(super) const CANCELLED: u8 = 130;
+
+/// Why a command could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+    /// Wrong usage, or something outside of the engine: what, why, what to do.
+    #[error("{0}")]
+    Refused(String),
+    #[error("cancelled")]
+    Cancelled,
+    /// Already said in full on the output; only the code is left.
+    #[error("exit code {0}")]
+    Said(u8),
+}
+
+impl CliError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Engine(e) => e.exit_code(),
+            Self::Refused(_) => ERROR,
+            Self::Cancelled => CANCELLED,
+            Self::Said(code) => *code,
+        }
+    }
+}
+
+/// What a command answers: its exit code, its result having been printed.
+pub(super) type Ended = Result<u8, CliError>;
+
+/// The result of a command that failed.
+pub(super) fn failed(code: u8) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("outcome".into(), "error".into());
+    fields.insert("exit_code".into(), code.into());
+    fields
+}
+
+/// Says how a command ended, and with which code the process is to end.
+pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
+    let error = match ended {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    let code = error.exit_code();
+    match &error {
+        CliError::Said(_) => {}
+        CliError::Engine(e) if !e.diagnostics().is_empty() => e.diagnostics().iter().for_each(|d| out.diagnostic(d)),
+        other if out.json => out.diagnostic(&plain(&other.to_string())),
+        other => out.problem(&other.to_string()),
+    }
+    out.flush_diagnostics();
+    if out.json {
+        out.result(command, failed(code));
+    }
+    code
+}
+
+/// Words without a place, as a diagnostic.
+pub(super) fn plain(text: &str) -> Diagnostic {
+    Diagnostic { severity: Severity::Error, summary: text.to_owned(), detail: String::new(), address: None, range: None, snippet: None }
+}
+
+/// Fields of an object.
+pub(super) fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        other => Map::from_iter([("value".to_owned(), json!(other))]),
+    }
+}

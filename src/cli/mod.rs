@@ -1,0 +1,72 @@
+//! The command line: reads the arguments, asks the engine, prints what it says, maps the end to an exit code. Owns
+//! nothing but the terminal's lines; whatever it can do, the engine's handle does.
+
+mod args;
+mod commands;
+mod diagnostics;
+mod exit;
+mod output;
+mod progress;
+mod safe;
+mod session;
+mod show;
+mod signals;
+mod suggest;
+mod time;
+mod values;
+
+use clap::Parser;
+use output::Output;
+use std::process::ExitCode;
+
+/// Runs the command line of this process to its end.
+pub fn main() -> ExitCode {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let args = match args::Args::try_parse_from(&words) {
+        Ok(args) => args,
+        Err(error) => return refuse(&error, &words),
+    };
+    let mut out = Output::new(args.no_color, args.command.as_ref().is_some_and(args::Command::wants_json));
+    out.log_level = args.log_level;
+    if !matches!(args.command, Some(args::Command::Plugin(_))) {
+        start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            out.problem(&format!("the runtime cannot start: {e}"));
+            return ExitCode::from(exit::ERROR);
+        }
+    };
+    let name = args.command.as_ref().map_or("console", args::Command::name);
+    let ended = runtime.block_on(commands::run(args, &mut out));
+    // A thread that still waits for a line from the keyboard must not keep the process.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    ExitCode::from(exit::report(ended, name, &mut out))
+}
+
+/// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a program listens, with a result.
+fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
+    let mut code = exit::OK;
+    if error.use_stderr() {
+        code = exit::ERROR;
+        if words.iter().any(|w| w == "--json") {
+            let named = words.iter().skip(1).find_map(|w| w.to_str().filter(|w| args::is_command(w)));
+            Output::new(true, true).result(named.unwrap_or("console"), exit::failed(code));
+        }
+    }
+    if error.print().is_err() {
+        code = exit::ERROR;
+    }
+    ExitCode::from(code)
+}
+
+/// flightdeck's own log on stderr; `RUST_LOG` says more exactly what is wanted.
+fn start_log(level: values::Level, color: bool) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(color).with_target(false);
+    if log.try_init().is_err() {
+        // Somebody set a log up before us (a test): theirs stays.
+    }
+}

@@ -1,0 +1,169 @@
+//! What is printed: lines for people, or one JSON object a line for programs; diagnostics once each. Owns stdout.
+
+use super::diagnostics;
+use super::values::Level;
+use crate::engine::event::{Diagnostic, Event, EventKind};
+use crate::engine::plugin::record::PluginEvent;
+use serde_json::{Map, Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+/// Version of the lines' schema.
+const FORMAT_VERSION: &str = "1.0";
+/// Diagnostics remembered so that none is said twice.
+const REMEMBERED: usize = 10_000;
+
+/// Where a command's words go.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) json: bool,
+    /// Colours on stdout.
+    pub(super) color: bool,
+    /// Colours on stderr.
+    pub(super) err_color: bool,
+    /// Whether progress may redraw lines.
+    pub(super) live: bool,
+    /// What was asked for; plugins' lines are shown to people only then.
+    pub(super) log_level: Option<Level>,
+    /// Where source lines are looked up.
+    pub(super) workspace: PathBuf,
+    said: Vec<Diagnostic>,
+    /// Kept back until events are over.
+    waiting: Vec<Diagnostic>,
+    /// Nobody reads stdout any more. The command goes on: a deploy is not to die of a closed pipe.
+    closed: bool,
+}
+
+/// Colours for people, by meaning.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ink {
+    Bold,
+    Dim,
+    Red,
+    Green,
+    Yellow,
+    Blue,
+    Magenta,
+    Cyan,
+}
+
+/// `text` in a colour, where colours are wanted.
+pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
+    let code = match ink {
+        Ink::Bold => "1",
+        Ink::Dim => "2",
+        Ink::Red => "31",
+        Ink::Green => "32",
+        Ink::Yellow => "33",
+        Ink::Blue => "34",
+        Ink::Magenta => "35",
+        Ink::Cyan => "36",
+    };
+    if on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+impl Output {
+    pub(super) fn new(no_color: bool, json: bool) -> Self {
+        let wanted = !no_color
+            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self {
+            json,
+            color: wanted && !json && std::io::stdout().is_terminal(),
+            err_color: wanted && std::io::stderr().is_terminal(),
+            live: !json
+                && std::io::stderr().is_terminal()
+                && std::io::stdout().is_terminal()
+                && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
+            log_level: None,
+            workspace: PathBuf::from("."),
+            said: Vec::new(),
+            waiting: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// One line on stdout.
+    pub(super) fn line(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        let mut stdout = std::io::stdout().lock();
+        if writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {
+            self.closed = true;
+        }
+    }
+
+    /// Whether somebody still reads.
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed
+    }
+
+    /// One line on stderr.
+    pub(super) fn note(&self, text: &str) {
+        // Nothing is left to say it to where stderr is gone.
+        drop(writeln!(std::io::stderr().lock(), "{text}"));
+    }
+
+    /// An error without a place.
+    pub(super) fn problem(&self, text: &str) {
+        self.note(&diagnostics::problem(text, self.err_color));
+    }
+
+    pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
+        paint(self.color, ink, text)
+    }
+
+    /// An engine's event, for programs. Diagnostics are kept for the end, where each comes once.
+    pub(super) fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Diagnostic(d) => self.diagnostic(d),
+            EventKind::Plugin(PluginEvent::Log { line }) if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
+            _ if self.json => match serde_json::to_string(event) {
+                Ok(text) => self.line(&text),
+                Err(e) => tracing::warn!(error = %e, "an event could not be written"),
+            },
+            _ => {}
+        }
+    }
+
+    /// A diagnostic, to be said when events are over.
+    pub(super) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        let same = |d: &Diagnostic| {
+            d.severity == diagnostic.severity
+                && d.summary == diagnostic.summary
+                && d.detail == diagnostic.detail
+                && d.range == diagnostic.range
+                && d.address == diagnostic.address
+        };
+        if self.said.len() < REMEMBERED && !self.said.iter().any(same) {
+            self.said.push(diagnostic.clone());
+            self.waiting.push(diagnostic.clone());
+        }
+    }
+
+    /// Whether this resource's error has been said, or will be.
+    pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
+        self.said.iter().any(|d| d.address.as_deref() == Some(address) && (d.summary == summary || summary.contains(&d.summary)))
+    }
+
+    /// Says what was kept back.
+    pub(super) fn flush_diagnostics(&mut self) {
+        for diagnostic in std::mem::take(&mut self.waiting) {
+            if self.json {
+                self.line(&diagnostics::json(&diagnostic).to_string());
+            } else {
+                self.note(&diagnostics::text(&diagnostic, &self.workspace, self.err_color));
+            }
+        }
+    }
+
+    /// The last line: the result.
+    pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
+        let mut line = json!({ "type": "result", "format_version": FORMAT_VERSION, "command": command });
+        if let Value::Object(all) = &mut line {
+            all.extend(fields);
+        }
+        self.line(&line.to_string());
+    }
+}

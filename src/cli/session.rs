@@ -1,0 +1,178 @@
+//! One command's time with the engine: starts it, pumps its events to the output while a question is open, turns signals
+//! into the cancel ladder, shuts it down.
+
+use super::exit::CliError;
+use super::output::Output;
+use super::progress::Progress;
+use super::signals::Signals;
+use crate::engine::bus::{Subscription, Update};
+use crate::engine::error::EngineError;
+use crate::engine::event::CancelRung;
+use crate::engine::handle::Engine;
+use crate::engine::settings::{Access, Settings};
+use futures_util::FutureExt;
+use std::future::Future;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// After the second signal: how long killed plugins have to be recorded.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+/// How long stopping the plugins may take in all.
+const SHUTDOWN: Duration = Duration::from_secs(20);
+
+/// The engine and what is heard of it.
+pub(super) struct Session {
+    pub(super) engine: Engine,
+    events: Subscription,
+    signals: Signals,
+    /// How many signals have come.
+    asked: u32,
+}
+
+fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
+    let Some(text) = std::env::var_os(name).filter(|v| !v.is_empty()) else { return Ok(None) };
+    let parsed = text.to_str().and_then(|t| t.trim().parse().ok());
+    parsed.map(Some).ok_or_else(|| CliError::Refused(format!("the environment variable {name} needs a whole number, not {text:?}")))
+}
+
+/// Settings for the current directory, with what the environment says.
+pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -> Result<Settings, CliError> {
+    let here = std::env::current_dir()
+        .map_err(|e| CliError::Refused(format!("the current directory cannot be told: {e}; go to another one, or use -C DIR")))?;
+    let mut settings = Settings::new(here);
+    reason.clone_into(&mut settings.reason);
+    settings.access = access;
+    for name in [
+        "CELERITY_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
+        "BLUELINK_DEPLOY_ENGINE_PLUGIN_LAUNCH_ATTEMPT_LIMIT",
+        "FLIGHTDECK_LAUNCH_ATTEMPTS",
+    ] {
+        if let Some(attempts) = number::<u32>(name)? {
+            settings.launch.attempts = attempts.max(1);
+        }
+    }
+    if let Some(ms) = number("FLIGHTDECK_LAUNCH_DEADLINE_MS")? {
+        settings.launch.deadline = Duration::from_millis(ms);
+    }
+    if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
+        settings.launch.backoff = vec![Duration::from_millis(ms)];
+    }
+    if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
+        settings.launch.grace = Duration::from_millis(ms);
+    }
+    if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
+        settings.slots = slots.clamp(1, 1_000);
+    }
+    if let Some(parallelism) = parallelism {
+        settings.parallelism = usize::from(parallelism);
+    }
+    Ok(settings)
+}
+
+impl Session {
+    /// Starts the engine on the current directory.
+    pub(super) async fn start(settings: Settings, out: &mut Output) -> Result<Self, CliError> {
+        let signals = Signals::listen()?;
+        out.workspace.clone_from(&settings.workspace);
+        let engine = Engine::start(settings).await?;
+        let (_, events) = engine.subscribe();
+        Ok(Self { engine, events, signals, asked: 0 })
+    }
+
+    /// Waits for an answer, printing events meanwhile. The first signal asks the engine to stop, the second kills the
+    /// plugins and waits a little for the record of it, the third ends at once.
+    pub(super) async fn wait<T>(
+        &mut self,
+        out: &mut Output,
+        progress: &mut Progress,
+        question: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<T, CliError> {
+        let mut question = std::pin::pin!(question);
+        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+        let mut until: Option<Instant> = None;
+        let mut over = false;
+        let answer = loop {
+            let deadline = until.unwrap_or_else(Instant::now);
+            // An operator's signal first, then the answer; events after it, so that a flood of them cannot hold either up.
+            tokio::select! { biased;
+                () = self.signals.next() => {
+                    self.asked += 1;
+                    match self.asked {
+                        1 => {
+                            progress.say(out, "stopping: nothing new is started, plugins are asked to stop; once more to kill them");
+                            self.engine.cancel(CancelRung::StopStarting);
+                            self.engine.cancel(CancelRung::AskPlugins);
+                        }
+                        2 => {
+                            progress.say(out, "killing the plugins: the outcome of what they were doing will be unknown");
+                            self.engine.cancel(CancelRung::KillPlugins);
+                            until = Some(Instant::now() + LAST_WORDS);
+                        }
+                        _ => break Err(CliError::Cancelled),
+                    }
+                }
+                () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(CliError::Cancelled),
+                answer = &mut question => break answer.map_err(CliError::Engine),
+                update = self.events.recv(), if !over => match update {
+                    Some(update) => hear(update, out, progress),
+                    None => over = true,
+                },
+                _ = ticks.tick(), if out.live => progress.tick(),
+            }
+        };
+        while let Some(Some(update)) = self.events.recv().now_or_never() {
+            hear(update, out, progress);
+        }
+        progress.clear();
+        answer
+    }
+
+    /// Whether a signal has asked for the end.
+    pub(super) fn interrupted(&self) -> bool {
+        self.asked > 0
+    }
+
+    /// Waits for something outside of the engine; a signal ends it.
+    pub(super) async fn ask<T>(&mut self, question: impl Future<Output = T>) -> Result<T, CliError> {
+        tokio::select! { biased;
+            () = self.signals.next() => Err(CliError::Cancelled),
+            answer = question => Ok(answer),
+        }
+    }
+
+    /// Stops every plugin and gives the lock back; what is said meanwhile is printed.
+    pub(super) async fn end(mut self, out: &mut Output) {
+        let mut progress = Progress::new(out);
+        let engine = self.engine.clone();
+        let stop = async {
+            if tokio::time::timeout(SHUTDOWN, engine.shutdown()).await.is_err() {
+                tracing::warn!("the plugins did not stop in {} s", SHUTDOWN.as_secs());
+            }
+            Ok(())
+        };
+        // Every way out of this wait is an end.
+        if let Err(e) = self.wait(out, &mut progress, stop).await {
+            tracing::debug!(error = %e, "the engine's end was cut short");
+        }
+    }
+}
+
+fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
+    match update {
+        Update::Events(events) => {
+            for event in events {
+                out.event(&event);
+                progress.event(out, &event);
+            }
+        }
+        Update::Snapshot(view) => {
+            let text = "events came faster than they were read; some of them are not in this output".to_owned();
+            out.event(&crate::engine::event::Event {
+                seq: view.seq,
+                at: crate::engine::bus::now_ms(),
+                kind: crate::engine::event::EventKind::Notice { text },
+            });
+            view.diagnostics.iter().for_each(|d| out.diagnostic(d));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Stages, deploys and their counts as text for people.
+
+use super::output::{Ink, Output};
+use super::progress::ink_of;
+use super::safe::safe;
+use super::time::{duration, moment};
+use crate::engine::event::{Action, AttributeChange, ChangeView, Counts, DeploySummary, OperationCounts, OutputView, StageSummary};
+
+/// Prints a stage: its changes, outputs, drift and counts.
+pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
+    for address in &summary.drift {
+        let line = format!("{} changed outside of flightdeck", safe(address));
+        let line = out.paint(Ink::Cyan, &line);
+        out.line(&line);
+    }
+    for change in summary.changes.iter().filter(|c| c.action != Action::NoOp || c.previous_address.is_some()) {
+        one_change(out, change);
+    }
+    for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
+        one_output(out, output);
+    }
+    let text = format!("Stage #{}: {} ({})", summary.stage, counts(&summary.counts), duration(summary.took_ms));
+    let text = out.paint(Ink::Bold, &text);
+    out.line(&text);
+}
+
+fn one_change(out: &mut Output, change: &ChangeView) {
+    let head = format!("{:>3} {}", change.action.sign(), safe(&change.address));
+    let mut line = out.paint(ink_of(change.action), &head);
+    if let Some(from) = &change.previous_address {
+        line.push_str(&format!(" (was {})", safe(from)));
+    }
+    if !change.why.is_empty() {
+        line.push_str(&out.paint(Ink::Dim, &format!("  {}", safe(&change.why))));
+    }
+    out.line(&line);
+    for attribute in change.attributes.iter().filter(|a| a.changed || a.forces_replacement) {
+        let text = one_attribute(attribute, change.action);
+        let mut line = format!("      {}", indented(&text));
+        if attribute.forces_replacement {
+            line.push_str(&out.paint(Ink::Magenta, "  forces replacement"));
+        }
+        out.line(&line);
+    }
+}
+
+fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
+    let value = |side: &Option<String>| match side {
+        _ if attribute.sensitive => "(sensitive)".to_owned(),
+        Some(text) => text.clone(),
+        None => "null".to_owned(),
+    };
+    let after = if attribute.unknown { "(known after apply)".to_owned() } else { value(&attribute.after) };
+    match action {
+        Action::Create | Action::Read => format!("{} = {after}", attribute.path),
+        Action::Destroy | Action::Forget => format!("{} = {}", attribute.path, value(&attribute.before)),
+        _ => format!("{}: {} → {after}", attribute.path, value(&attribute.before)),
+    }
+}
+
+fn indented(text: &str) -> String {
+    safe(text).replace('\n', "\n      ")
+}
+
+fn one_output(out: &mut Output, output: &OutputView) {
+    let side = |side: &Option<String>| match side {
+        _ if output.sensitive => "(sensitive)".to_owned(),
+        Some(text) => indented(text),
+        None => "null".to_owned(),
+    };
+    let head = out.paint(ink_of(output.action), &format!("{:>3} output {}", output.action.sign(), safe(&output.name)));
+    let tail = match output.action {
+        Action::Create => format!(" = {}", side(&output.after)),
+        Action::Destroy => format!(" = {}", side(&output.before)),
+        _ => format!(": {} → {}", side(&output.before), side(&output.after)),
+    };
+    out.line(&format!("{head}{tail}"));
+}
+
+/// Counts in words, those that are not zero.
+pub(super) fn counts(c: &Counts) -> String {
+    let named = [
+        (c.import, "to import"),
+        (c.create, "to create"),
+        (c.update, "to update"),
+        (c.replace, "to replace"),
+        (c.destroy, "to destroy"),
+        (c.forget, "to forget"),
+        (c.read, "to read"),
+    ];
+    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if said.is_empty() { format!("no changes, {} as they should be", c.no_op) } else { said.join(", ") }
+}
+
+/// The same for operations.
+pub(super) fn operations(c: &OperationCounts) -> String {
+    let named = [(c.done, "done"), (c.failed, "failed"), (c.not_attempted, "not attempted"), (c.unknown, "with unknown outcome")];
+    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if said.is_empty() { "nothing to do".to_owned() } else { said.join(", ") }
+}
+
+/// One line about a deploy.
+pub(super) fn deploy_line(d: &DeploySummary) -> String {
+    let took = d.ended.and_then(|end| u64::try_from(end - d.began).ok()).map_or_else(|| "–".to_owned(), duration);
+    format!(
+        "#{:<4} {}  {:<11} {:>9}  {:<20} stage #{} by {} on {}",
+        d.deploy,
+        moment(d.began),
+        d.outcome.word(),
+        took,
+        operations(&d.operations),
+        d.stage,
+        safe(&d.who),
+        safe(&d.host)
+    )
+}

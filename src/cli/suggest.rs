@@ -1,0 +1,44 @@
+//! The nearest known word to one that is not known.
+
+/// The known word that is at most two edits away, the nearest one.
+pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = known.into_iter().map(|candidate| (distance(word, candidate), candidate));
+    scored.filter(|(d, c)| *d <= 2 && *d < c.chars().count()).min_by_key(|(d, _)| *d).map(|(_, c)| c)
+}
+
+/// Edits from one word to the other; two neighbours that changed places count as one.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_finds_its_word_and_a_stranger_does_not() {
+        let known = ["stage", "deploy", "state", "man"];
+        assert_eq!(nearest("stgae", known), Some("stage"));
+        assert_eq!(nearest("delpoy", known), Some("deploy"));
+        assert_eq!(nearest("kubernetes", known), None);
+        assert_eq!(nearest("xy", known), None);
+    }
+}

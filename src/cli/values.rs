@@ -1,0 +1,99 @@
+//! Values of flags: parsed here, so that a wrong one is refused with its words before anything starts.
+
+use crate::engine::plugin::record::LogLevel;
+
+/// `--log-level` and `--level`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(super) enum Level {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+    Off,
+}
+
+impl Level {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+            Self::Off => "off",
+        }
+    }
+
+    /// Whether a plugin's line of that level is to be shown.
+    pub(super) fn shows(self, line: LogLevel) -> bool {
+        let lowest = match self {
+            Self::Trace => LogLevel::Trace,
+            Self::Debug => LogLevel::Debug,
+            Self::Info => LogLevel::Info,
+            Self::Warn => LogLevel::Warn,
+            Self::Error => LogLevel::Error,
+            Self::Off => return false,
+        };
+        line >= lowest
+    }
+
+    pub(super) fn log(self) -> Option<LogLevel> {
+        match self {
+            Self::Trace => Some(LogLevel::Trace),
+            Self::Debug => Some(LogLevel::Debug),
+            Self::Info => Some(LogLevel::Info),
+            Self::Warn => Some(LogLevel::Warn),
+            Self::Error => Some(LogLevel::Error),
+            Self::Off => None,
+        }
+    }
+}
+
+/// `--var name=text`.
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it needs the form NAME=VALUE")?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err("it needs a name before the `=`".into());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// `--since`: a time, a date, or how long ago (`2h`, `3d`, `1w`). Milliseconds since the epoch.
+pub(super) fn since(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    if let Ok(date) = text.parse::<jiff::civil::DateTime>() {
+        let zoned = date.to_zoned(jiff::tz::TimeZone::system()).map_err(|e| e.to_string())?;
+        return Ok(zoned.timestamp().as_millisecond());
+    }
+    let span: jiff::Span =
+        text.parse().map_err(|_| "it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)".to_owned())?;
+    let then = jiff::Zoned::now().checked_sub(span.abs()).map_err(|e| e.to_string())?;
+    Ok(then.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_keeps_everything_after_the_first_equals_sign() {
+        assert_eq!(variable("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert_eq!(variable(" a ="), Ok(("a".into(), String::new())));
+        assert!(variable("a").is_err());
+        assert!(variable("=b").is_err());
+    }
+
+    #[test]
+    fn since_takes_a_time_a_date_and_a_duration() {
+        assert_eq!(since("2026-11-21T08:00:00Z"), Ok(1_795_248_000_000));
+        let ago = jiff::Timestamp::now().as_millisecond() - since("2h").unwrap();
+        assert!((7_200_000..7_260_000).contains(&ago), "{ago}");
+        assert!(since("2026-11-21").is_ok());
+        assert!(since("yesterday").is_err());
+    }
+}
