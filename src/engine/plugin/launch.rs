@@ -5,7 +5,7 @@ use super::board::{Board, Recorder};
 use super::executable;
 use super::failure::{Exit, StartFailure};
 use super::identity::ProcessIdentity;
-use super::logs::{Logs, drain, read_line};
+use super::logs::{Logs, drain};
 use super::record::{LogStream, PhaseName};
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
 use super::spawn::{Process, socket_folder, spawn};
@@ -15,7 +15,7 @@ use proto::{tfplugin5, tfplugin6};
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -252,7 +252,9 @@ async fn read_stdout(stdout: ChildStdout, first: watch::Sender<Option<Instant>>,
         mark(&first);
     }
     let mut bytes = Vec::new();
-    let read = read_line(&mut reader, &mut bytes, wire::handshake::MAX_LINE + 1).await;
+    // At most one byte more than a handshake may have: what never ends is not waited for to end.
+    let most = wire::handshake::MAX_LINE as u64 + 1;
+    let read = (&mut reader).take(most).read_until(b'\n', &mut bytes).await;
     // A launch that was stopped meanwhile does not listen any more.
     line.send(matches!(read, Ok(1..)).then_some(bytes)).ok();
     drain(reader, LogStream::Stdout, logs, || ()).await;
@@ -277,7 +279,7 @@ impl Steps<'_> {
         let handshake = match self.read_handshake(&line) {
             Ok(handshake) => handshake,
             Err(failure) => {
-                self.context.board.logs.take(LogStream::Stdout, &line);
+                self.context.board.logs.take(LogStream::Stdout, line.strip_suffix(b"\n").unwrap_or(&line));
                 return Err(failure);
             }
         };

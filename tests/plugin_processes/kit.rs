@@ -1,0 +1,149 @@
+//! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks at `/proc`.
+
+use flightdeck::engine::plugin::record::*;
+use flightdeck::engine::plugin::{Plugin, PluginSettings, Plugins, SpawnSpec, Start};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Longest wait of any test for anything.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Keeps every event, and wakes up who waits for one.
+pub struct Ear(watch::Sender<Vec<PluginEvent>>);
+
+impl PluginObserver for Ear {
+    fn event(&self, event: PluginEvent) {
+        self.0.send_modify(|all| all.push(event));
+    }
+}
+
+impl Ear {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(watch::Sender::new(Vec::new())))
+    }
+
+    pub fn all(&self) -> Vec<PluginEvent> {
+        self.0.borrow().clone()
+    }
+
+    /// Waits until `look` finds something in the events.
+    pub async fn until<T>(&self, what: &str, look: impl Fn(&[PluginEvent]) -> Option<T>) -> T {
+        let mut events = self.0.subscribe();
+        let found = async {
+            loop {
+                if let Some(found) = look(&events.borrow_and_update()) {
+                    return found;
+                }
+                events.changed().await.expect("observer");
+            }
+        };
+        match tokio::time::timeout(PATIENCE, found).await {
+            Ok(found) => found,
+            Err(_) => panic!("waited for {what} in vain: {:#?}", self.all()),
+        }
+    }
+
+    /// The states in their order, as words.
+    pub fn states(&self) -> Vec<&'static str> {
+        let word = |e: &PluginEvent| if let PluginEvent::State { state, .. } = e { Some(state.word()) } else { None };
+        self.all().iter().filter_map(word).collect()
+    }
+
+    /// The last record of each attempt.
+    pub fn attempts(&self) -> Vec<LaunchAttempt> {
+        let mut ended = Vec::new();
+        for event in self.all() {
+            if let PluginEvent::Attempt { attempt, .. } = event
+                && attempt.verdict.is_some()
+            {
+                ended.push(attempt);
+            }
+        }
+        ended
+    }
+
+    pub fn lines(&self) -> Vec<LogLine> {
+        self.all().into_iter().filter_map(|e| if let PluginEvent::Log { line } = e { Some(line) } else { None }).collect()
+    }
+}
+
+/// Short limits, so that failing is quick.
+pub fn settings() -> PluginSettings {
+    let mut settings = PluginSettings::default();
+    settings.launch.backoff = vec![Duration::from_millis(5)];
+    settings.launch.deadline = Duration::from_secs(20);
+    settings.connect_deadline = Duration::from_secs(20);
+    settings
+}
+
+pub fn found() -> PluginFound {
+    PluginFound {
+        address: "registry.terraform.io/test/test".into(),
+        version: None,
+        dialect: None,
+        executable: None,
+        source: "test".into(),
+        why: "test".into(),
+    }
+}
+
+/// A plugin that is the shell running `script`; `$1` is the folder of the test.
+pub fn shell(script: &str, folder: &Path) -> Start {
+    let args = ["-c", script, "plugin"].iter().map(Into::into).chain([folder.into()]).collect();
+    Start::Spawn(SpawnSpec { executable: "/bin/sh".into(), args, ..SpawnSpec::default() })
+}
+
+pub fn program(path: impl Into<PathBuf>) -> Start {
+    Start::Spawn(SpawnSpec { executable: path.into(), ..SpawnSpec::default() })
+}
+
+pub struct Bench {
+    pub ear: Arc<Ear>,
+    pub plugins: Plugins,
+    pub folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new(settings: PluginSettings) -> Self {
+        let ear = Ear::new();
+        let plugins = Plugins::start(settings, ear.clone());
+        Self { ear, plugins, folder: tempfile::tempdir().expect("folder") }
+    }
+
+    pub fn add(&self, start: Start) -> Plugin {
+        self.plugins.add(PluginId("test/test".into()), found(), start)
+    }
+
+    pub fn shell(&self, script: &str) -> Plugin {
+        self.add(shell(script, self.folder.path()))
+    }
+
+    /// How many lines a file in the folder has.
+    pub fn count(&self, file: &str) -> usize {
+        std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default().lines().count()
+    }
+
+    /// The number that a script left in a file.
+    pub fn number(&self, file: &str) -> u32 {
+        let text = std::fs::read_to_string(self.folder.path().join(file)).expect("file");
+        text.trim().parse().expect("number")
+    }
+}
+
+/// State letter of a process, `None` when it is gone and was waited for.
+pub fn process_state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 2..].chars().next()
+}
+
+/// Waits until a process runs no more (somebody else's child may stay a zombie for a while).
+pub async fn until_dead(pid: u32) {
+    let dead = async {
+        while !matches!(process_state(pid), None | Some('Z' | 'X')) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, dead).await.unwrap_or_else(|_| panic!("process {pid} still runs"));
+}
