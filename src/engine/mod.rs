@@ -8,6 +8,7 @@ pub mod event;
 pub mod graph;
 pub mod handle;
 pub mod plugin;
+pub mod pool;
 pub mod provider;
 pub mod settings;
 pub mod store;

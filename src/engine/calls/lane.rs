@@ -44,8 +44,8 @@ struct Waiter {
     call: CallId,
     method: Method,
     resource: Option<String>,
-    /// The call that it was last told it waits for.
-    told: CallId,
+    /// The call that it was last told it waits for; `None` for one who is not told.
+    told: Option<CallId>,
     grant: oneshot::Sender<usize>,
 }
 
@@ -101,7 +101,7 @@ impl Lane {
     {
         let queued = Instant::now();
         let number = self.shared.number();
-        let slot = self.acquire(number, method, ctx).await?;
+        let slot = self.acquire(number, method, ctx, true).await?;
         self.running(number, method, ctx, Some(slot), queued, call).await
     }
 
@@ -113,6 +113,16 @@ impl Lane {
     {
         let number = self.shared.number();
         self.running(number, method, ctx, None, Instant::now(), call).await
+    }
+
+    /// Waits until no call holds a slot any more, and keeps all of them until what is returned is dropped. Calls that
+    /// are already in line go first. Reported to nobody: it is no call. Two at a time would wait for each other: the caller sees to it that there is one.
+    pub async fn drain(self: &Arc<Self>, method: Method, ctx: &CallContext) -> Result<Drained, ProviderError> {
+        let mut slots = Vec::with_capacity(self.slots as usize);
+        for _ in 0..self.slots {
+            slots.push(self.acquire(0, method, ctx, false).await?);
+        }
+        Ok(Drained { _slots: slots })
     }
 
     async fn running<T, F>(
@@ -164,7 +174,7 @@ impl Lane {
     }
 
     /// A slot, once all who came earlier have had theirs.
-    async fn acquire(self: &Arc<Self>, call: CallId, method: Method, ctx: &CallContext) -> Result<SlotGuard, ProviderError> {
+    async fn acquire(self: &Arc<Self>, call: CallId, method: Method, ctx: &CallContext, told: bool) -> Result<SlotGuard, ProviderError> {
         let cancelled = || ProviderError::Cancelled { plugin: self.plugin.clone(), method, sent: false };
         if ctx.cancel.is_cancelled() {
             return Err(cancelled());
@@ -178,16 +188,23 @@ impl Lane {
                 return Ok(SlotGuard { lane: self.clone(), slot });
             }
             let (grant, receiver) = oneshot::channel();
-            let told = line.longest().map_or(0, |h| h.call);
-            line.waiting.push_back(Waiter { call, method, resource: ctx.resource.clone(), told, grant });
-            if let Some(waiter) = line.waiting.back() {
+            let blocker = told.then(|| line.longest().map_or(0, |h| h.call));
+            line.waiting.push_back(Waiter { call, method, resource: ctx.resource.clone(), told: blocker, grant });
+            if let Some(waiter) = line.waiting.back().filter(|_| told) {
                 // Under the lane's lock, so that no reader sees "waits" after "started".
                 self.tell(waiter, line.longest());
             }
             receiver
         };
-        let mut ticket =
-            Ticket { lane: self.clone(), call, method, resource: ctx.resource.clone(), queued: Instant::now(), receiver: Some(receiver) };
+        let mut ticket = Ticket {
+            lane: self.clone(),
+            call,
+            method,
+            resource: ctx.resource.clone(),
+            queued: Instant::now(),
+            told,
+            receiver: Some(receiver),
+        };
         let Some(receiver) = ticket.receiver.as_mut() else { return Err(cancelled()) };
         tokio::select! {
             biased;
@@ -232,8 +249,8 @@ impl Lane {
         }
         let Some(longest) = line.longest().cloned() else { return };
         for waiter in line.waiting.iter_mut().take(TOLD_AGAIN) {
-            if !line.holders.iter().flatten().any(|h| h.call == waiter.told) {
-                waiter.told = longest.call;
+            if waiter.told.is_some_and(|told| !line.holders.iter().flatten().any(|h| h.call == told)) {
+                waiter.told = Some(longest.call);
                 self.tell(waiter, Some(&longest));
             }
         }
@@ -263,6 +280,11 @@ impl Drop for SlotGuard {
     }
 }
 
+/// All slots of a lane; given back when dropped.
+pub struct Drained {
+    _slots: Vec<SlotGuard>,
+}
+
 /// A place in the line. Dropped without a slot, the call is over and reported so.
 struct Ticket {
     lane: Arc<Lane>,
@@ -270,6 +292,7 @@ struct Ticket {
     method: Method,
     resource: Option<String>,
     queued: Instant,
+    told: bool,
     receiver: Option<oneshot::Receiver<usize>>,
 }
 
@@ -283,6 +306,17 @@ impl Drop for Ticket {
             // Granted in the meantime: it goes on to the next.
             receiver.try_recv().ok()
         };
+        if self.told {
+            self.report();
+        }
+        if let Some(slot) = granted {
+            self.lane.release(slot);
+        }
+    }
+}
+
+impl Ticket {
+    fn report(&mut self) {
         self.lane.shared.sink.emit(EventKind::CallFinished(CallFinished {
             call: self.call,
             plugin: self.lane.plugin.clone(),
@@ -292,9 +326,6 @@ impl Drop for Ticket {
             outcome: CallOutcome::Cancelled,
             error: Some("cancelled while it waited for its turn".to_owned()),
         }));
-        if let Some(slot) = granted {
-            self.lane.release(slot);
-        }
     }
 }
 

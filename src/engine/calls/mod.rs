@@ -2,12 +2,10 @@
 //! deadline and its caller's cancellation, and is reported and measured. Owns the numbering, the deadlines and one
 //! [`Lane`] for each plugin; a lane owns its slots and its measures.
 
-mod called;
 mod lane;
 mod stats;
 
-pub use called::Called;
-pub use lane::Lane;
+pub use lane::{Drained, Lane};
 
 use super::api::CallStat;
 use super::bus::EventSink;

@@ -1,8 +1,8 @@
 //! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only the paths differ.
 //! Turns what the transport says into words. Owns a clone of the connection.
 
-use crate::engine::plugin::SchemaReply;
 use crate::engine::plugin::record::PluginId;
+use crate::engine::plugin::{MESSAGE_LIMIT, SchemaReply};
 use crate::engine::provider::{Method, ProviderError};
 use async_trait::async_trait;
 use proto::{tfplugin5, tfplugin6};
@@ -12,9 +12,6 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
-
-/// Largest message, either way: what servers of the official SDKs allow. The largest schema seen has 30 MB.
-const MESSAGE_LIMIT: usize = 256 << 20;
 
 /// A major version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

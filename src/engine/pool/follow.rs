@@ -1,0 +1,138 @@
+//! A provider that follows its process: each call goes to the launch that lives, through the lane. Calls that a crash
+//! took down fail; those after it go to the process that took its place.
+
+use super::process::Process;
+use crate::engine::provider::tfplugin::TfProvider;
+use crate::engine::provider::*;
+use async_trait::async_trait;
+use cty::Value;
+use std::sync::Arc;
+
+/// The handle that the pool gives out.
+pub(super) struct Follow {
+    process: Arc<Process>,
+    info: ProviderInfo,
+    /// Whether the process must have its configuration for calls through this handle.
+    configured: bool,
+}
+
+impl Follow {
+    pub(super) fn plain(process: Arc<Process>) -> Self {
+        let info = ProviderInfo { plugin: process.id().clone(), address: process.address().to_owned(), dialect: process.dialect() };
+        Self { process, info, configured: false }
+    }
+
+    pub(super) fn configured(process: Arc<Process>) -> Self {
+        Self { configured: true, ..Self::plain(process) }
+    }
+
+    async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+        if self.configured { self.process.current_configured(ctx).await } else { self.process.current(ctx).await }
+    }
+}
+
+macro_rules! pass {
+    ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
+        // Twice: a launch must not count against the method's deadline, and while it waited for its turn the
+        // process may have become another.
+        $self.current($ctx).await?;
+        let call = async {
+            let $inner = $self.current($ctx).await?;
+            $call.await
+        };
+        $self.process.lane().run(Method::$method, $ctx, call).await
+    }};
+}
+
+#[async_trait]
+impl Provider for Follow {
+    fn info(&self) -> &ProviderInfo {
+        &self.info
+    }
+
+    fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
+        self.process.known_schema()
+    }
+
+    async fn schema(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
+        // Part of making the adapter.
+        self.process.current(ctx).await?.schema(ctx).await
+    }
+
+    async fn validate_provider(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        pass!(self, ValidateProvider, ctx, |inner| inner.validate_provider(config, ctx))
+    }
+
+    async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        self.process.current(ctx).await?;
+        let call = async {
+            let inner = self.process.current(ctx).await?;
+            let answer = inner.configure(config.clone(), ctx).await?;
+            if answer.first_error().is_none() {
+                self.process.given(&inner, config);
+            }
+            Ok(answer)
+        };
+        self.process.lane().run(Method::Configure, ctx, call).await
+    }
+
+    async fn validate_resource(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        pass!(self, ValidateResource, ctx, |inner| inner.validate_resource(type_name, config, ctx))
+    }
+
+    async fn validate_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        pass!(self, ValidateData, ctx, |inner| inner.validate_data(type_name, config, ctx))
+    }
+
+    async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError> {
+        pass!(self, Upgrade, ctx, |inner| inner.upgrade(request, ctx))
+    }
+
+    async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
+        pass!(self, Read, ctx, |inner| inner.read(request, ctx))
+    }
+
+    async fn plan(&self, request: PlanRequest, ctx: &CallContext) -> Result<PlanResponse, ProviderError> {
+        pass!(self, Plan, ctx, |inner| inner.plan(request, ctx))
+    }
+
+    async fn apply(&self, request: ApplyRequest, ctx: &CallContext) -> Result<ApplyResponse, ProviderError> {
+        pass!(self, Apply, ctx, |inner| inner.apply(request, ctx))
+    }
+
+    async fn import(&self, request: ImportRequest, ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
+        pass!(self, Import, ctx, |inner| inner.import(request, ctx))
+    }
+
+    async fn move_state(&self, request: MoveRequest, ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
+        pass!(self, Move, ctx, |inner| inner.move_state(request, ctx))
+    }
+
+    async fn read_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<DataResponse, ProviderError> {
+        pass!(self, ReadData, ctx, |inner| inner.read_data(type_name, config, ctx))
+    }
+
+    async fn call_function(&self, name: &str, arguments: Vec<Value>, ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
+        pass!(self, CallFunction, ctx, |inner| inner.call_function(name, arguments, ctx))
+    }
+
+    async fn validate_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        pass!(self, ValidateEphemeral, ctx, |inner| inner.validate_ephemeral(type_name, config, ctx))
+    }
+
+    async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
+        pass!(self, OpenEphemeral, ctx, |inner| inner.open_ephemeral(type_name, config, ctx))
+    }
+
+    async fn renew_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<RenewResponse, ProviderError> {
+        pass!(self, RenewEphemeral, ctx, |inner| inner.renew_ephemeral(type_name, private, ctx))
+    }
+
+    async fn close_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        pass!(self, CloseEphemeral, ctx, |inner| inner.close_ephemeral(type_name, private, ctx))
+    }
+
+    async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
+        self.process.ask_to_stop(ctx).await
+    }
+}

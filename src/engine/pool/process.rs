@@ -1,0 +1,254 @@
+//! One process of a provider, across its launches: the adapter of the launch that lives, and the configuration that it
+//! was given. Shared by the handles of the pool.
+
+use super::shelf::Shelf;
+use crate::engine::calls::{Lane, lock};
+use crate::engine::plugin::record::{PluginId, PluginState};
+use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
+use crate::engine::provider::tfplugin::{Death, Obituary, Protocol, TfProvider};
+use crate::engine::provider::*;
+use async_trait::async_trait;
+use cty::Value;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long a process whose connection broke may take to be seen as ended.
+const SEEN_TO_END: Duration = Duration::from_secs(3);
+
+/// The adapter of one launch.
+struct Current {
+    ended: CancellationToken,
+    adapter: Arc<TfProvider>,
+    /// Whether this launch was given `Process::config`.
+    configured: bool,
+}
+
+pub(super) struct Process {
+    plugin: Plugin,
+    lane: Arc<Lane>,
+    address: String,
+    start: Option<Start>,
+    shelf: Arc<Shelf>,
+    ready_within: Duration,
+    current: Mutex<Option<Current>>,
+    /// The configuration that was given last.
+    config: Mutex<Option<Value>>,
+    /// Held while an adapter is made or configured, so that it happens once.
+    making: tokio::sync::Mutex<()>,
+    /// Held while the process is being fitted for another configuration.
+    fitting: tokio::sync::Mutex<()>,
+}
+
+impl Process {
+    pub(super) fn new(
+        plugin: Plugin,
+        lane: Arc<Lane>,
+        address: String,
+        start: Option<&Start>,
+        shelf: Arc<Shelf>,
+        ready_within: Duration,
+    ) -> Self {
+        let start = start.cloned();
+        let (current, config, making, fitting) = Default::default();
+        Self { plugin, lane, address, start, shelf, ready_within, current, config, making, fitting }
+    }
+
+    pub(super) fn id(&self) -> &PluginId {
+        self.plugin.id()
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(super) fn lane(&self) -> &Arc<Lane> {
+        &self.lane
+    }
+
+    /// The protocol of the living process.
+    pub(super) fn dialect(&self) -> &'static str {
+        lock(&self.current).as_ref().map_or("tfplugin", |c| c.adapter.info().dialect)
+    }
+
+    /// The schema of the last launch.
+    pub(super) fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
+        lock(&self.current).as_ref().and_then(|c| c.adapter.known_schema())
+    }
+
+    pub(super) fn state(&self) -> PluginState {
+        self.plugin.state()
+    }
+
+    pub(super) async fn kill(&self) {
+        if lock(&self.current).is_some() {
+            self.plugin.kill().await;
+        }
+    }
+
+    /// The adapter, if the process behind it lives.
+    fn alive(&self) -> Option<(Arc<TfProvider>, bool)> {
+        let current = lock(&self.current);
+        current.as_ref().filter(|c| !c.ended.is_cancelled()).map(|c| (c.adapter.clone(), c.configured))
+    }
+
+    /// The adapter of the living process, which is launched if there is none. Its schema is known.
+    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+        match self.alive() {
+            Some((adapter, _)) => Ok(adapter),
+            None => {
+                let _one = self.making.lock().await;
+                self.make(ctx).await
+            }
+        }
+    }
+
+    /// As [`Process::current`], given the configuration that was given before, if any was.
+    pub(super) async fn current_configured(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+        match self.alive() {
+            Some((adapter, true)) => return Ok(adapter),
+            Some((adapter, false)) if lock(&self.config).is_none() => return Ok(adapter),
+            _ => {}
+        }
+        let _one = self.making.lock().await;
+        let adapter = self.make(ctx).await?;
+        let config = lock(&self.config).clone();
+        let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
+        // Beside the slots: whoever comes here may hold one.
+        let general = CallContext { resource: None, deadline: None, cancel: ctx.cancel.clone() };
+        let call = adapter.configure(config, &general);
+        let answer = self.lane.run_beside(Method::Configure, &general, call).await?;
+        if let Some(error) = answer.first_error() {
+            return Err(ProviderError::Refused {
+                plugin: self.id().clone(),
+                method: Method::Configure,
+                code: "after it was launched again".to_owned(),
+                message: format!("{}: {}", error.summary, error.detail),
+            });
+        }
+        self.mark_configured(&adapter);
+        Ok(adapter)
+    }
+
+    fn mark_configured(&self, adapter: &Arc<TfProvider>) {
+        if let Some(current) = lock(&self.current).as_mut().filter(|c| Arc::ptr_eq(&c.adapter, adapter)) {
+            current.configured = true;
+        }
+    }
+
+    /// Remembers what the process was given.
+    pub(super) fn given(&self, adapter: &Arc<TfProvider>, config: Value) {
+        *lock(&self.config) = Some(config);
+        self.mark_configured(adapter);
+    }
+
+    /// A process that has not been given any other configuration, and whether it has been given this one.
+    pub(super) async fn fit_for(&self, config: &Value, ctx: &CallContext) -> Result<bool, ProviderError> {
+        let _one = self.fitting.lock().await;
+        let known = lock(&self.config).clone();
+        match known {
+            None => {
+                self.current(ctx).await?;
+                Ok(false)
+            }
+            Some(known) if known.raw_equals(config) => {
+                self.current_configured(ctx).await?;
+                Ok(true)
+            }
+            Some(_) => {
+                // Credentials, regions, caches: nothing of the old configuration may linger in the process.
+                let _all = self.lane.drain(Method::Configure, ctx).await?;
+                *lock(&self.config) = None;
+                lock(&self.current).take();
+                self.demand(ctx, self.plugin.restart()).await?;
+                self.current(ctx).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Under `making`.
+    async fn make(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+        if let Some((adapter, _)) = self.alive() {
+            return Ok(adapter);
+        }
+        let connection = self.demand(ctx, self.plugin.ready()).await?;
+        let Some(protocol) = Protocol::of(connection.protocol) else {
+            let why = format!("it speaks protocol {}, and only 5 and 6 are spoken here", connection.protocol);
+            return Err(ProviderError::Blocked { plugin: self.id().clone(), state: "is incompatible".to_owned(), why });
+        };
+        let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
+        let obituary = Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() });
+        let reply = connection.take_schema();
+        let adapter =
+            TfProvider::new(self.id().clone(), self.address.clone(), protocol, connection.channel.clone(), obituary, known.clone());
+        if known.is_none() {
+            let general = CallContext::general(&ctx.cancel);
+            let schema = match reply {
+                Some(reply) => adapter.learn(reply).await?,
+                None => self.lane.run_beside(Method::Schema, &general, adapter.schema(&general)).await?,
+            };
+            if let Some(start) = &self.start {
+                self.shelf.put(start, &schema);
+            }
+        }
+        let adapter = Arc::new(adapter);
+        let ended = connection.ended().clone();
+        *lock(&self.current) = Some(Current { ended, adapter: adapter.clone(), configured: false });
+        Ok(adapter)
+    }
+
+    /// Waits for the supervisor's answer, no longer than launches may take.
+    async fn demand(
+        &self,
+        ctx: &CallContext,
+        answer: impl Future<Output = Result<Connection, PluginError>>,
+    ) -> Result<Connection, ProviderError> {
+        let plugin = self.id().clone();
+        tokio::select! {
+            biased;
+            answer = answer => answer.map_err(|e| blocked(e, plugin)),
+            () = ctx.cancel.cancelled() => Err(ProviderError::NotReady { plugin, after: Duration::ZERO, state: "cancelled".to_owned() }),
+            () = tokio::time::sleep(self.ready_within) => {
+                Err(ProviderError::NotReady { plugin, after: self.ready_within, state: self.plugin.state().word().to_owned() })
+            }
+        }
+    }
+
+    /// Asks the provider to end what it does, if it runs.
+    pub(super) async fn ask_to_stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
+        let Some((adapter, _)) = self.alive() else { return Ok(()) };
+        let call = async { adapter.stop(ctx).await.map(|()| Checked::default()) };
+        self.lane.run_beside(Method::Stop, ctx, call).await.map(|_| ())
+    }
+}
+
+fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
+    let of = |state: &str, why: String| ProviderError::Blocked { plugin: plugin.clone(), state: state.to_owned(), why };
+    match error {
+        PluginError::GaveUp { attempts, why, .. } => of(&format!("was given up after {attempts} launches"), why),
+        PluginError::Incompatible { why, .. } => of("cannot be used", why),
+        PluginError::Rejected { why, .. } => of("cannot be had", why),
+        PluginError::Disabled { .. } => of("is disabled", "enable it to use it".to_owned()),
+        PluginError::Stopped { .. } => of("was stopped", "start it to use it".to_owned()),
+        PluginError::Gone { .. } => of("is gone", "flightdeck is ending, or another version has taken its place".to_owned()),
+    }
+}
+
+/// Knows what became of one launch.
+struct Witness {
+    plugin: Plugin,
+    connection: Connection,
+}
+
+#[async_trait]
+impl Obituary for Witness {
+    async fn death(&self) -> Option<Death> {
+        // The supervisor hears the process out first: its last words belong to the incident.
+        tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled()).await.ok()?;
+        match self.plugin.incident(self.connection.generation, Duration::ZERO).await {
+            Some(incident) => Some(Death::Crashed { incident: incident.id.clone(), text: incident.text.clone() }),
+            None => Some(Death::Ended),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Schemas by executable: every process of one executable has the same, so it is converted once and shared.
+
+use crate::engine::calls::lock;
+use crate::engine::plugin::Start;
+use crate::engine::provider::ProviderSchema;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+/// What an executable is known by: a file that was built anew is another one.
+#[derive(PartialEq, Eq, Hash)]
+struct Executable {
+    path: PathBuf,
+    args: Vec<OsString>,
+    size: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Executable {
+    /// `None` for a process of somebody else: nothing is known of its executable.
+    fn of(start: &Start) -> Option<Self> {
+        let Start::Spawn(spec) = start else { return None };
+        let file = std::fs::metadata(&spec.executable).ok()?;
+        Some(Self { path: spec.executable.clone(), args: spec.args.clone(), size: file.len(), changed: file.modified().ok() })
+    }
+}
+
+/// The schemas known so far.
+#[derive(Default)]
+pub(super) struct Shelf(Mutex<HashMap<Executable, Arc<ProviderSchema>>>);
+
+impl Shelf {
+    pub(super) fn get(&self, start: &Start) -> Option<Arc<ProviderSchema>> {
+        let executable = Executable::of(start)?;
+        lock(&self.0).get(&executable).cloned()
+    }
+
+    pub(super) fn put(&self, start: &Start, schema: &Arc<ProviderSchema>) {
+        let Some(executable) = Executable::of(start) else { return };
+        let mut shelf = lock(&self.0);
+        // What was built anew takes the place of what it was built from.
+        shelf.retain(|known, _| known.path != executable.path || known.args != executable.args);
+        shelf.insert(executable, schema.clone());
+    }
+}
