@@ -95,9 +95,30 @@ pub struct Body(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Native { body: Arc<NativeBody>, hidden_attributes: Arc<Names>, hidden_blocks: Arc<Names> },
-    Json { node: Arc<Node>, hidden: Arc<Names> },
-    Merged { base: Box<Body>, over: Box<Body> },
+    Native {
+        body: Arc<NativeBody>,
+        hidden_attributes: Arc<Names>,
+        hidden_blocks: Arc<Names>,
+    },
+    Json {
+        node: Arc<Node>,
+        hidden: Arc<Names>,
+    },
+    Merged {
+        base: Box<Body>,
+        over: Box<Body>,
+    },
+    /// Two bodies as one, without either going first: what both define is a duplicate.
+    Joined {
+        first: Box<Body>,
+        second: Box<Body>,
+    },
+    /// A body in which all blocks of one type are replaced by this one.
+    WithBlock {
+        body: Box<Body>,
+        block: Box<Block>,
+        taken: bool,
+    },
     Empty(Span),
 }
 
@@ -122,6 +143,17 @@ impl Body {
         Body(Kind::Merged { base: Box::new(base), over: Box::new(over) })
     }
 
+    /// Both bodies as one; an argument in both is an error.
+    pub fn joined(first: Body, second: Body) -> Body {
+        Body(Kind::Joined { first: Box::new(first), second: Box::new(second) })
+    }
+
+    /// The body with this block instead of all of its type.
+    #[must_use]
+    pub fn with_block(self, block: Block) -> Body {
+        Body(Kind::WithBlock { body: Box::new(self), block: Box::new(block), taken: false })
+    }
+
     /// The place of errors about what is missing from the body.
     pub fn missing_span(&self) -> Span {
         match &self.0 {
@@ -131,6 +163,8 @@ impl Body {
                 _ => node.start_span(),
             },
             Kind::Merged { base, .. } => base.missing_span(),
+            Kind::Joined { first, .. } => first.missing_span(),
+            Kind::WithBlock { body, .. } => body.missing_span(),
             Kind::Empty(span) => *span,
         }
     }
@@ -141,6 +175,8 @@ impl Body {
             Kind::Native { body, .. } => body.span,
             Kind::Json { node, .. } => node.span,
             Kind::Merged { base, .. } => base.span(),
+            Kind::Joined { first, .. } => first.span(),
+            Kind::WithBlock { body, .. } => body.span(),
             Kind::Empty(span) => *span,
         }
     }
@@ -182,7 +218,17 @@ impl Body {
             Kind::Native { body, hidden_blocks, .. } => {
                 body.blocks.iter().map(|b| b.type_name.clone()).filter(|t| !hidden_blocks.contains(t)).collect()
             }
-            Kind::Merged { base, over } => base.block_types().union(&over.block_types()).cloned().collect(),
+            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => {
+                a.block_types().union(&b.block_types()).cloned().collect()
+            }
+            Kind::WithBlock { body, block, taken } => {
+                let mut types = body.block_types();
+                types.remove(&block.type_name);
+                if !taken {
+                    types.insert(block.type_name.clone());
+                }
+                types
+            }
             _ => BTreeSet::new(),
         }
     }
@@ -195,7 +241,8 @@ impl Body {
                 let mut ignored = Diagnostics::new();
                 !hidden.contains(name) && deep_properties(node, None, &mut ignored).iter().any(|p| &*p.name == name)
             }
-            Kind::Merged { base, over } => base.has_attribute(name) || over.has_attribute(name),
+            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => a.has_attribute(name) || b.has_attribute(name),
+            Kind::WithBlock { body, .. } => body.has_attribute(name),
             Kind::Empty(_) => false,
         }
     }
@@ -205,6 +252,8 @@ impl Body {
         match &self.0 {
             Kind::Json { .. } => true,
             Kind::Merged { base, .. } => base.is_json(),
+            Kind::Joined { first, .. } => first.is_json(),
+            Kind::WithBlock { body, .. } => body.is_json(),
             _ => false,
         }
     }
@@ -244,6 +293,13 @@ impl Body {
                 base.take_all(out, diags);
                 over.take_all(out, diags);
             }
+            Kind::Joined { first, second } => {
+                first.take_all(out, diags);
+                let mut more = IndexMap::new();
+                second.take_all(&mut more, diags);
+                join_attributes(out, more, diags);
+            }
+            Kind::WithBlock { body, .. } => body.take_all(out, diags),
             Kind::Empty(_) => {}
         }
     }
@@ -268,6 +324,26 @@ impl Body {
                 content.blocks.retain(|b| !replaced.contains(&b.type_name));
                 content.blocks.extend(over_content.blocks);
                 Body::merged(base_rest, over_rest)
+            }
+            Kind::Joined { first, second } => {
+                let (first_content, first_rest) = first.take(schema, diags);
+                let (second_content, second_rest) = second.take(schema, diags);
+                content.attributes = first_content.attributes;
+                join_attributes(&mut content.attributes, second_content.attributes, diags);
+                content.blocks = first_content.blocks;
+                content.blocks.extend(second_content.blocks);
+                Body::joined(first_rest, second_rest)
+            }
+            Kind::WithBlock { body, block, taken } => {
+                let (inner, rest) = body.take(schema, diags);
+                let wanted = schema.blocks.iter().any(|(t, _)| *t == block.type_name);
+                content.attributes = inner.attributes;
+                content.blocks = inner.blocks;
+                content.blocks.retain(|b| b.type_name != block.type_name);
+                if wanted && !taken {
+                    content.blocks.push((**block).clone());
+                }
+                Body(Kind::WithBlock { body: Box::new(rest), block: block.clone(), taken: *taken || wanted })
             }
             Kind::Empty(span) => Body::empty(*span),
         };
@@ -299,11 +375,22 @@ impl Body {
                 // Wrong types were reported when the content was taken; the reference reports them again.
                 diags.append(reported);
             }
-            Kind::Merged { base, over } => {
-                base.report_leftovers(schema, content, diags);
-                over.report_leftovers(schema, content, diags);
+            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => {
+                a.report_leftovers(schema, content, diags);
+                b.report_leftovers(schema, content, diags);
             }
+            Kind::WithBlock { body, .. } => body.report_leftovers(schema, content, diags),
             Kind::Empty(_) => {}
+        }
+    }
+}
+
+fn join_attributes(out: &mut IndexMap<Arc<str>, Attribute>, more: IndexMap<Arc<str>, Attribute>, diags: &mut Diagnostics) {
+    for (name, attribute) in more {
+        if out.contains_key(&name) {
+            diags.error(attribute.name_span, "Duplicate argument", format!("Argument \"{name}\" was already set."));
+        } else {
+            out.insert(name, attribute);
         }
     }
 }

@@ -1,8 +1,13 @@
 //! Addresses as Terraform writes them: modules, resources and their instances. Plain data with text both ways.
 
 mod parse;
+mod provider;
+mod reference;
+mod traversal;
 
 pub use parse::AddrError;
+pub use provider::{ProviderSource, ProviderSourceError};
+pub use reference::{Reference, Subject};
 
 use std::fmt;
 use std::sync::Arc;
@@ -96,9 +101,21 @@ impl fmt::Display for ModulePath {
     }
 }
 
-/// One instance of a module; empty for the root.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+/// One instance of a module; empty for the root. Shorter paths come first, as Terraform lists them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ModuleInstance(pub Vec<(Arc<str>, InstanceKey)>);
+
+impl PartialOrd for ModuleInstance {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ModuleInstance {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
+    }
+}
 
 impl ModuleInstance {
     /// The root module.
@@ -171,6 +188,11 @@ impl Resource {
     /// A managed resource.
     pub fn managed(kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Resource { mode: Mode::Managed, kind: kind.into(), name: name.into() }
+    }
+
+    /// The local name of the provider that the type implies: what stands before the first underscore.
+    pub fn implied_provider(&self) -> &str {
+        self.kind.split('_').next().unwrap_or(&self.kind)
     }
 
     /// A data source.

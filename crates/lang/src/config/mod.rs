@@ -1,5 +1,24 @@
 //! The configuration of a workspace: what is declared, before anything is evaluated.
+//! [`load_root`] reads a directory and the modules below it; [`Module`] is what everybody reads.
 
+mod assemble;
+mod call;
+mod check;
+mod constant;
+mod files;
+mod inputs;
+mod load;
 mod model;
+mod parts;
+mod refactor;
+mod resource;
+mod settings;
+mod types;
+mod values;
+mod version;
 
+pub use files::is_config_dir;
+pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
+pub use load::{Loaded, load_root};
 pub use model::*;
+pub use version::{LANGUAGE_VERSION, Version, VersionConstraint, VersionError};

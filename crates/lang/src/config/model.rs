@@ -3,6 +3,7 @@
 
 use crate::addr::{ModulePath, Resource as ResourceName, Target};
 use crate::body::Body;
+use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, Traversal};
 use cty::{Type, Value};
@@ -155,6 +156,8 @@ pub struct Variable {
     pub sensitive: bool,
     /// It is kept nowhere.
     pub ephemeral: bool,
+    /// `const`, where given: whether it may be used where values must be known while modules are loaded.
+    pub constant: Option<bool>,
     /// Whether null is a value (the default is true).
     pub nullable: bool,
     /// Message where it is deprecated.
@@ -285,6 +288,8 @@ pub struct ModuleCall {
     pub module: Option<Arc<Module>>,
     /// Values for its variables.
     pub arguments: BTreeMap<Arc<str>, Argument>,
+    /// Arguments that are missing or that the module has no variable for.
+    pub argument_errors: Diagnostics,
     /// `count`.
     pub count: Option<Expr>,
     /// `for_each`.

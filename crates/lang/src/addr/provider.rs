@@ -1,0 +1,105 @@
+//! Where a provider comes from (`hashicorp/aws`), and how a module calls its configurations (`aws.west`).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The source address of a provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProviderSource {
+    /// The host, if the address names one; without, either tool's default registry is meant.
+    pub host: Option<Arc<str>>,
+    /// Who publishes it; `hashicorp` if the address does not say.
+    pub namespace: Arc<str>,
+    /// Its type.
+    pub type_name: Arc<str>,
+}
+
+/// Why a text is no provider source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProviderSourceError(pub String);
+
+/// Host of providers that are part of the engine.
+const BUILTIN_HOST: &str = "terraform.io";
+const BUILTIN_NAMESPACE: &str = "builtin";
+
+impl ProviderSource {
+    /// The provider that a local name implies when nothing is required under that name.
+    pub fn implied(local_name: &str) -> ProviderSource {
+        if local_name == "terraform" {
+            return ProviderSource { host: Some(BUILTIN_HOST.into()), namespace: BUILTIN_NAMESPACE.into(), type_name: local_name.into() };
+        }
+        ProviderSource { host: None, namespace: "hashicorp".into(), type_name: local_name.into() }
+    }
+
+    /// Whether the engine itself provides it.
+    pub fn is_builtin(&self) -> bool {
+        self.host.as_deref() == Some(BUILTIN_HOST) && &*self.namespace == BUILTIN_NAMESPACE
+    }
+
+    /// A part of an address, checked and in lower case.
+    pub fn part(text: &str) -> Result<Arc<str>, ProviderSourceError> {
+        let fail = |why: &str| Err(ProviderSourceError(format!("\"{text}\" {why}")));
+        if text.is_empty() {
+            return fail("is empty");
+        }
+        let lower = text.to_lowercase();
+        if lower.starts_with('-') || lower.ends_with('-') {
+            return fail("must not start or end with a dash");
+        }
+        if lower.contains("--") {
+            return fail("must not hold two dashes in a row");
+        }
+        if lower.chars().any(|c| !(c.is_alphanumeric() || c == '-' || c == '_')) {
+            return fail("must contain only letters, digits, underscores and dashes");
+        }
+        Ok(lower.into())
+    }
+}
+
+impl FromStr for ProviderSource {
+    type Err = ProviderSourceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let (host, namespace, type_name) = match parts[..] {
+            [type_name] => (None, "hashicorp", type_name),
+            [namespace, type_name] => (None, namespace, type_name),
+            [host, namespace, type_name] => (Some(host), namespace, type_name),
+            _ => {
+                return Err(ProviderSourceError(format!(
+                    "\"{text}\" is not a provider source: write it as \"type\", \"namespace/type\" or \"host/namespace/type\""
+                )));
+            }
+        };
+        let namespace = ProviderSource::part(namespace)?;
+        if &*namespace == "-" {
+            return Err(ProviderSourceError(format!("\"{text}\" names a provider of the legacy namespace")));
+        }
+        let type_name = ProviderSource::part(type_name)?;
+        if let Some(rest) = type_name.strip_prefix("terraform-provider-").or_else(|| type_name.strip_prefix("terraform-")) {
+            return Err(ProviderSourceError(format!("provider types have no prefix \"terraform-\": did you mean \"{rest}\"?")));
+        }
+        let host = match host {
+            None => None,
+            Some(host) if host.is_empty() || host.contains(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))) => {
+                return Err(ProviderSourceError(format!("\"{host}\" is not a host name")));
+            }
+            Some(host) if !host.contains('.') && !host.contains(':') && host != "localhost" => {
+                return Err(ProviderSourceError(format!("\"{host}\" is not a host name: it has no dot")));
+            }
+            Some(host) => Some(Arc::from(host.to_lowercase())),
+        };
+        Ok(ProviderSource { host, namespace, type_name })
+    }
+}
+
+impl fmt::Display for ProviderSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(host) = &self.host {
+            write!(f, "{host}/")?;
+        }
+        write!(f, "{}/{}", self.namespace, self.type_name)
+    }
+}

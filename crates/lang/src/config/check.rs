@@ -1,0 +1,212 @@
+//! What shows once all modules are read: provider configurations between modules, arguments of calls, `depends_on`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::model::{Module, ModuleCall, ProviderRef};
+use crate::addr::{ProviderSource, Reference, Subject};
+use crate::body::BodySchema;
+use crate::diag::Diagnostics;
+use crate::source::Span;
+use crate::syntax::{Step, Traversal};
+
+/// Local name and alias (empty for the default configuration).
+type Key = (Arc<str>, Arc<str>);
+
+fn key(name: &Arc<str>, alias: Option<&Arc<str>>) -> Key {
+    (name.clone(), alias.cloned().unwrap_or_default())
+}
+
+fn shown(key: &Key) -> String {
+    if key.1.is_empty() { key.0.to_string() } else { format!("{}.{}", key.0, key.1) }
+}
+
+fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
+    let entry = module.required_providers.get(name)?;
+    if entry.explicit { entry.source.parse().ok() } else { Some(ProviderSource::implied(name)) }
+}
+
+/// What a local name means where nothing is required under it.
+fn assumed(name: &str) -> ProviderSource {
+    ProviderSource { host: None, namespace: "hashicorp".into(), type_name: name.into() }
+}
+
+fn place(module: &Module) -> String {
+    if module.path.is_root() { "the root module".to_owned() } else { module.path.to_string() }
+}
+
+/// Provider configurations: that references in resources and calls name something, and that what modules pass fits.
+pub(super) fn providers(root: &Module, diags: &mut Diagnostics) {
+    within(root, None, None, diags);
+}
+
+fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Option<Span>, diags: &mut Diagnostics) {
+    for inner in module.calls.values() {
+        let Some(child) = inner.module.as_deref() else { continue };
+        let repeated = [&inner.count, &inner.for_each, &inner.enabled].into_iter().flatten().map(|e| e.span).next();
+        let blocked = repeated.or_else(|| inner.depends_on.first().map(Traversal::span)).or(no_configs);
+        within(child, Some((module, inner)), blocked, diags);
+    }
+    let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
+    let mut declared: BTreeSet<Key> = BTreeSet::new();
+    for provider in &module.providers {
+        let own = key(&provider.name, provider.alias.as_ref());
+        let (_, found) = provider.body.content(&BodySchema::new());
+        if found.has_errors() || provider.version.is_some() || module.path.is_root() {
+            configured.insert(own.clone(), provider.span);
+        }
+        declared.insert(own);
+    }
+    let mut aliases: BTreeSet<Key> = BTreeSet::new();
+    for (name, entry) in &module.required_providers {
+        aliases.extend(entry.aliases.iter().map(|(alias, _)| (name.clone(), alias.clone())));
+    }
+    let known: BTreeSet<Key> = declared.union(&aliases).cloned().collect();
+    let resources = module.resources.values().chain(module.checks.values().filter_map(|c| c.data.as_deref()));
+    let uses = resources.filter_map(|r| r.provider.as_ref());
+    let passes = module.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|(_, outer)| outer);
+    for reference in uses.chain(passes) {
+        undefined_alias(module, reference, &known, diags);
+    }
+    if let Some((parent, call)) = call {
+        passed(module, parent, call, &configured, &declared, &aliases, no_configs, diags);
+    }
+}
+
+fn undefined_alias(module: &Module, reference: &ProviderRef, known: &BTreeSet<Key>, diags: &mut Diagnostics) {
+    let own = key(&reference.name, reference.alias.as_ref());
+    if reference.alias.is_some() && !known.contains(&own) {
+        diags.error(
+            reference.span,
+            "Provider configuration not present",
+            format!(
+                "There is no provider \"{}\" block with alias = \"{}\" in {}, and none is passed to it under this name.",
+                own.0,
+                own.1,
+                place(module)
+            ),
+        );
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "one rule book over what `within` gathered")]
+fn passed(
+    module: &Module,
+    parent: &Module,
+    call: &ModuleCall,
+    configured: &BTreeMap<Key, Span>,
+    declared: &BTreeSet<Key>,
+    aliases: &BTreeSet<Key>,
+    no_configs: Option<Span>,
+    diags: &mut Diagnostics,
+) {
+    let pairs: Vec<&(ProviderRef, ProviderRef)> = call.providers.iter().flatten().collect();
+    let given: BTreeMap<Key, &(ProviderRef, ProviderRef)> =
+        pairs.iter().map(|pair| (key(&pair.0.name, pair.0.alias.as_ref()), *pair)).collect();
+    if let (false, Some(span)) = (configured.is_empty(), no_configs) {
+        diags.error(
+            span,
+            "Module is incompatible with count, for_each, enabled and depends_on",
+            format!("The module at {} has provider configurations of its own, so calls to it may not use these arguments.", module.path),
+        );
+    }
+    for own in configured.keys() {
+        if let Some((inner, _)) = given.get(own) {
+            let detail = format!("{} has its own configuration for {}, and so cannot be passed one.", place(module), shown(own));
+            diags.error(inner.span, "Cannot override provider configuration", detail);
+        }
+    }
+    for own in aliases {
+        if !configured.contains_key(own) && !given.contains_key(own) {
+            let name = shown(own);
+            diags.error(
+                call.span,
+                "Missing required provider configuration",
+                format!("The child module requires a provider configuration with the local name \"{name}\": add it to \"providers\" in the module block."),
+            );
+        }
+    }
+    for (own, (inner, outer)) in &given {
+        let child_type = source_of(module, &inner.name).unwrap_or_else(|| assumed(&inner.name));
+        let known = module.required_providers.contains_key(&own.0) && own.1.is_empty() || aliases.contains(own) || declared.contains(own);
+        if !known {
+            let detail = format!("{} does not declare a provider requirement with the local name \"{}\".", place(module), shown(own));
+            if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
+                diags.warning(inner.span, "Reference to undefined provider", detail);
+            } else {
+                diags.error(inner.span, "Reference to undefined provider", detail);
+            }
+        }
+        let parent_type = source_of(parent, &outer.name).unwrap_or_else(|| assumed(&outer.name));
+        if parent_type != child_type {
+            diags.error(
+                outer.span,
+                "Provider type mismatch",
+                format!(
+                    "The local name \"{}\" in {} means provider {parent_type}, but \"{}\" in {} means {child_type}.",
+                    outer.name,
+                    place(parent),
+                    inner.name,
+                    place(module)
+                ),
+            );
+        }
+    }
+}
+
+/// Arguments of module calls that are missing or have no variable, in all modules; then `depends_on`.
+pub(super) fn arguments(root: &Module, diags: &mut Diagnostics) {
+    for module in root.all() {
+        for call in module.calls.values() {
+            diags.append(call.argument_errors.clone());
+        }
+    }
+}
+
+impl Module {
+    /// What is wrong with the `depends_on` of resources, outputs and calls: they must name whole objects that exist.
+    pub fn check_depends_on(&self) -> Diagnostics {
+        let mut diags = Diagnostics::new();
+        let resources = self.resources.values().map(|r| &r.depends_on);
+        let outputs = self.outputs.values().map(|o| &o.depends_on);
+        let calls = self.calls.values().map(|c| &c.depends_on);
+        for traversal in resources.chain(outputs).chain(calls).flatten() {
+            match Reference::parse(traversal) {
+                Err(error) => diags.push(error),
+                Ok(reference) => self.check_dependency(&reference, &mut diags),
+            }
+        }
+        diags
+    }
+
+    fn check_dependency(&self, reference: &Reference, diags: &mut Diagnostics) {
+        if let [first, .., last] | [first @ last] = &reference.remaining[..] {
+            let span = span_of(first, last);
+            let detail = "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.";
+            diags.error(span, "Invalid depends_on reference", detail);
+            return;
+        }
+        let missing = match &reference.subject {
+            Subject::Resource { resource, .. } if !self.resources.contains_key(resource) => {
+                Some(("resource", format!("A resource {resource} has not been declared in {}.", place(self))))
+            }
+            Subject::Module { name, .. } | Subject::ModuleOutput { name, .. } if !self.calls.contains_key(name) => {
+                Some(("module", format!("No module call named \"{name}\" is declared in {}.", place(self))))
+            }
+            Subject::Variable(name) if !self.variables.contains_key(name) => {
+                Some(("input variable", format!("An input variable with the name \"{name}\" has not been declared.")))
+            }
+            Subject::Local(name) if !self.locals.contains_key(name) => {
+                Some(("local value", format!("A local value with the name \"{name}\" has not been declared.")))
+            }
+            _ => None,
+        };
+        if let Some((what, detail)) = missing {
+            diags.error(reference.span, format!("Reference to undeclared {what}"), detail);
+        }
+    }
+}
+
+fn span_of(first: &Step, last: &Step) -> Span {
+    first.span.to(last.span)
+}

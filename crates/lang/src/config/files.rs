@@ -1,0 +1,154 @@
+//! Which files of a directory are configuration, in which order, and their texts as bodies.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::body::Body;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::{SourceMap, Span};
+use crate::syntax;
+
+/// A configuration file that was read.
+pub(super) struct ConfigFile {
+    pub(super) body: Body,
+    /// Named `.tofu` or `.tofu.json`: its `required_version` counts.
+    pub(super) is_tofu: bool,
+    pub(super) is_override: bool,
+}
+
+/// Largest file that is read, in bytes.
+const MAX_FILE: u64 = 64 << 20;
+
+/// The extension of a configuration file and whether it is OpenTofu's own.
+fn extension(name: &str) -> Option<(&'static str, bool)> {
+    const TESTS: [&str; 4] = [".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"];
+    if TESTS.iter().any(|t| name.ends_with(t)) {
+        return None;
+    }
+    [(".tf", false), (".tf.json", false), (".tofu", true), (".tofu.json", true)].into_iter().find(|(ext, _)| name.ends_with(ext))
+}
+
+/// Hidden files, and what editors leave behind.
+fn is_ignored(name: &str) -> bool {
+    name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
+}
+
+/// Names of the configuration files of a directory, in order: normal ones, then overrides.
+fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_ignored(&name) || extension(&name).is_none() || entry.path().is_dir() {
+            continue;
+        }
+        names.push(name);
+    }
+    names.sort();
+    let shadowed = |name: &str| {
+        extension(name).is_some_and(|(ext, tofu)| {
+            let base = &name[..name.len() - ext.len()];
+            !tofu && names.contains(&format!("{base}{}", ext.replace(".tf", ".tofu")))
+        })
+    };
+    let mut out: Vec<(String, bool, bool)> = names
+        .iter()
+        .filter(|n| !shadowed(n))
+        .filter_map(|name| {
+            let (ext, tofu) = extension(name)?;
+            let base = &name[..name.len() - ext.len()];
+            Some((name.clone(), tofu, base == "override" || base.ends_with("_override")))
+        })
+        .collect();
+    out.sort_by_key(|(_, _, is_override)| *is_override);
+    Ok(out)
+}
+
+/// Whether the directory holds any configuration.
+pub fn is_config_dir(dir: &Path) -> bool {
+    list(dir).is_ok_and(|files| !files.is_empty())
+}
+
+/// Reads and parses all configuration files of a directory. `prefix` is the directory as operators see it, `""` for the
+/// root. `None` if the directory cannot be read.
+pub(super) fn read(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Vec<ConfigFile>> {
+    let names = list(dir).ok()?;
+    let mut files = Vec::new();
+    for (name, is_tofu, is_override) in names {
+        let shown = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+        if let Some(body) = read_body(&dir.join(&name), &shown, sources, diags) {
+            files.push(ConfigFile { body, is_tofu, is_override });
+        }
+    }
+    Some(files)
+}
+
+/// Reads one file of either syntax.
+pub(super) fn read_body(path: &Path, shown: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Body> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let meta = std::fs::metadata(path)?;
+        if !meta.is_file() {
+            return Err(std::io::Error::other("it is not a regular file"));
+        }
+        if meta.len() > MAX_FILE {
+            return Err(std::io::Error::other("it is larger than 64 MiB"));
+        }
+        std::fs::read(path)
+    };
+    let bytes = match read() {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            diags.push(Diagnostic::error("Failed to read file", format!("The file \"{shown}\" could not be read: {error}.")));
+            return None;
+        }
+    };
+    let (text, bad_at) = match String::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
+        }
+    };
+    let file = sources.add(shown, text);
+    if let Some(at) = bad_at {
+        let detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.";
+        diags.error(Span::new(file, at, at + 3), "Invalid character encoding", detail);
+    }
+    let text = sources.get(file)?.text.clone();
+    if shown.ends_with(".json") {
+        let (node, found) = syntax::json::parse(&text, file);
+        diags.append(found);
+        if !matches!(node.kind, syntax::json::NodeKind::Object(_) | syntax::json::NodeKind::Array(_)) {
+            diags.error(
+                node.start_span(),
+                "Root value must be object",
+                "The root value in a JSON-based configuration must be either a JSON object or a JSON array of objects.",
+            );
+            return Some(Body::empty(Span::new(file, 0, 0)));
+        }
+        return Some(Body::json(node));
+    }
+    let (body, found) = syntax::parse_file(&text, file);
+    diags.append(found);
+    Some(Body::native(Arc::new(body)))
+}
+
+/// Joins a local source (`./x`, `../y`) to a directory, without looking at the file system.
+pub(super) fn join(dir: &Path, source: &str) -> PathBuf {
+    let mut out = dir.to_path_buf();
+    for part in source.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                let up = out.as_os_str().is_empty() || out.ends_with("..");
+                if up {
+                    out.push("..");
+                } else {
+                    out.pop();
+                }
+            }
+            name => out.push(name),
+        }
+    }
+    out
+}

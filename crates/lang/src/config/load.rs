@@ -1,0 +1,264 @@
+//! The tree of modules from directories. Local sources only; what a source refers to must be known while loading.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cty::{Type, Value};
+
+use super::assemble::assemble;
+use super::call::{CallBlock, arguments};
+use super::inputs::{Inputs, RootValues, collect};
+use super::model::{Module, Variable};
+use super::{check, constant, files, settings};
+use crate::addr::ModulePath;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::SourceMap;
+use crate::syntax::{Expr, StepKind, Traversal};
+
+/// How deep modules may call modules.
+const MAX_MODULE_DEPTH: usize = 32;
+/// How deep locals may refer to locals where values must be known while loading.
+const MAX_STATIC_DEPTH: usize = 64;
+
+/// A configuration with the values of its root variables.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The root module and, through its calls, all others.
+    pub root: Arc<Module>,
+    /// Values of the root module's variables.
+    pub values: RootValues,
+}
+
+/// Reads the configuration in `dir`. Whatever can be said without evaluating resources is said, all of it; with errors,
+/// what is returned is incomplete. File names in diagnostics are relative to `dir`.
+pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, Diagnostics) {
+    let mut diags = Diagnostics::new();
+    let Some((mut root, calls)) = read_module(dir, "", sources, &mut diags) else {
+        diags.push(Diagnostic::error(
+            "Failed to read module directory",
+            format!("Module directory {} does not exist or cannot be read.", dir.display()),
+        ));
+        return (Loaded::default(), diags);
+    };
+    let mut input_errors = Diagnostics::new();
+    let values = collect(&root, dir, inputs, sources, &mut input_errors);
+    let given: Given<'_> = &|name: &str, _depth: usize| values.values.get(name).map(|v| v.value.clone());
+    let mut loader = Loader { sources, dirs: vec![dir.to_path_buf()] };
+    root.dir = dir.to_path_buf();
+    root.dir_text = ".".to_owned();
+    loader.children(&mut root, calls, "", given, &mut diags);
+    if !diags.has_errors() {
+        check::providers(&root, &mut diags);
+    }
+    // What the operator gave is looked at only where the configuration itself is in order.
+    if !diags.has_errors() {
+        diags.append(input_errors);
+    }
+    if !diags.has_errors() {
+        check::arguments(&root, &mut diags);
+    }
+    (Loaded { root: Arc::new(root), values }, diags)
+}
+
+/// The value that a module's variable has while loading, if any.
+type Given<'a> = &'a dyn Fn(&str, usize) -> Option<Value>;
+
+fn read_module(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<(Module, Vec<CallBlock>)> {
+    let mut found = Diagnostics::new();
+    let files = files::read(dir, prefix, sources, &mut found)?;
+    let mut versions = Diagnostics::new();
+    for file in &files {
+        settings::check_versions(file, &mut versions);
+    }
+    let (module, calls) = assemble(&files, &mut found);
+    if versions.has_errors() {
+        // A module for another version may hold anything: nothing else is worth saying.
+        diags.append(versions);
+    } else {
+        diags.append(found);
+    }
+    Some((module, calls))
+}
+
+struct Loader<'a> {
+    sources: &'a SourceMap,
+    /// The directories of the modules that call each other down to here.
+    dirs: Vec<PathBuf>,
+}
+
+impl Loader<'_> {
+    fn children(&mut self, parent: &mut Module, calls: Vec<CallBlock>, prefix: &str, given: Given<'_>, diags: &mut Diagnostics) {
+        for mut block in calls {
+            let statics = Statics { module: parent, given };
+            let source = source(&mut block, &statics, diags);
+            if let Some(source) = source {
+                self.child(parent, &mut block, &source, prefix, given, diags);
+            }
+            parent.calls.insert(block.call.name.clone(), block.call);
+        }
+    }
+
+    fn child(&mut self, parent: &Module, block: &mut CallBlock, source: &str, prefix: &str, given: Given<'_>, diags: &mut Diagnostics) {
+        let span = block.call.source_span;
+        let dir = files::join(&parent.dir, source);
+        if self.dirs.len() > MAX_MODULE_DEPTH || self.dirs.contains(&dir) {
+            let detail = "The module calls itself, directly or through others, or calls are nested too deeply.";
+            diags.error(span, "Module calls without end", detail);
+            return;
+        }
+        let shown = files::join(Path::new(prefix), source).to_string_lossy().into_owned();
+        let Some((mut module, calls)) = read_module(&dir, &shown, self.sources, diags) else {
+            diags.error(
+                span,
+                "Unreadable module directory",
+                format!(
+                    "The directory {shown} could not be read for module \"{}\": it does not exist or is no directory.",
+                    block.call.name
+                ),
+            );
+            return;
+        };
+        module.path = ModulePath(parent.path.0.iter().cloned().chain([block.call.name.clone()]).collect());
+        module.dir = dir.clone();
+        module.dir_text = if shown.is_empty() { ".".to_owned() } else { shown.clone() };
+        if let Some((kind, span)) = module.backend.take() {
+            let detail = format!("A {kind} backend is for the root module alone; this one is ignored.");
+            diags.warning(span, "Backend configuration ignored", detail);
+        }
+        if let Some(import) = module.imports.first() {
+            let detail = "Import blocks are only allowed in the root module.";
+            diags.error(import.span, "Invalid import configuration", detail);
+        }
+        let variables: Vec<(Arc<str>, bool)> = module.variables.values().map(|v| (v.name.clone(), v.default.is_none())).collect();
+        let mut found = Diagnostics::new();
+        block.call.arguments = arguments(block, &variables, &mut found);
+        block.call.argument_errors = found;
+        let statics = Statics { module: parent, given };
+        let arguments = &block.call.arguments;
+        let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
+        let inner: Given<'_> = &|name: &str, depth: usize| match arguments.get(name) {
+            Some(argument) => statics.value(&argument.expr, depth + 1).ok(),
+            None => defaults.get(name).and_then(|v| v.default.clone()),
+        };
+        self.dirs.push(dir);
+        self.children(&mut module, calls, &shown, inner, diags);
+        self.dirs.pop();
+        block.call.module = Some(Arc::new(module));
+    }
+}
+
+/// The source of a call as a local path, or `None` with an error.
+fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Option<String> {
+    let attribute = block.source.as_ref()?;
+    let span = attribute.expr.span;
+    let value = match statics.value(&attribute.expr, 0) {
+        Ok(value) => value,
+        Err(error) => {
+            diags.push(*error);
+            return None;
+        }
+    };
+    let text = match value.convert(&Type::String) {
+        Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
+        Ok(value) if !value.is_known() => return None,
+        _ => {
+            diags.error(span, "Unsuitable value type", "Unsuitable value: a string is required.");
+            return None;
+        }
+    };
+    block.call.source = text.clone();
+    if let Some(version) = &block.version {
+        diags.error(
+            version.span,
+            "Unsupported module version",
+            "The version argument is for modules of a registry, which are not supported yet. Use a local path as source and remove it.",
+        );
+        return None;
+    }
+    let local = text == "." || text == ".." || text.starts_with("./") || text.starts_with("../");
+    if !local {
+        diags.error(
+            span,
+            "Unsupported module source",
+            format!(
+                "The module source \"{text}\" is not a local path. Registries, git and archives are not supported yet: \
+                 copy the module into a directory and name it as \"./path\" or \"../path\"."
+            ),
+        );
+        return None;
+    }
+    Some(text)
+}
+
+/// What can be known of a module while it is loaded: variables with a known value, locals over them, paths.
+struct Statics<'a> {
+    module: &'a Module,
+    given: Given<'a>,
+}
+
+impl Statics<'_> {
+    fn value(&self, expr: &Expr, depth: usize) -> Result<Value, Box<Diagnostic>> {
+        if depth > MAX_STATIC_DEPTH {
+            let detail = "A value that must be known while modules are loaded refers to itself, or through too many others.";
+            return Err(Box::new(Diagnostic::error("Circular reference", detail).at(expr.span)));
+        }
+        constant::evaluate(expr, &|traversal: &Traversal| self.resolve(traversal, depth))
+    }
+
+    fn resolve(&self, traversal: &Traversal, depth: usize) -> Result<Value, Box<Diagnostic>> {
+        let fail = |summary: &str, detail: String| Err(Box::new(Diagnostic::error(summary, detail).at(traversal.span())));
+        let name = match traversal.steps.first().map(|s| &s.kind) {
+            Some(StepKind::Attr(name)) => name.clone(),
+            _ => return fail("Invalid reference", format!("The \"{}\" object cannot be used alone here.", traversal.root)),
+        };
+        let value = match &*traversal.root {
+            "var" => {
+                let Some(variable) = self.module.variables.get(&name) else {
+                    return fail("Undefined variable", format!("Undefined variable var.{name}."));
+                };
+                let some_constant = self.module.variables.values().any(|v| v.constant.is_some());
+                if some_constant && variable.constant != Some(true) {
+                    let detail =
+                        format!("var.{name} is used where values must be known while loading: it must be declared with const = true.");
+                    return fail("Variable is not constant", detail);
+                }
+                if variable.sensitive || variable.ephemeral {
+                    let detail = format!("var.{name} is sensitive or ephemeral, which is not allowed where modules are loaded.");
+                    return fail("Unsuitable variable", detail);
+                }
+                match (self.given)(&name, depth) {
+                    Some(value) => value,
+                    None => return fail("Variable value not provided", format!("var.{name} has no value that is known while loading.")),
+                }
+            }
+            "local" => match self.module.locals.get(&name) {
+                Some(local) => self.value(&local.expr, depth + 1)?,
+                None => return fail("Undefined local", format!("Undefined local local.{name}.")),
+            },
+            "path" if &*name == "module" => Value::string(&self.module.dir_text),
+            "path" if &*name == "root" => Value::string("."),
+            "terraform" | "tofu" if &*name == "workspace" => Value::string("default"),
+            _ => {
+                let detail = format!("{traversal} cannot be used here: only variables and locals known while loading can.");
+                return fail("Dynamic value in static context", detail);
+            }
+        };
+        let mut value = value;
+        for step in &traversal.steps[1..] {
+            let next = match &step.kind {
+                StepKind::Attr(attr) => value.get_attr(attr).or_else(|| value.index_str(attr)),
+                StepKind::Index(key) => value.index(key),
+            };
+            value = match next {
+                Some(next) => next,
+                None => {
+                    return Err(Box::new(
+                        Diagnostic::error("Unsupported attribute", "The value has nothing under this name.").at(step.span),
+                    ));
+                }
+            };
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,227 @@
+//! Parts that several kinds of blocks share: names, conditions, `depends_on`, provider references, repetition.
+
+use super::model::{Condition, ProviderRef};
+use crate::addr::{ProviderSource, Reference, Resource, Subject};
+use crate::body::{Attribute, Block, BodySchema, Content, Label};
+use crate::diag::Diagnostics;
+use crate::source::Span;
+use crate::syntax::json::NodeKind;
+use crate::syntax::{Expr, ExprKind, StepKind, TemplateOrigin, Traversal, is_identifier};
+
+pub(super) const BAD_NAME: &str =
+    "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
+
+/// Complains about a label that is no identifier.
+pub(super) fn check_name(label: &Label, what: &str, diags: &mut Diagnostics) {
+    if !is_identifier(&label.text) {
+        diags.error(label.span, format!("Invalid {what}"), BAD_NAME);
+    }
+}
+
+/// The expression of an argument where references are due: strings of JSON are read as expressions.
+pub(super) fn static_expr(attribute: &Attribute, diags: &mut Diagnostics) -> Expr {
+    match attribute.json.as_deref() {
+        Some(node) => match &node.kind {
+            NodeKind::Text(text) => json_text_expr(text, node.span, diags),
+            _ => (*attribute.expr).clone(),
+        },
+        None => (*attribute.expr).clone(),
+    }
+}
+
+fn json_text_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
+    let (expr, found) = crate::syntax::parse_expression_at(text, span.file, span.start + 1);
+    diags.append(found);
+    expr
+}
+
+/// An element of a list of references: a string of JSON is read as an expression.
+pub(super) fn static_item(expr: &Expr, diags: &mut Diagnostics) -> Expr {
+    match &expr.kind {
+        ExprKind::Template { origin: TemplateOrigin::Json, .. } => match expr.literal_text() {
+            Some(text) => json_text_expr(&text, expr.span, diags),
+            None => expr.clone(),
+        },
+        _ => expr.clone(),
+    }
+}
+
+/// The elements of a list that is written out.
+pub(super) fn list<'a>(expr: &'a Expr, diags: &mut Diagnostics) -> &'a [Expr] {
+    match expr.static_list() {
+        Some(items) => items,
+        None => {
+            if !matches!(expr.kind, ExprKind::Error) {
+                diags.error(expr.span, "Invalid expression", "A static list expression is required.");
+            }
+            &[]
+        }
+    }
+}
+
+fn is_quoted(expr: &Expr) -> bool {
+    matches!(
+        &expr.kind,
+        ExprKind::Template { origin: TemplateOrigin::Quoted | TemplateOrigin::Heredoc, parts }
+            if parts.iter().all(|p| matches!(p.kind, ExprKind::Literal(_)))
+    )
+}
+
+/// A reference that is written out; quotes around it are an old form and warned of.
+pub(super) fn reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
+    if is_quoted(expr) {
+        diags.warning(
+            expr.span,
+            "Quoted references are deprecated",
+            "References are expected literally here, not in quotes. Remove the quotes to silence this warning.",
+        );
+        let traversal = expr.quoted_traversal();
+        if traversal.is_none() {
+            diags.error(expr.span, "Invalid reference", "The text in quotes is not a reference.");
+        }
+        return traversal;
+    }
+    plain_reference(expr, diags)
+}
+
+/// A reference that is written out, without quotes.
+pub(super) fn plain_reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
+    let traversal = expr.as_static_traversal();
+    if traversal.is_none() && !matches!(expr.kind, ExprKind::Error) {
+        diags.error(
+            expr.span,
+            "Invalid expression",
+            "A single static reference is required: only attribute access and indexing with constant keys. \
+             No calculations, function calls or template expressions are allowed here.",
+        );
+    }
+    traversal
+}
+
+/// `depends_on`.
+pub(super) fn depends_on(content: &Content, diags: &mut Diagnostics) -> Vec<Traversal> {
+    let Some(attribute) = content.attribute("depends_on") else { return Vec::new() };
+    list(&attribute.expr, diags).iter().filter_map(|item| reference(item, diags)).collect()
+}
+
+/// Complains about `depends_on` in an override file, at its first element.
+pub(super) fn no_override_of_depends_on(over: &Content, diags: &mut Diagnostics) {
+    if let Some(attribute) = over.attribute("depends_on")
+        && let Some(first) = attribute.expr.static_list().and_then(<[Expr]>::first)
+    {
+        diags.error(first.span, "Unsupported override", "The depends_on argument may not be overridden.");
+    }
+}
+
+/// A local name of a provider must be in normal form.
+pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
+    let detail = match ProviderSource::part(name) {
+        Ok(normal) if &*normal == name => return true,
+        Ok(normal) => format!("Provider names must be in normal form. Replace \"{name}\" with \"{normal}\" to fix this error."),
+        Err(error) => format!("{name} is an invalid provider local name: {error}."),
+    };
+    diags.error(span, "Invalid provider local name", detail);
+    false
+}
+
+/// A reference to a provider configuration: `aws` or `aws.west`.
+pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<ProviderRef> {
+    const SUMMARY: &str = "Invalid provider configuration reference";
+    let expr = &static_item(expr, diags);
+    if matches!(expr.kind, ExprKind::Index { .. }) {
+        diags.error(expr.span, "Unsupported provider instance key", "Provider configurations with for_each are not supported yet.");
+        return None;
+    }
+    let traversal = if is_quoted(expr) { reference(expr, diags) } else { expr.as_static_traversal() };
+    let Some(traversal) = traversal.filter(|t| t.steps.len() <= 2) else {
+        if !matches!(expr.kind, ExprKind::Error) && !is_quoted(expr) {
+            diags.error(
+                expr.span,
+                SUMMARY,
+                format!("The {argument} argument requires a provider's local name, optionally followed by a period and an alias."),
+            );
+        }
+        return None;
+    };
+    if !check_provider_name(&traversal.root, traversal.root_span, diags) {
+        return None;
+    }
+    let alias = match traversal.steps.first() {
+        None => None,
+        Some(step) => match &step.kind {
+            StepKind::Attr(alias) => Some(alias.clone()),
+            StepKind::Index(_) => {
+                let detail = "A provider name must either stand alone or be followed by a period and an alias.";
+                diags.error(step.span, SUMMARY, detail);
+                return None;
+            }
+        },
+    };
+    if let Some(step) = traversal.steps.get(1) {
+        match step.kind {
+            StepKind::Attr(_) => {
+                let detail = "A provider name must either stand alone or be followed by a period and an alias.";
+                diags.error(step.span, SUMMARY, detail);
+            }
+            StepKind::Index(_) => {
+                diags.error(step.span, "Unsupported provider instance key", "Provider configurations with for_each are not supported yet.");
+            }
+        }
+        return None;
+    }
+    Some(ProviderRef { name: traversal.root.clone(), alias, span: traversal.span() })
+}
+
+/// A block with `condition` and `error_message`.
+pub(super) fn condition(block: &Block, is_override: bool, diags: &mut Diagnostics) -> Option<Condition> {
+    let kind = &block.type_name;
+    if is_override {
+        diags.error(block.def_span, format!("Can't override {kind} blocks"), format!("Override files cannot override \"{kind}\" blocks."));
+        return None;
+    }
+    let (content, found) = block.body.content(&BodySchema::new().required(&["condition", "error_message"]));
+    diags.append(found);
+    let condition = content.attribute("condition").map(|a| (*a.expr).clone());
+    if let Some(condition) = &condition
+        && condition.traversals().is_empty()
+        && !matches!(condition.kind, ExprKind::Error)
+    {
+        diags.error(
+            condition.span,
+            format!("Invalid {kind} expression"),
+            "The condition must refer to at least one object from elsewhere in the configuration, or else it would not be checking anything.",
+        );
+    }
+    let message = content.attribute("error_message").map(|a| (*a.expr).clone());
+    Some(Condition { condition: condition?, message: message?, span: block.def_span })
+}
+
+/// Complains where a condition of a resource refers to that resource by name.
+pub(super) fn no_self_reference(condition: &Condition, kind: &str, own: &Resource, diags: &mut Diagnostics) {
+    for expr in [&condition.condition, &condition.message] {
+        let refers = expr
+            .traversals()
+            .into_iter()
+            .any(|t| matches!(Reference::parse(t), Ok(Reference { subject: Subject::Resource { resource, .. }, .. }) if resource == *own));
+        if refers {
+            diags.error(expr.span, format!("Invalid reference in {kind}"), format!("Configuration for {own} may not refer to itself."));
+        }
+    }
+}
+
+/// Complains where more than one of `count`, `for_each`, `enabled` is given.
+pub(super) fn one_repetition(count: Option<Span>, for_each: Option<Span>, enabled: Option<Span>, diags: &mut Diagnostics) {
+    let given: Vec<(&str, Span)> =
+        [("count", count), ("enabled", enabled), ("for_each", for_each)].into_iter().filter_map(|(n, s)| Some((n, s?))).collect();
+    if given.len() < 2 {
+        return;
+    }
+    let names: Vec<String> = given.iter().map(|(n, _)| format!("\"{n}\"")).collect();
+    let names = names.join(" and ");
+    let first = given.iter().map(|(_, span)| *span).min_by_key(|span| span.start).unwrap_or(given[0].1);
+    diags.error(
+        first,
+        format!("Invalid combination of {names}"),
+        format!("The {names} meta-arguments exclude each other: only one may say how many instances there are."),
+    );
+}

@@ -1,0 +1,323 @@
+//! `terraform`, `language` and `provider` blocks.
+
+use std::sync::Arc;
+
+use cty::Type;
+
+use super::constant;
+use super::files::ConfigFile;
+use super::model::{ProviderConfig, RequiredProvider};
+use super::parts::{BAD_NAME, check_provider_name, list};
+use super::values::Named;
+use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
+use crate::addr::ProviderSource;
+use crate::body::{Attribute, Block, Body, BodySchema};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::syntax::json::NodeKind;
+use crate::syntax::{Expr, StepKind, is_identifier};
+
+/// What the `terraform` blocks of a file say.
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
+    /// Type (or `cloud`) and header.
+    pub(super) backends: Vec<(Arc<str>, Span)>,
+}
+
+/// Reads a `terraform` block.
+pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diagnostics) {
+    let schema = BodySchema::new()
+        .optional(&["required_version", "experiments", "language"])
+        .block("backend", &["type"])
+        .block("cloud", &[])
+        .block("required_providers", &[])
+        .block("provider_meta", &["provider"])
+        .block("encryption", &[]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    if let Some(a) = content.attribute("experiments") {
+        diags.error(a.name_span, "Experiments are not supported", "This engine has no language experiments: remove the argument.");
+    }
+    for inner in &content.blocks {
+        match &*inner.type_name {
+            "backend" => settings.backends.push((inner.labels[0].text.clone(), inner.def_span)),
+            "cloud" => settings.backends.push(("cloud".into(), inner.def_span)),
+            "required_providers" => {
+                let required = required_providers(&inner.body, diags);
+                settings.required.push((required, inner.def_span));
+            }
+            kind => diags.error(
+                inner.type_span,
+                format!("Unsupported block type \"{kind}\""),
+                format!("\"{kind}\" blocks are not supported yet. Remove the block to go on."),
+            ),
+        }
+    }
+}
+
+/// The type of an entry that is a bare version constraint, and not an object.
+fn version_alone(attribute: &Attribute) -> bool {
+    match &attribute.json {
+        Some(node) => !matches!(node.kind, NodeKind::Object(_) | NodeKind::Array(_)),
+        None => {
+            let mut ignored = Diagnostics::new();
+            constant::of_expr(&attribute.expr, &mut ignored).is_some_and(|v| v.ty().is_primitive())
+        }
+    }
+}
+
+fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<RequiredProvider> {
+    let mut out = Named::new();
+    let (attributes, found) = body.just_attributes();
+    let failed = found.has_errors();
+    diags.append(found);
+    if failed {
+        return out;
+    }
+    for (name, attribute) in attributes {
+        let span = attribute.expr.span;
+        let mut entry = RequiredProvider { source: name.clone(), explicit: false, versions: Vec::new(), aliases: Vec::new(), span };
+        if version_alone(&attribute) {
+            if let Err(error) = ProviderSource::part(&name) {
+                diags.error(span, "Invalid provider name", error.to_string());
+                continue;
+            }
+            entry.versions.extend(version(&attribute.expr, attribute.json.as_deref(), span, diags));
+            out.insert(name, entry);
+            continue;
+        }
+        if !check_provider_name(&name, span, diags) {
+            continue;
+        }
+        let Some(pairs) = attribute.expr.static_map() else {
+            diags.error(span, "Invalid required_providers object", "required_providers entries must be strings or objects.");
+            continue;
+        };
+        let mark = diags.len();
+        for (key, value) in pairs {
+            let word = key.as_keyword().map(|w| w.to_string()).or_else(|| key.literal_text());
+            match word.as_deref() {
+                Some("version") => entry.versions.extend(version(value, None, value.span, diags)),
+                Some("source") => match constant_text(value) {
+                    Some(text) => match text.parse::<ProviderSource>() {
+                        Ok(_) => {
+                            entry.source = text.into();
+                            entry.explicit = true;
+                        }
+                        Err(error) => diags.error(value.span, "Invalid provider source string", format!("{error}.")),
+                    },
+                    None => diags.error(value.span, "Invalid source", "Source must be specified as a string."),
+                },
+                Some("configuration_aliases") => aliases(&name, value, &mut entry.aliases, diags),
+                _ => {
+                    diags.error(
+                        key.span,
+                        "Invalid required_providers object",
+                        "required_providers objects can only contain \"version\", \"source\" and \"configuration_aliases\". \
+                         To configure a provider, use a \"provider\" block.",
+                    );
+                    break;
+                }
+            }
+        }
+        if !diags.0[mark..].iter().any(Diagnostic::is_error) {
+            out.insert(name, entry);
+        }
+    }
+    out
+}
+
+fn constant_text(expr: &Expr) -> Option<String> {
+    let mut ignored = Diagnostics::new();
+    constant::of_expr(expr, &mut ignored)?.as_str().map(str::to_owned)
+}
+
+fn version(expr: &Expr, json: Option<&crate::syntax::json::Node>, span: Span, diags: &mut Diagnostics) -> Option<(Arc<str>, Span)> {
+    let text = match json {
+        Some(node) => node.literal().convert(&Type::String).ok().and_then(|v| v.as_str().map(str::to_owned)),
+        None => constant_text(expr),
+    };
+    let Some(text) = text else {
+        diags.error(span, "Invalid version constraint", "Version must be specified as a string.");
+        return None;
+    };
+    if text.parse::<VersionConstraint>().is_err() {
+        diags.error(span, "Invalid version constraint", "This string does not use correct version constraint syntax.");
+        return None;
+    }
+    Some((text.into(), span))
+}
+
+fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mut Diagnostics) {
+    const SUMMARY: &str = "Invalid configuration_aliases value";
+    for item in list(value, diags) {
+        let Some(traversal) = super::parts::plain_reference(item, diags) else { continue };
+        let alias = match &traversal.steps[..] {
+            [step] => match &step.kind {
+                StepKind::Attr(alias) => Some(alias.clone()),
+                StepKind::Index(_) => None,
+            },
+            _ => None,
+        };
+        match alias {
+            None => diags.error(value.span, SUMMARY, "Aliases are given in the format provider.alias."),
+            Some(_) if *traversal.root != *name => {
+                let detail =
+                    format!("Aliases must be prefixed with the provider name. Expected \"{name}\", but found \"{}\".", traversal.root);
+                diags.error(value.span, SUMMARY, detail);
+            }
+            Some(alias) => out.push((alias, item.span)),
+        }
+    }
+}
+
+/// Reads a `provider` block.
+pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<ProviderConfig> {
+    let schema = BodySchema::new()
+        .optional(&["alias", "version", "for_each", "count", "depends_on", "source"])
+        .block("_", &[])
+        .block("lifecycle", &[])
+        .block("locals", &[]);
+    let (content, rest, found) = block.body.partial_content(&schema);
+    diags.append(found);
+    let name = block.labels[0].text.clone();
+    if !check_provider_name(&name, block.def_span, diags) {
+        return None;
+    }
+    let mut provider = ProviderConfig { name, alias: None, body: rest, span: block.def_span, version: None };
+    if let Some(a) = content.attribute("alias") {
+        let alias = constant::text(a, diags).unwrap_or_default();
+        if !is_identifier(&alias) {
+            diags.error(a.expr.span, "Invalid provider configuration alias", format!("An alias must be a valid name. {BAD_NAME}"));
+        }
+        provider.alias = Some(alias.into());
+    }
+    if let Some(a) = content.attribute("version") {
+        diags.warning(
+            a.expr.span,
+            "Version constraints inside provider configuration blocks are deprecated",
+            "Move the version constraint into the required_providers block.",
+        );
+        provider.version = version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+    }
+    if let Some(a) = content.attribute("for_each") {
+        if provider.alias.is_none() {
+            let detail = "The for_each argument is allowed only for provider configurations with an alias.";
+            diags.error(a.expr.span, "Alias required when using \"for_each\"", detail);
+        } else {
+            let detail = "for_each in provider blocks is not supported yet. Write one block with an alias for each configuration.";
+            diags.error(a.name_span, "Unsupported argument for_each in provider block", detail);
+        }
+    }
+    for reserved in ["count", "depends_on", "source"] {
+        if let Some(a) = content.attribute(reserved) {
+            let detail = format!("The provider argument name \"{reserved}\" is reserved for future use.");
+            diags.error(a.name_span, "Reserved argument name in provider block", detail);
+        }
+    }
+    let mut escaped = false;
+    for inner in &content.blocks {
+        match &*inner.type_name {
+            "_" if escaped => diags.error(inner.def_span, "Duplicate escaping block", "This provider block already has an escaping block."),
+            "_" => {
+                escaped = true;
+                provider.body = Body::joined(provider.body, inner.body.clone());
+            }
+            kind => diags.error(
+                inner.type_span,
+                "Reserved block type name in provider block",
+                format!("The block type name \"{kind}\" is reserved for future use."),
+            ),
+        }
+    }
+    Some(provider)
+}
+
+/// Reads a `language` block.
+pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics) {
+    if is_override {
+        let detail = "\"language\" blocks are not allowed in override files. Place these settings in a normal configuration file.";
+        diags.error(block.def_span, "Language selections in override file", detail);
+        return;
+    }
+    let schema = BodySchema::new().optional(&["edition", "experiments"]).block("compatible_with", &[]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    if let Some(a) = content.attribute("edition") {
+        const EDITION: &str = "tofu2024";
+        match a.expr.as_keyword().as_deref() {
+            Some(EDITION) => {}
+            None => {
+                let detail = format!("The \"edition\" argument expects a bare keyword; {EDITION} is the only edition.");
+                diags.error(a.expr.span, "Invalid language edition", detail);
+            }
+            Some(other) => {
+                let detail = format!("Language edition \"{other}\" is not supported; {EDITION} is the only edition.");
+                diags.error(a.expr.span, "Unsupported language edition", detail);
+            }
+        }
+    }
+    if let Some(a) = content.attribute("experiments") {
+        for item in list(&a.expr, diags) {
+            match item.as_keyword() {
+                Some(word) => {
+                    diags.error(item.span, "Unknown experiment keyword", format!("There is no experiment with the keyword \"{word}\"."));
+                }
+                None => diags.error(item.span, "Invalid experiment keyword", "Elements of \"experiments\" must be keywords."),
+            }
+        }
+    }
+    let mut seen = false;
+    for _ in content.blocks_of("compatible_with") {
+        if std::mem::replace(&mut seen, true) {
+            diags.error(block.def_span, "Duplicate compatible_with block", "A language block may have one compatible_with block.");
+        }
+    }
+}
+
+/// Whether the files of a module are for this language version. Errors here hide all others.
+pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
+    let (root, _, _) = file.body.partial_content(&BodySchema::new().block("terraform", &[]).block("language", &[]));
+    for block in &root.blocks {
+        if &*block.type_name == "terraform" {
+            // In a `.tf` file the constraint is meant for Terraform.
+            if file.is_tofu {
+                let (content, _, _) = block.body.partial_content(&BodySchema::new().optional(&["required_version"]));
+                content.attribute("required_version").into_iter().for_each(|a| check_version(a, diags));
+            }
+            continue;
+        }
+        let (content, _, _) = block.body.partial_content(&BodySchema::new().block("compatible_with", &[]));
+        for inner in &content.blocks {
+            let (content, _, _) = inner.body.partial_content(&BodySchema::new().optional(&["opentofu"]));
+            content.attribute("opentofu").into_iter().for_each(|a| check_version(a, diags));
+        }
+    }
+}
+
+fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
+    let mut ignored = Diagnostics::new();
+    let Some((text, _)) = version(&attribute.expr, attribute.json.as_deref(), attribute.expr.span, &mut ignored) else { return };
+    let (Ok(constraint), Ok(own)) = (text.parse::<VersionConstraint>(), LANGUAGE_VERSION.parse::<Version>()) else { return };
+    if !constraint.allows(&own) {
+        diags.error(
+            attribute.span,
+            "Incompatible module",
+            format!(
+                "This module is not compatible with the language of OpenTofu v{own}, which this engine speaks: it asks for \"{text}\"."
+            ),
+        );
+    }
+}
+
+/// Complaints about version constraints that cannot be read.
+pub(super) fn check_version_syntax(file: &ConfigFile, diags: &mut Diagnostics) {
+    let (root, _, _) = file.body.partial_content(&BodySchema::new().block("terraform", &[]));
+    for block in root.blocks.iter().filter(|_| file.is_tofu) {
+        let (content, _, _) = block.body.partial_content(&BodySchema::new().optional(&["required_version"]));
+        if let Some(a) = content.attribute("required_version") {
+            version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+        }
+    }
+}
