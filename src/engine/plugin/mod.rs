@@ -4,6 +4,7 @@
 mod board;
 mod executable;
 mod failure;
+pub mod find;
 mod identity;
 mod incident;
 mod launch;

@@ -1,0 +1,154 @@
+//! Addresses of providers: `registry.terraform.io/hashicorp/aws`, and the shorter forms of it that people write.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The hosts that an address without a host may mean, the older one first.
+pub const DEFAULT_HOSTS: [&str; 2] = ["registry.terraform.io", "registry.opentofu.org"];
+/// Host of the providers that are part of the language.
+pub(super) const BUILTIN_HOST: &str = "terraform.io";
+/// Host of the providers in this binary.
+pub(super) const BUNDLED_HOST: &str = "flightdeck.internal";
+
+/// A provider's source address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ProviderAddress {
+    /// `None` where it was not written: then it is either default host.
+    pub host: Option<String>,
+    pub namespace: String,
+    /// The type: `aws`.
+    pub name: String,
+}
+
+/// Why a text is not an address.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AddressError {
+    #[error("`{0}` is not a provider address: it must have the form NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
+    Parts(String),
+    #[error("`{text}` is not a provider address: `{part}` may hold letters, digits, `-` and `_` only")]
+    Part { text: String, part: String },
+    #[error("`{text}` is not a provider address: `{host}` is not a host name")]
+    Host { text: String, host: String },
+}
+
+impl ProviderAddress {
+    /// An address on a host.
+    #[must_use]
+    pub fn on(&self, host: &str) -> Self {
+        Self { host: Some(host.to_owned()), ..self.clone() }
+    }
+
+    /// The addresses that this one may mean: itself, or one on each default host.
+    #[must_use]
+    pub fn meanings(&self) -> Vec<Self> {
+        match self.host {
+            Some(_) => vec![self.clone()],
+            None => DEFAULT_HOSTS.iter().map(|host| self.on(host)).collect(),
+        }
+    }
+
+    /// Whether a (complete) address is one of those that this one may mean.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> bool {
+        self.namespace == other.namespace
+            && self.name == other.name
+            && match (&self.host, &other.host) {
+                (Some(a), Some(b)) => a == b,
+                (None, Some(host)) | (Some(host), None) => DEFAULT_HOSTS.contains(&host.as_str()),
+                (None, None) => true,
+            }
+    }
+
+    /// `hashicorp/aws`: for people, the host only where it is not a default one.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match &self.host {
+            Some(host) if !DEFAULT_HOSTS.contains(&host.as_str()) => self.to_string(),
+            _ => format!("{}/{}", self.namespace, self.name),
+        }
+    }
+}
+
+impl FromStr for ProviderAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let parts: Vec<&str> = text.trim().split('/').collect();
+        let (host, namespace, name) = match parts[..] {
+            [name] => (None, "hashicorp", name),
+            [namespace, name] => (None, namespace, name),
+            [host, namespace, name] => (Some(host), namespace, name),
+            _ => return Err(AddressError::Parts(text.to_owned())),
+        };
+        for part in [namespace, name] {
+            // A part is a directory's name in every layout, so what could lead out of it is refused.
+            if part.is_empty() || !part.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
+                return Err(AddressError::Part { text: text.to_owned(), part: part.to_owned() });
+            }
+        }
+        let is_label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-');
+        if let Some(host) = host {
+            let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+            let named = (name.contains('.') || name == "localhost") && name.split('.').all(is_label);
+            if !named || port.is_some_and(|p| p.parse::<u16>().is_err()) {
+                return Err(AddressError::Host { text: text.to_owned(), host: host.to_owned() });
+            }
+        }
+        Ok(Self { host: host.map(str::to_lowercase), namespace: namespace.to_lowercase(), name: name.to_lowercase() })
+    }
+}
+
+impl fmt::Display for ProviderAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(host) = &self.host {
+            write!(f, "{host}/")?;
+        }
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl From<ProviderAddress> for String {
+    fn from(address: ProviderAddress) -> Self {
+        address.to_string()
+    }
+}
+
+impl TryFrom<String> for ProviderAddress {
+    type Error = AddressError;
+    fn try_from(text: String) -> Result<Self, AddressError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> ProviderAddress {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn short_forms_are_read() {
+        assert_eq!(address("aws"), address("hashicorp/aws"));
+        assert_eq!(address("Registry.Terraform.io/HashiCorp/AWS").to_string(), "registry.terraform.io/hashicorp/aws");
+        assert_eq!(address("registry.opentofu.org/hashicorp/aws").short(), "hashicorp/aws");
+        assert_eq!(address("example.com:8443/a/b").short(), "example.com:8443/a/b");
+        for wrong in ["", "a/", "a/b/c/d", "../x", "a/..", "host/a/b", "exa mple.com/a/b", "example.com:x/a/b", "a.b"] {
+            wrong.parse::<ProviderAddress>().expect_err(wrong);
+        }
+    }
+
+    #[test]
+    fn an_address_without_host_is_on_either_default_host() {
+        let short = address("hashicorp/aws");
+        assert!(short.matches(&address("registry.terraform.io/hashicorp/aws")));
+        assert!(short.matches(&address("registry.opentofu.org/hashicorp/aws")));
+        assert!(!short.matches(&address("example.com/hashicorp/aws")));
+        assert!(!address("registry.terraform.io/hashicorp/aws").matches(&address("registry.opentofu.org/hashicorp/aws")));
+        assert_eq!(short.meanings().len(), 2);
+    }
+}

@@ -1,0 +1,23 @@
+//! Where a provider's executable comes from: processes of others, development overrides, the workspace's own
+//! installation, mirrors and caches of the CLI configuration. Reads files, starts nothing, keeps no state but the cache
+//! of package hashes.
+
+mod address;
+mod cli_config;
+mod hash;
+mod layout;
+mod lock;
+mod places;
+mod search;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod version;
+
+pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
+pub use hash::{HashCache, HashError, h1};
+pub use lock::{LockEntry, LockError, LockFile};
+pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};
+pub use search::{Found, NotFound, Origin, Want, find};
+pub use tree::TreeError;
+pub use version::{ConstraintError, Constraints};

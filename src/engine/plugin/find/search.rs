@@ -1,0 +1,382 @@
+//! The search itself: one provider, all places in their order, the newest version that may be taken, and why.
+
+use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
+use super::hash::HashCache;
+use super::layout::{Package, executable, scan};
+use super::lock::{LockEntry, LockFile};
+use super::places::Places;
+use super::version::Constraints;
+use crate::engine::plugin::record::PluginFound;
+use crate::engine::plugin::settings::{SpawnSpec, Start};
+use semver::Version;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Want {
+    pub address: ProviderAddress,
+    pub constraints: Constraints,
+    /// Complete addresses that the state has for this provider; they say which host is meant where none is written.
+    pub named: Vec<ProviderAddress>,
+}
+
+/// The kind of place where a provider was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Reattach,
+    DevOverride(PathBuf),
+    /// The workspace's own installation.
+    Workspace(PathBuf),
+    /// A mirror or cache, in words.
+    Mirror(String),
+    Bundled,
+    /// Part of the engine: nothing is launched.
+    Builtin,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reattach => f.write_str("TF_REATTACH_PROVIDERS"),
+            Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
+            Self::Workspace(path) => write!(f, "workspace {}", path.display()),
+            Self::Mirror(words) => f.write_str(words),
+            Self::Bundled => f.write_str("bundled"),
+            Self::Builtin => f.write_str("builtin"),
+        }
+    }
+}
+
+/// A provider that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Complete, with the host.
+    pub address: ProviderAddress,
+    pub version: Option<Version>,
+    /// How to run it; `None` for the builtin one.
+    pub start: Option<Start>,
+    /// The package's directory, where it has one.
+    pub package: Option<PathBuf>,
+    pub origin: Origin,
+    pub why: String,
+}
+
+impl Found {
+    /// The executable, where one is launched.
+    #[must_use]
+    pub fn executable(&self) -> Option<&Path> {
+        match &self.start {
+            Some(Start::Spawn(spec)) => Some(&spec.executable),
+            _ => None,
+        }
+    }
+
+    /// The record of it.
+    #[must_use]
+    pub fn record(&self) -> PluginFound {
+        PluginFound {
+            address: self.address.to_string(),
+            version: self.version.as_ref().map(Version::to_string),
+            dialect: None,
+            executable: self.executable().map(|p| p.display().to_string()),
+            source: self.origin.to_string(),
+            why: self.why.clone(),
+        }
+    }
+
+    /// A digest of what would run, to notice that it is another one later: the package's `h1:` hash, or that of the
+    /// executable alone. `None` where nothing is launched by us, or it cannot be read.
+    #[must_use]
+    pub fn digest(&self, cache: &HashCache) -> Option<String> {
+        match &self.package {
+            Some(package) => cache.package(package).ok(),
+            None => cache.file(self.executable()?).ok(),
+        }
+    }
+}
+
+/// Nothing that may be used was found: every place, and what was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound {
+    pub address: ProviderAddress,
+    pub constraints: String,
+    /// Place and what was seen, in the order of looking.
+    pub looked: Vec<(String, String)>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the provider {} ({}) was not found; looked at ", self.address, self.constraints)?;
+        for (n, (place, saw)) in self.looked.iter().enumerate() {
+            write!(f, "{}{place}: {saw}", if n == 0 { "" } else { "; " })?;
+        }
+        f.write_str("; install it with the `init` of your tool, or put it into one of these places")
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+/// Finds a provider. Reads directories, and a package's files where the lock file says what they must be (remembered in
+/// `cache`): call it where blocking is allowed.
+///
+/// # Errors
+/// Nothing that may be used is anywhere; the error lists what is.
+pub fn find(want: &Want, lock: &LockFile, places: &Places, cache: &HashCache) -> Result<Found, NotFound> {
+    let mut search = Search { want, lock, places, cache, looked: Vec::new() };
+    match search.run() {
+        Some(found) => Ok(found),
+        None => Err(NotFound { address: want.address.clone(), constraints: want.constraints.to_string(), looked: search.looked }),
+    }
+}
+
+struct Search<'a> {
+    want: &'a Want,
+    lock: &'a LockFile,
+    places: &'a Places,
+    cache: &'a HashCache,
+    looked: Vec<(String, String)>,
+}
+
+impl Search<'_> {
+    fn saw(&mut self, place: impl fmt::Display, what: impl Into<String>) {
+        self.looked.push((place.to_string(), what.into()));
+    }
+
+    fn run(&mut self) -> Option<Found> {
+        match self.want.address.host.as_deref() {
+            Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => return self.builtin(),
+            Some(BUNDLED_HOST) => return self.bundled(),
+            _ => {}
+        }
+        if let Some(found) = self.reattach() {
+            return Some(found);
+        }
+        if let Some(answer) = self.dev_override() {
+            return answer;
+        }
+        let meanings = self.meanings();
+        self.look_at_lock(&meanings);
+        let own = self.places.workspace.clone();
+        let packages = self.look(&Origin::Workspace(own.clone()), &own, &meanings);
+        if let Some(found) = self.choose(packages) {
+            return Some(found);
+        }
+        let mut all = Vec::new();
+        let mut nowhere = Vec::new();
+        for mirror in self.places.mirrors.clone() {
+            let origin = Origin::Mirror(mirror.words());
+            let served: Vec<ProviderAddress> = meanings.iter().filter(|a| mirror.serves(a)).cloned().collect();
+            if served.is_empty() {
+                self.saw(&origin, "does not serve this provider");
+            } else if !mirror.path.is_dir() {
+                // Most of the implied ones are not there: one line for all of them is enough.
+                nowhere.push(mirror.path.display().to_string());
+            } else {
+                all.extend(self.look(&origin, &mirror.path, &served));
+            }
+        }
+        if !nowhere.is_empty() {
+            self.saw(nowhere.join(", "), "no such directory");
+        }
+        self.choose(all)
+    }
+
+    fn builtin(&mut self) -> Option<Found> {
+        if self.want.address.name != "terraform" {
+            self.saw("the builtin providers", "only `terraform` is one");
+            return None;
+        }
+        let why = "part of flightdeck".to_owned();
+        Some(Found { address: self.want.address.clone(), version: None, start: None, package: None, origin: Origin::Builtin, why })
+    }
+
+    fn bundled(&mut self) -> Option<Found> {
+        let address = &self.want.address;
+        if address.namespace != "bundled" || !providers::NAMES.contains(&address.name.as_str()) {
+            self.saw("the bundled providers", providers::NAMES.map(|n| format!("{BUNDLED_HOST}/bundled/{n}")).join(", "));
+            return None;
+        }
+        let Some(executable) = self.places.executable.clone() else {
+            self.saw("the bundled providers", "the path of flightdeck itself is unknown");
+            return None;
+        };
+        let spec = SpawnSpec {
+            executable,
+            args: ["plugin", "serve", &address.name].map(Into::into).to_vec(),
+            env: self.places.bundled_environment.clone(),
+            directory: None,
+        };
+        Some(Found {
+            address: address.clone(),
+            version: Version::parse(env!("CARGO_PKG_VERSION")).ok(),
+            start: Some(Start::Spawn(spec)),
+            package: None,
+            origin: Origin::Bundled,
+            why: "part of flightdeck, served by it as a process of its own".to_owned(),
+        })
+    }
+
+    fn reattach(&mut self) -> Option<Found> {
+        let fits = |(address, _): &(&ProviderAddress, _)| self.want.address.matches(address);
+        match self.places.reattach.iter().find(fits) {
+            Some((address, reattach)) => Some(Found {
+                address: self.complete(address),
+                version: None,
+                start: Some(Start::Attach(reattach.clone())),
+                package: None,
+                origin: Origin::Reattach,
+                why: "runs already; versions and lock file are not looked at".to_owned(),
+            }),
+            None => {
+                let what = if self.places.reattach.is_empty() { "not set" } else { "names other providers" };
+                self.saw("TF_REATTACH_PROVIDERS", what);
+                None
+            }
+        }
+    }
+
+    /// `Some` when there is an override, which then is the answer, good or bad.
+    fn dev_override(&mut self) -> Option<Option<Found>> {
+        let fits = |(address, _): &(&ProviderAddress, _)| self.want.address.matches(address);
+        let Some((address, folder)) = self.places.overrides.iter().find(fits) else {
+            self.saw("dev_overrides", if self.places.overrides.is_empty() { "none" } else { "none for this provider" });
+            return None;
+        };
+        let origin = Origin::DevOverride(folder.clone());
+        match executable(folder, &address.name) {
+            Ok(path) => Some(Some(Found {
+                address: self.complete(address),
+                version: None,
+                start: Some(Start::Spawn(SpawnSpec { executable: path, ..SpawnSpec::default() })),
+                package: None,
+                origin,
+                why: "overridden for development; versions and lock file are not looked at".to_owned(),
+            })),
+            Err(what) => {
+                self.saw(origin, what);
+                Some(None)
+            }
+        }
+    }
+
+    /// The addresses that are meant: what state or lock file names, else every one that the written one may mean.
+    fn meanings(&self) -> Vec<ProviderAddress> {
+        let named = self.want.named.iter().chain(self.lock.iter().map(|(address, _)| address));
+        let named: BTreeSet<ProviderAddress> = named.filter(|a| a.host.is_some() && self.want.address.matches(a)).cloned().collect();
+        if self.want.address.host.is_none() && !named.is_empty() {
+            return named.into_iter().collect();
+        }
+        self.want.address.meanings()
+    }
+
+    /// An address with the host that is meant by one without.
+    fn complete(&self, address: &ProviderAddress) -> ProviderAddress {
+        if address.host.is_some() {
+            return address.clone();
+        }
+        self.meanings().into_iter().next().unwrap_or_else(|| address.clone())
+    }
+
+    /// The packages in one place that may be taken; notes what else is there.
+    fn look(&mut self, origin: &Origin, base: &Path, meanings: &[ProviderAddress]) -> Vec<(Origin, Package)> {
+        let mut taken = Vec::new();
+        let mut notes = Vec::new();
+        for address in meanings {
+            let seen = scan(base, address);
+            notes.extend(seen.notes);
+            for package in seen.packages {
+                match self.refuse(&package) {
+                    Some(reason) => notes.push(format!("{}, {reason}", package.version)),
+                    None => taken.push((origin.clone(), package)),
+                }
+            }
+        }
+        if !notes.is_empty() {
+            self.saw(origin, notes.join(", "));
+        } else if taken.is_empty() {
+            self.saw(origin, if base.is_dir() { "nothing for this provider" } else { "no such directory" });
+        }
+        taken
+    }
+
+    fn refuse(&self, package: &Package) -> Option<String> {
+        let constraints = &self.want.constraints;
+        if !constraints.allow(&package.version) {
+            let prerelease = !package.version.pre.is_empty() && constraints.is_empty();
+            let reason = if prerelease {
+                "a prerelease, which must be asked for by its exact version".to_owned()
+            } else {
+                format!("which {constraints} does not allow")
+            };
+            return Some(reason);
+        }
+        let entry = self.lock.get(&package.address)?;
+        (entry.version != package.version).then(|| format!("but the lock file has {}", entry.version))
+    }
+
+    /// Tells of a lock that the constraints contradict: then nothing can be found.
+    fn look_at_lock(&mut self, meanings: &[ProviderAddress]) {
+        for address in meanings {
+            if let Some(entry) = self.lock.get(address)
+                && !self.want.constraints.allow(&entry.version)
+            {
+                let what = format!("{address} locked to {}, which {} does not allow", entry.version, self.want.constraints);
+                self.saw(format!("the lock file {}", self.lock.path.display()), what);
+            }
+        }
+    }
+
+    /// The newest of the packages whose files are what the lock file says.
+    fn choose(&mut self, mut packages: Vec<(Origin, Package)>) -> Option<Found> {
+        // Stable, so that of equal versions the one from the earlier place goes first.
+        packages.sort_by(|(_, a), (_, b)| b.version.cmp(&a.version));
+        let versions: BTreeSet<Version> = packages.iter().map(|(_, p)| p.version.clone()).collect();
+        for (origin, package) in packages {
+            let path = match executable(&package.directory, &package.address.name) {
+                Ok(path) => path,
+                Err(what) => {
+                    self.saw(&origin, what);
+                    continue;
+                }
+            };
+            let why = match self.lock.get(&package.address) {
+                None => self.newest_of(versions.len()),
+                Some(entry) => match self.verify(&package, entry) {
+                    Ok(checked) => format!("locked to {} by the lock file; {checked}", entry.version),
+                    Err(what) => {
+                        self.saw(&origin, format!("{}, but {what}", package.version));
+                        continue;
+                    }
+                },
+            };
+            return Some(Found {
+                address: package.address,
+                version: Some(package.version),
+                start: Some(Start::Spawn(SpawnSpec { executable: path, ..SpawnSpec::default() })),
+                package: Some(package.directory),
+                origin,
+                why,
+            });
+        }
+        None
+    }
+
+    fn newest_of(&self, count: usize) -> String {
+        let allowed = if self.want.constraints.is_empty() { String::new() } else { format!(" that {} allows", self.want.constraints) };
+        if count == 1 { format!("the only version there{allowed}") } else { format!("newest of {count} versions{allowed}") }
+    }
+
+    fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, String> {
+        let known: Vec<&String> = entry.hashes.iter().filter(|h| h.starts_with("h1:")).collect();
+        if known.is_empty() {
+            return Ok("its files are not checked, since the lock file has no h1 hash for it".to_owned());
+        }
+        let hash = self.cache.package(&package.directory).map_err(|e| e.to_string())?;
+        if known.contains(&&hash) {
+            return Ok("its files are those of the lock file".to_owned());
+        }
+        Err(format!("its files are not those of the lock file ({hash} is none of {} hashes there)", known.len()))
+    }
+}
