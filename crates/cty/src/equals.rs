@@ -126,7 +126,8 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
 }
 
 fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
-    if x.iter().chain(y).any(|e| !e.is_known()) {
+    // Unknown parts of an element may turn out to be those of any element on the other side.
+    if x.iter().chain(y).any(|e| e.deep.unknown) {
         return None;
     }
     if x.len() == y.len() && all_equal(x.iter().zip(y)) == Some(true) {

@@ -17,6 +17,7 @@ mod number_ops;
 mod number_text;
 mod ops;
 mod path;
+pub mod plan;
 mod refine;
 pub mod schema;
 mod set_order;

@@ -142,6 +142,15 @@ impl Number {
         }
     }
 
+    /// Sign, mantissa and binary exponent: exactly `±mantissa · 2^exponent`. `None` for infinity.
+    pub fn to_parts(&self) -> Option<(bool, UBig, i64)> {
+        match &self.form {
+            Form::Zero { negative } => Some((*negative, UBig::ZERO, 0)),
+            Form::Finite { negative, mantissa, exponent } => Some((*negative, mantissa.clone(), *exponent)),
+            Form::Infinite { .. } => None,
+        }
+    }
+
     /// As a machine integer, if it is exactly one.
     pub fn to_i64(&self) -> Option<i64> {
         self.to_i128().and_then(|v| i64::try_from(v).ok())

@@ -286,7 +286,7 @@ impl RefinementBuilder {
                 return self;
             }
         }
-        if !(min.is_infinite() && min.is_negative()) {
+        if !min.is_infinite() || !min.is_negative() {
             self.wip.min = Some((min, inclusive));
         }
         self.check_bounds()
@@ -313,7 +313,7 @@ impl RefinementBuilder {
                 return self;
             }
         }
-        if !(max.is_infinite() && !max.is_negative()) {
+        if !max.is_infinite() || max.is_negative() {
             self.wip.max = Some((max, inclusive));
         }
         self.check_bounds()

@@ -41,8 +41,11 @@ pub fn path_marks(go: &str) -> (Path, Marks) {
     }
 }
 
-/// Reads a member `{"go": …, "marks": […]}` of a recording.
+/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the recording.
 pub fn recorded(json: &serde_json::Value) -> Value {
+    if json.is_null() {
+        return Value::null(Type::Dynamic);
+    }
     let go = json["go"].as_str().unwrap_or_else(|| panic!("no go text in {json}"));
     let marks: Vec<(Path, Marks)> = json["marks"].as_array().into_iter().flatten().filter_map(|m| m.as_str()).map(path_marks).collect();
     value(go).mark_with_paths(&marks)
@@ -393,5 +396,76 @@ fn refine(b: RefinementBuilder, method: &str, args: Vec<Go>) -> RefinementBuilde
             b.number_max(v.as_number().cloned().unwrap_or_else(|| panic!("{v:?}")), *inclusive)
         }
         (method, args) => panic!("unknown refinement {method}({args:?})"),
+    }
+}
+
+/// A recorded message, with the values that it quotes printed our way.
+pub fn readable(message: &str) -> String {
+    let mut out = String::new();
+    let mut rest = message;
+    while let Some(at) = rest.find("cty.") {
+        out.push_str(&rest[..at]);
+        let mut r = Reader { text: &rest[at..], at: 0 };
+        let value = take_value(r.expression());
+        out.push_str(&value.to_string());
+        // Looking for a method call passed over the blank after the value.
+        let end = rest[at..at + r.at].trim_end().len();
+        rest = &rest[at + end..];
+    }
+    out + rest
+}
+
+/// Reads a schema as recordings have it.
+pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
+    use crate::schema::{Block, NestedBlock};
+    let members = |name: &str| json[name].as_object().into_iter().flatten();
+    Block {
+        attributes: members("attributes").map(|(n, a)| (n.clone(), attribute(a))).collect(),
+        blocks: members("blocks")
+            .map(|(n, b)| {
+                let nested = NestedBlock {
+                    block: schema(&b["block"]),
+                    nesting: nesting(&b["nesting"]),
+                    min_items: b["min"].as_u64().unwrap_or(0),
+                    max_items: b["max"].as_u64().unwrap_or(0),
+                };
+                (n.clone(), nested)
+            })
+            .collect(),
+        ..Block::default()
+    }
+}
+
+fn nesting(json: &serde_json::Value) -> crate::schema::Nesting {
+    use crate::schema::Nesting;
+    match json.as_str() {
+        Some("NestingSingle") => Nesting::Single,
+        Some("NestingGroup") => Nesting::Group,
+        Some("NestingList") => Nesting::List,
+        Some("NestingSet") => Nesting::Set,
+        Some("NestingMap") => Nesting::Map,
+        other => panic!("unknown nesting {other:?}"),
+    }
+}
+
+fn attribute(json: &serde_json::Value) -> crate::schema::Attribute {
+    use crate::schema::{Attribute, NestedObject};
+    let yes = |name: &str| json[name].as_bool() == Some(true);
+    let nested = json.get("nested").filter(|n| !n.is_null()).map(|n| NestedObject {
+        attributes: n["attributes"].as_object().into_iter().flatten().map(|(k, a)| (k.clone(), attribute(a))).collect(),
+        nesting: nesting(&n["nesting"]),
+    });
+    Attribute {
+        ty: match json.get("type").filter(|t| !t.is_null()) {
+            Some(t) => Type::from_json_value(t).unwrap_or_else(|e| panic!("{e}: {t}")),
+            None => Type::Dynamic,
+        },
+        nested,
+        required: yes("required"),
+        optional: yes("optional"),
+        computed: yes("computed"),
+        sensitive: yes("sensitive"),
+        write_only: yes("write_only"),
+        ..Attribute::default()
     }
 }

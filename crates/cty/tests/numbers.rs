@@ -1,5 +1,7 @@
 //! Numbers: text, precision and arithmetic as the reference engine has them.
 
+#![allow(clippy::unwrap_used)]
+
 use cty::Number;
 
 fn n(text: &str) -> Number {
@@ -42,7 +44,7 @@ fn precision_belongs_to_the_value() {
 
 #[test]
 fn floats_survive_both_ways() {
-    for f in [0.1, 1.5, -2.75e300, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 4.9406564584124654e-322, 123456.789] {
+    for f in [0.1, 1.5, -2.75e300, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 4.94e-322, 123456.789] {
         assert_eq!(Number::from_f64(f).unwrap().to_f64(), (f, true), "{f}");
     }
     assert_eq!(n("0.1").to_f64(), (0.1, false));

@@ -5,5 +5,7 @@ pub mod addr;
 pub mod body;
 pub mod config;
 pub mod diag;
+pub mod eval;
+pub mod functions;
 pub mod source;
 pub mod syntax;

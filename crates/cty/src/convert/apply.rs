@@ -94,9 +94,9 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<
             let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
             let settled = value.length().is_none_or(|l| l.is_known());
             match out {
-                Type::List(_) if !settled => return Ok(Value::unknown(Type::list(fill_dynamic(from, &element)))),
-                Type::List(_) if value.is_empty() => return Ok(Value::list(element, Vec::new())),
-                _ if value.is_empty() => return Ok(Value::set(element, Vec::new())),
+                Type::List(_) if !settled => Ok(Value::unknown(Type::list(fill_dynamic(from, &element)))),
+                Type::List(_) if value.is_empty() => Ok(Value::list(element, Vec::new())),
+                _ if value.is_empty() => Ok(Value::set(element, Vec::new())),
                 _ => sequence(out, convert_all(value, to, is_unsafe, path)?, path),
             }
         }

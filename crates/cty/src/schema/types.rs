@@ -94,10 +94,10 @@ impl Attribute {
     }
 
     fn at(&self, steps: &[PathStep]) -> Option<&Attribute> {
-        let Some((name, rest)) = next_name(steps) else {
-            // Only element keys are left: into the elements of a nested attribute there is no attribute yet.
-            return if steps.is_empty() || self.nested.is_none() { Some(self) } else { None };
-        };
+        if steps.is_empty() {
+            return Some(self);
+        }
+        let (name, rest) = next_name(steps)?;
         match &self.nested {
             Some(nested) => nested.attributes.get(name)?.at(rest),
             None => None,
@@ -127,6 +127,12 @@ impl NestedObject {
         let attributes = self.attributes.iter().map(|(n, a)| (Arc::from(n.as_str()), a.conversion_type())).collect();
         let optional = self.attributes.iter().filter(|(_, a)| a.optional || a.computed).map(|(n, _)| Arc::from(n.as_str())).collect();
         Type::Object(Arc::new(ObjectType { attributes, optional }))
+    }
+
+    /// The attribute to which a path inside a value of this schema leads; `None` for the objects themselves.
+    pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
+        let (name, rest) = next_name(path.steps())?;
+        self.attributes.get(name)?.at(rest)
     }
 
     /// The type of one of the objects.

@@ -1,0 +1,219 @@
+//! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in within what was said
+//! of them. Used after an apply, and between a first and a second plan.
+
+use super::Violation;
+use crate::schema::{Attribute, Block, NestedBlock, Nesting};
+use crate::transform::step_to;
+use crate::{Path, Type, Value, convert};
+
+/// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not show the values.
+pub fn assert_object_compatible(schema: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
+    let mut check = Check { found: Vec::new() };
+    let (planned, actual) = (planned.clone().unmark().0, actual.clone().unmark().0);
+    check.block(schema, &planned, &actual, &Path::root());
+    check.found
+}
+
+#[derive(Default)]
+struct Check {
+    found: Vec<Violation>,
+}
+
+fn has(value: &Value, key: &Value) -> bool {
+    match key.as_str() {
+        Some(name) => value.contains_key(name) == Some(true),
+        None => value.has_index(key).as_bool() == Some(true),
+    }
+}
+
+fn at(value: &Value, key: &Value) -> Option<Value> {
+    match key.as_str() {
+        Some(name) => value.index_str(name),
+        None => value.index(key),
+    }
+}
+
+impl Check {
+    fn fail(&mut self, path: &Path, message: impl Into<String>) {
+        self.found.push((path.clone(), message.into()));
+    }
+
+    fn block(&mut self, schema: &Block, planned: &Value, actual: &Value, path: &Path) {
+        let root = if path.is_empty() { "root object " } else { "" };
+        match (planned.is_null(), actual.is_null()) {
+            (true, true) => return,
+            (true, false) => return self.fail(path, format!("{root}was absent, but now present")),
+            (false, true) => return self.fail(path, format!("{root}was present, but now absent")),
+            (false, false) => {}
+        }
+        for (name, attribute) in &schema.attributes {
+            let nothing = || Value::null(attribute.implied_type());
+            let planned = planned.get_attr(name).unwrap_or_else(nothing);
+            let actual = actual.get_attr(name).unwrap_or_else(nothing);
+            self.attribute(attribute, planned, actual, &path.attr(name.as_str()));
+        }
+        for (name, nested) in &schema.blocks {
+            let nothing = || Value::null(nested.empty_value().ty().clone());
+            let planned = planned.get_attr(name).unwrap_or_else(nothing).unmark().0;
+            let actual = actual.get_attr(name).unwrap_or_else(nothing).unmark().0;
+            self.nested_block(nested, &planned, &actual, &path.attr(name.as_str()));
+        }
+    }
+
+    fn attribute(&mut self, schema: &Attribute, planned: Value, actual: Value, path: &Path) {
+        let (planned, planned_marks) = planned.unmark_deep();
+        let (actual, actual_marks) = actual.unmark_deep();
+        let sensitive = schema.contains_sensitive() || planned_marks.is_sensitive() || actual_marks.is_sensitive();
+        let mut inner = Check::default();
+        inner.value(&planned, &actual, path);
+        if !sensitive {
+            self.found.append(&mut inner.found);
+        } else if !inner.found.is_empty() {
+            self.fail(path, "inconsistent values for sensitive attribute");
+        }
+    }
+
+    fn nested_block(&mut self, nested: &NestedBlock, planned: &Value, actual: &Value, path: &Path) {
+        match nested.nesting {
+            Nesting::Single | Nesting::Group => {
+                if planned.is_known() || !actual.is_null() {
+                    self.block(&nested.block, planned, actual, path);
+                }
+            }
+            Nesting::Map if planned.ty().is_object() => self.blocks_by_attribute(&nested.block, planned, actual, path),
+            Nesting::List | Nesting::Map => {
+                if !planned.is_given() || !actual.is_given() {
+                    return;
+                }
+                let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
+                if before != after {
+                    return self.fail(path, format!("block count changed from {before} to {after}"));
+                }
+                for (key, element) in planned.elements() {
+                    if let Some(now) = at(actual, &key) {
+                        self.block(&nested.block, element, &now, &path.with(step_to(planned, &key)));
+                    }
+                }
+            }
+            Nesting::Set => {
+                if !planned.is_given() || !actual.is_given() {
+                    return;
+                }
+                self.sets(planned, actual, path, &|planned, actual| {
+                    let mut inner = Check::default();
+                    inner.block(&nested.block, planned, actual, &path.index(actual.clone()));
+                    inner.found.is_empty()
+                });
+                let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
+                if before < after {
+                    self.fail(path, format!("block set length changed from {before} to {after}"));
+                }
+            }
+        }
+    }
+
+    fn blocks_by_attribute(&mut self, schema: &Block, planned: &Value, actual: &Value, path: &Path) {
+        let names = |v: &Value| v.ty().as_object().map(|o| o.attributes.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+        for name in names(planned) {
+            match (planned.get_attr(&name), actual.contains_key(&name), actual.get_attr(&name)) {
+                (Some(before), Some(true), Some(now)) => self.block(schema, &before, &now, &path.attr(name)),
+                (_, Some(true), _) => {}
+                _ => self.fail(path, format!("block key {name:?} has vanished")),
+            }
+        }
+        if planned.is_known() {
+            for name in names(actual).iter().filter(|n| planned.contains_key(n) != Some(true)) {
+                self.fail(path, format!("new block key {name:?} has appeared"));
+            }
+        }
+    }
+
+    fn value(&mut self, planned: &Value, actual: &Value, path: &Path) {
+        if planned.ty().is_dynamic() {
+            return;
+        }
+        if !actual.ty().conforms_to(planned.ty()) {
+            let why = convert::mismatch_message(actual.ty(), planned.ty());
+            return self.fail(path, format!("wrong final value type: {why}"));
+        }
+        if !planned.is_known() {
+            if planned.range().includes(actual) == Some(false) {
+                self.fail(path, format!("final value {actual} does not conform to planning placeholder {planned}"));
+            }
+            return;
+        }
+        match (planned.is_null(), actual.is_null()) {
+            (true, true) => return,
+            (false, true) => return self.fail(path, format!("was {planned}, but now null")),
+            (true, false) => return self.fail(path, format!("was null, but now {actual}")),
+            (false, false) => {}
+        }
+        if !actual.is_known() {
+            return self.fail(path, "was known, but now unknown");
+        }
+        match planned.ty() {
+            Type::List(_) | Type::Map(_) | Type::Tuple(_) => self.elements(planned, actual, path),
+            Type::Object(_) => {
+                for (name, before) in planned.as_map().into_iter().flatten() {
+                    if let Some(now) = actual.get_attr(name) {
+                        self.value(before, &now, &path.attr(name.clone()));
+                    }
+                }
+            }
+            Type::Set(_) => {
+                self.sets(planned, actual, path, &|planned, actual| {
+                    let mut inner = Check::default();
+                    inner.value(planned, actual, &path.index(actual.clone()));
+                    inner.found.is_empty()
+                });
+                let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
+                if before < after {
+                    self.fail(path, format!("length changed from {before} to {after}"));
+                }
+            }
+            Type::String | Type::Number | Type::Bool | Type::Dynamic => {
+                if actual.equals(planned).as_bool() != Some(true) {
+                    self.fail(path, format!("was {planned}, but now {actual}"));
+                }
+            }
+        }
+    }
+
+    fn elements(&mut self, planned: &Value, actual: &Value, path: &Path) {
+        for (key, before) in planned.elements() {
+            match at(actual, &key) {
+                Some(now) => self.value(before, &now, &path.index(key)),
+                None => self.fail(path, format!("element {key} has vanished")),
+            }
+        }
+        for (key, _) in actual.elements().filter(|(key, _)| !has(planned, key)) {
+            self.fail(path, format!("new element {key} has appeared"));
+        }
+    }
+
+    /// Elements of sets correspond to any element on the other side that fits; each needs at least one.
+    fn sets(&mut self, planned: &Value, actual: &Value, path: &Path, fits: &dyn Fn(&Value, &Value) -> bool) {
+        let (before, after) = (planned.as_slice().unwrap_or_default(), actual.as_slice().unwrap_or_default());
+        let mut met = vec![false; after.len()];
+        let mut lost = false;
+        for old in before {
+            let mut found = false;
+            for (i, new) in after.iter().enumerate() {
+                // Equal elements fit without a closer look: large sets are mostly equal.
+                if old.raw_equals(new) || fits(old, new) {
+                    found = true;
+                    met[i] = true;
+                }
+            }
+            if !found {
+                lost = true;
+                self.fail(path, format!("planned set element {old} does not correlate with any element in actual"));
+            }
+        }
+        if !lost {
+            for (new, _) in after.iter().zip(&met).filter(|(_, met)| !**met) {
+                self.fail(path, format!("actual set element {new} does not correlate with any element in plan"));
+            }
+        }
+    }
+}

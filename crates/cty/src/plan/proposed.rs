@@ -1,0 +1,191 @@
+//! The value proposed to a provider: the configuration, and where it leaves a choice to the provider, what was before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
+use crate::transform::rebuild;
+use crate::{Path, Type, Value};
+
+/// The proposed new value for an object with this prior value and configuration. Null for null and null.
+pub fn proposed_new(schema: &Block, prior: &Value, config: &Value) -> Value {
+    if config.is_null() && prior.is_null() {
+        return prior.clone();
+    }
+    if prior.is_null() { of_block(schema, &schema.empty_value(), config) } else { of_block(schema, prior, config) }
+}
+
+/// The value of a data source whose reading has to wait: as configured, and unknown where the provider decides.
+pub fn planned_unknown_object(schema: &Block, config: &Value) -> Value {
+    of_block(schema, &Value::unknown(schema.implied_type()), config)
+}
+
+/// The schema of the elements of something nested: blocks or objects.
+#[derive(Clone, Copy)]
+enum Elements<'a> {
+    Blocks(&'a Block),
+    Objects(&'a NestedObject),
+}
+
+impl Elements<'_> {
+    fn proposed(self, prior: &Value, config: &Value) -> Value {
+        match self {
+            Elements::Blocks(block) => proposed_new(block, prior, config),
+            Elements::Objects(object) => of_object(object, prior, config),
+        }
+    }
+
+    fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
+        match self {
+            Elements::Blocks(block) => block.attribute_at(path),
+            Elements::Objects(object) => object.attribute_at(path),
+        }
+    }
+}
+
+fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
+    if !config.is_given() {
+        return prior.clone();
+    }
+    let mut new = of_attributes(&schema.attributes, prior, config);
+    for (name, block) in &schema.blocks {
+        let empty = || block.empty_value();
+        let prior = prior.get_attr(name).unwrap_or_else(empty);
+        let config = config.get_attr(name).unwrap_or_else(empty);
+        new.insert(Arc::from(name.as_str()), of_nested_block(block, &prior, &config));
+    }
+    Value::object_from_map(new)
+}
+
+fn of_nested_block(schema: &NestedBlock, prior: &Value, config: &Value) -> Value {
+    if !config.is_known() {
+        return config.clone();
+    }
+    match schema.nesting {
+        Nesting::Single if config.is_null() => config.clone(),
+        Nesting::Single | Nesting::Group => proposed_new(&schema.block, prior, config),
+        nesting => of_elements(nesting, Elements::Blocks(&schema.block), prior, config),
+    }
+}
+
+fn of_object(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
+    if !config.is_given() {
+        return config.clone();
+    }
+    Value::object_from_map(of_attributes(&schema.attributes, prior, config))
+}
+
+fn of_nested_attribute(schema: &NestedObject, prior: &Value, config: &Value) -> Value {
+    match schema.nesting {
+        Nesting::Single | Nesting::Group => of_object(schema, prior, config),
+        nesting => of_elements(nesting, Elements::Objects(schema), prior, config),
+    }
+}
+
+fn of_attributes(attributes: &BTreeMap<String, Attribute>, prior: &Value, config: &Value) -> BTreeMap<Arc<str>, Value> {
+    let mut new = BTreeMap::new();
+    for (name, attribute) in attributes {
+        let nothing = || Value::null(attribute.implied_type());
+        let prior = prior.get_attr(name).unwrap_or_else(nothing);
+        let config = config.get_attr(name).unwrap_or_else(nothing);
+        let value = match &attribute.nested {
+            _ if attribute.computed && config.is_null() => {
+                if holds_configured_parts(attribute, &prior) {
+                    config
+                } else {
+                    prior
+                }
+            }
+            Some(nested) => of_nested_attribute(nested, &prior, &config),
+            None => config,
+        };
+        new.insert(Arc::from(name.as_str()), value);
+    }
+    new
+}
+
+/// An optional nested attribute which is no longer configured, and whose prior value has parts that only a
+/// configuration can have set: it cannot be the provider's.
+fn holds_configured_parts(attribute: &Attribute, prior: &Value) -> bool {
+    let (true, Some(nested)) = (attribute.optional, &attribute.nested) else { return false };
+    let mut found = false;
+    prior.walk(&mut |path, value| {
+        if !value.is_null() {
+            found |= nested.attribute_at(path).is_some_and(|a| !a.computed);
+        }
+        !found
+    });
+    found
+}
+
+fn of_elements(nesting: Nesting, schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
+    if !config.is_given() || config.is_empty() {
+        return config.clone();
+    }
+    match nesting {
+        Nesting::Set => of_set(schema, prior, config),
+        Nesting::Map => {
+            let parts = config.elements().map(|(key, new)| {
+                let before = key.as_str().filter(|_| prior.is_given()).and_then(|k| prior.index_str(k));
+                (key, before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)))
+            });
+            rebuild(config, parts.collect())
+        }
+        Nesting::List | Nesting::Single | Nesting::Group => {
+            let parts = config.elements().map(|(key, new)| {
+                let before = prior.index(&key);
+                (key, before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)))
+            });
+            rebuild(config, parts.collect())
+        }
+    }
+}
+
+fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
+    let before = prior.as_slice().unwrap_or_default();
+    let mut used = vec![false; before.len()];
+    let parts = config.elements().map(|(key, new)| {
+        let partner = before.iter().enumerate().position(|(i, old)| !used[i] && could_come_from(schema, old, new));
+        let old = match partner {
+            Some(i) => {
+                used[i] = true;
+                before[i].clone()
+            }
+            None => Value::null(config.ty().element_type().cloned().unwrap_or(Type::Dynamic)),
+        };
+        (key, schema.proposed(&old, new))
+    });
+    rebuild(config, parts.collect())
+}
+
+/// Whether a prior element may be what became of this configured one: equal but for what the provider computed.
+fn could_come_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool {
+    let config = config.without_refinements();
+    let prior = prior.without_refinements();
+    if config.raw_equals(&prior) {
+        return true;
+    }
+    let mut possible = true;
+    prior.walk(&mut |path, old| {
+        let Ok(new) = path.apply(&config) else {
+            possible = false;
+            return false;
+        };
+        if !possible || new.raw_equals(old) {
+            return false;
+        }
+        if new.ty().is_set() {
+            possible = false;
+            return false;
+        }
+        match schema.attribute_at(path) {
+            None => true,
+            Some(attribute) if attribute.nested.is_some() => true,
+            Some(attribute) => {
+                possible &= attribute.computed && new.is_null();
+                false
+            }
+        }
+    });
+    possible
+}

@@ -1,0 +1,221 @@
+//! Function calls: which function, how many arguments, their conversion, and where to put the blame.
+//! `try`, `can` and `convert` take expressions rather than values, so they are evaluated here.
+
+use std::sync::Arc;
+
+use cty::{Type, Value};
+
+use super::env::{Env, Outcome};
+use super::place::{closest, start_of};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::functions::{self, CallError, Function, Host};
+use crate::source::Span;
+use crate::syntax::{Call, Expr};
+
+/// An argument: its value and the expression to blame for it.
+struct Argument<'a> {
+    expr: &'a Expr,
+    /// Set where the value came out of the expanded last argument.
+    value: Option<Value>,
+}
+
+impl Argument<'_> {
+    fn place(&self) -> Span {
+        if self.value.is_some() { self.expr.span } else { start_of(self.expr) }
+    }
+}
+
+impl Env<'_> {
+    pub(super) fn call(&self, call: &Call, whole: Span) -> Outcome {
+        let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
+        match name {
+            "try" => return self.attempt(call, whole),
+            "can" if call.args.len() == 1 && !call.expand_final => return self.succeeds(&call.args[0]),
+            _ => {}
+        }
+        let Some(function) = self.function(&call.name) else {
+            return (Value::dynamic(), unknown_function(call).within(whole).into());
+        };
+        let mut diags = Diagnostics::new();
+        let mut args: Vec<Argument<'_>> = call.args.iter().map(|expr| Argument { expr, value: None }).collect();
+        if call.expand_final {
+            match self.expand(&mut args, whole, &mut diags) {
+                Expanded::Ready => {}
+                Expanded::Unknown => return (Value::dynamic(), diags),
+            }
+        }
+        if let Some(fault) = wrong_count(call, &function, &args, whole) {
+            return (Value::dynamic(), fault.into());
+        }
+        let values = self.arguments(&function, &args, whole, &mut diags);
+        if diags.has_errors() {
+            return (Value::dynamic(), diags);
+        }
+        match function.call(&values, Host { scope: self.scope, depth: self.depth }) {
+            Ok(value) => (value, diags),
+            Err(error) => {
+                diags.push(blame(call, &function, &args, &error, whole));
+                (Value::dynamic(), diags)
+            }
+        }
+    }
+
+    fn function(&self, name: &str) -> Option<Arc<Function>> {
+        functions::find(name).or_else(|| self.scope.function(name))
+    }
+
+    /// Replaces the last argument by its elements.
+    fn expand(&self, args: &mut Vec<Argument<'_>>, whole: Span, diags: &mut Diagnostics) -> Expanded {
+        let Some(last) = args.pop() else { return Expanded::Ready };
+        let (value, more) = self.value(last.expr);
+        let bad = more.has_errors();
+        diags.append(more);
+        if bad {
+            return Expanded::Unknown;
+        }
+        let mut refuse = |detail: &str| {
+            diags.push(Diagnostic::error("Invalid expanding argument value", detail).at(last.expr.span).within(whole));
+            Expanded::Unknown
+        };
+        let ty = value.ty();
+        if !(ty.is_dynamic() || ty.is_tuple() || ty.is_list() || ty.is_set()) {
+            return refuse("The expanding argument (indicated by ...) must be of a tuple, list, or set type.");
+        }
+        if value.is_null() {
+            return refuse("The expanding argument (indicated by ...) must not be null.");
+        }
+        if !value.is_known() {
+            return Expanded::Unknown;
+        }
+        let (value, marks) = value.unmark();
+        args.extend(value.children().map(|item| Argument { expr: last.expr, value: Some(item.clone().with_marks(&marks)) }));
+        Expanded::Ready
+    }
+
+    fn arguments(&self, function: &Function, args: &[Argument<'_>], whole: Span, diags: &mut Diagnostics) -> Vec<Value> {
+        let mut values = Vec::with_capacity(args.len());
+        for (index, arg) in args.iter().enumerate() {
+            let Some(param) = function.param(index) else { continue };
+            let value = match &arg.value {
+                Some(value) => value.clone(),
+                None => {
+                    let (value, more) = self.value(arg.expr);
+                    diags.append(more);
+                    value
+                }
+            };
+            match cty::convert(&value, &param.ty) {
+                Ok(value) => values.push(value),
+                Err(error) => {
+                    diags.push(invalid_argument(&param.name, &error.to_string()).at(arg.place()).within(whole));
+                    values.push(Value::unknown(param.ty.without_optional()));
+                }
+            }
+        }
+        values
+    }
+
+    /// `try`: the first argument that evaluates without a fault.
+    fn attempt(&self, call: &Call, whole: Span) -> Outcome {
+        let place = call.name_span.to(call.open);
+        let failed = |reason: &str| {
+            let detail = format!("Call to function \"try\" failed: {reason}.");
+            Diagnostic::error("Error in function call", detail).at(place).within(whole).into()
+        };
+        if call.args.is_empty() {
+            return (Value::dynamic(), failed("at least one argument is required"));
+        }
+        let mut reasons = String::from("no expression succeeded:\n");
+        for arg in &call.args {
+            let (value, diags) = self.value(arg);
+            if diags.has_errors() {
+                let sources = self.scope.sources();
+                for fault in diags.errors() {
+                    let at = fault.range(&sources).map(|r| format!(" (at {}:{},{})", r.filename, r.start.line, r.start.column));
+                    reasons.push_str(&format!("- {}{}\n  {}\n", fault.summary, at.unwrap_or_default(), fault.detail));
+                }
+                continue;
+            }
+            if !value.is_wholly_known() {
+                // A fault may still come to light, and then the result would have another type.
+                return (Value::dynamic(), Diagnostics::new());
+            }
+            return (value, Diagnostics::new());
+        }
+        reasons.push_str("\nAt least one expression must produce a successful result");
+        (Value::dynamic(), failed(&reasons))
+    }
+
+    fn succeeds(&self, arg: &Expr) -> Outcome {
+        let (value, diags) = self.value(arg);
+        let result = if diags.has_errors() {
+            Value::bool(false)
+        } else if !value.is_wholly_known() {
+            Value::unknown(Type::Bool)
+        } else {
+            Value::bool(true)
+        };
+        (result, Diagnostics::new())
+    }
+}
+
+enum Expanded {
+    Ready,
+    /// The arguments are not known, or a fault was reported.
+    Unknown,
+}
+
+fn invalid_argument(param: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error("Invalid function argument", format!("Invalid value for {param:?} parameter: {reason}."))
+}
+
+fn wrong_count(call: &Call, function: &Function, args: &[Argument<'_>], whole: Span) -> Option<Diagnostic> {
+    let want = function.params().len();
+    if let Some(missing) = function.params().get(args.len()) {
+        let least = if function.variadic().is_some() { " at least" } else { "" };
+        let detail = format!("Function {:?} expects{least} {want} argument(s). Missing value for {:?}.", &*call.name, &*missing.name);
+        return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close).within(whole));
+    }
+    if function.variadic().is_none()
+        && let Some(extra) = args.get(want)
+    {
+        let detail = format!("Function {:?} expects only {want} argument(s).", &*call.name);
+        return Some(Diagnostic::error("Too many function arguments", detail).at(extra.place()).within(whole));
+    }
+    None
+}
+
+fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: &CallError, whole: Span) -> Diagnostic {
+    if let CallError::Argument { index, reason } = error
+        && let Some(param) = function.param(*index)
+    {
+        let place = args.get(*index).map_or(whole, Argument::place);
+        return invalid_argument(&param.name, reason).at(place).within(whole);
+    }
+    let detail = format!("Call to function {:?} failed: {error}.", &*call.name);
+    Diagnostic::error("Error in function call", detail).at(call.name_span.to(call.open)).within(whole)
+}
+
+fn unknown_function(call: &Call) -> Diagnostic {
+    let name = &*call.name;
+    if functions::is_refused(name.strip_prefix("core::").unwrap_or(name)) {
+        let detail = format!("The function {name:?} is not supported yet.");
+        return Diagnostic::error("Unsupported function", detail).at(call.name_span);
+    }
+    let (summary, detail) = match name.rsplit_once("::") {
+        Some(("core", short)) => ("Call to unknown function", format!("There is no builtin (core::) function named {short:?}.")),
+        Some((namespace, short)) if namespace.starts_with("provider::") => {
+            ("Call to unknown function", format!("There is no function named {short:?} in namespace {namespace}::."))
+        }
+        Some(("provider", _)) => (
+            "Invalid function format",
+            format!("Invalid provider function {name:?}: expected provider::<name>::<function> or provider::<name>::<alias>::<function>"),
+        ),
+        Some(_) => ("Unknown function namespace", format!("Function {name:?} does not exist within a valid namespace (provider, core)")),
+        None => {
+            let hint = closest(name, functions::names()).map(|near| format!(" Did you mean {near:?}?")).unwrap_or_default();
+            ("Call to unknown function", format!("There is no function named {name:?}.{hint}"))
+        }
+    };
+    Diagnostic::error(summary, detail).at(call.name_span)
+}

@@ -1,0 +1,168 @@
+//! `cond ? then : other`: both arms are evaluated, one type is found for both, one arm's faults count.
+
+use std::cmp::Ordering;
+
+use cty::convert::Conversion;
+use cty::{Marks, Number, Type, Value};
+
+use super::env::{Env, Outcome};
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::syntax::Expr;
+
+const INCONSISTENT: &str = "Inconsistent conditional result types";
+
+impl Env<'_> {
+    pub(super) fn conditional(&self, cond: &Expr, then: &Expr, other: &Expr, whole: Span) -> Outcome {
+        let (then_value, then_diags) = self.value(then);
+        let (other_value, other_diags) = self.value(other);
+        let Some(Common { ty, conversions }) = common_type(&then_value, &other_value) else {
+            let detail = format!(
+                "The true and false result expressions must have consistent types. {}.",
+                mismatch(then_value.ty(), other_value.ty())
+            );
+            let fault = Diagnostic::error(INCONSISTENT, detail).at(then.span.to(other.span)).within(whole);
+            return (Value::dynamic(), fault.into());
+        };
+        let (cond_value, mut diags) = self.value(cond);
+        if cond_value.is_null() {
+            let detail = "The condition value is null. Conditions must either be true or false.";
+            diags.push(Diagnostic::error("Null condition", detail).at(cond.span).within(whole));
+            return (Value::unknown(ty), diags);
+        }
+        let (cond_value, mut marks) = cond_value.unmark();
+        let (then_value, then_marks) = then_value.unmark();
+        let (other_value, other_marks) = other_value.unmark();
+        marks.extend(&then_marks);
+        marks.extend(&other_marks);
+        if !cond_value.is_known() {
+            return (undecided(&then_value, &other_value, ty, &marks), diags);
+        }
+        let Some(choice) = cty::convert(&cond_value, &Type::Bool).ok().and_then(|v| v.as_bool()) else {
+            let detail = "The condition expression must be of type bool.";
+            diags.push(Diagnostic::error("Incorrect condition type", detail).at(cond.span).within(whole));
+            return (Value::unknown(ty), diags);
+        };
+        let (value, arm_diags, arm, word, conversion) = if choice {
+            (then_value, then_diags, then, "true", &conversions[0])
+        } else {
+            (other_value, other_diags, other, "false", &conversions[1])
+        };
+        diags.append(arm_diags);
+        let Some(conversion) = conversion else { return (value.with_marks(&marks), diags) };
+        match conversion.apply(&value) {
+            Ok(value) => (value.with_marks(&marks), diags),
+            Err(error) => {
+                let detail = format!("The {word} result value has the wrong type: {error}.");
+                diags.push(Diagnostic::error(INCONSISTENT, detail).at(arm.span).within(whole));
+                (Value::unknown(ty).with_marks(&marks), diags)
+            }
+        }
+    }
+}
+
+fn untyped_null(value: &Value) -> bool {
+    value.is_null() && value.ty().is_dynamic() && !value.is_marked()
+}
+
+/// The type of the result, and what either arm needs to have it.
+struct Common {
+    ty: Type,
+    conversions: [Option<Conversion>; 2],
+}
+
+/// Dynamic while an arm's type is not known; `None` where the arms do not fit together.
+fn common_type(then: &Value, other: &Value) -> Option<Common> {
+    let retyped = |ty: &Type| (!ty.is_dynamic()).then(|| Conversion::To(ty.clone()));
+    if untyped_null(then) {
+        return Some(Common { ty: other.ty().clone(), conversions: [retyped(other.ty()), None] });
+    }
+    if untyped_null(other) {
+        return Some(Common { ty: then.ty().clone(), conversions: [None, retyped(then.ty())] });
+    }
+    if then.ty().is_dynamic() || other.ty().is_dynamic() {
+        return Some(Common { ty: Type::Dynamic, conversions: [None, None] });
+    }
+    let unified = cty::unify_unsafe(&[then.ty().clone(), other.ty().clone()])?;
+    let mut conversions = unified.conversions.into_iter();
+    Some(Common { ty: unified.ty, conversions: [conversions.next().flatten(), conversions.next().flatten()] })
+}
+
+/// The result while the condition is not known: what is true of both arms is true of it.
+fn undecided(then: &Value, other: &Value, ty: Type, marks: &Marks) -> Value {
+    if then.is_null() && other.is_null() {
+        return Value::null(ty).with_marks(marks);
+    }
+    let (a, b) = (then.range(), other.range());
+    let not_null = a.definitely_not_null() && b.definitely_not_null();
+    let mut builder = Value::unknown(ty.clone()).refine();
+    if not_null {
+        builder = builder.not_null();
+    }
+    if *then.ty() == Type::Number && *other.ty() == Type::Number {
+        if let (Some(x), Some(y)) = (a.number_min(), b.number_min()) {
+            let (bound, inclusive) = wider(x, y, Ordering::Less);
+            builder = builder.number_min(bound, inclusive);
+        }
+        if let (Some(x), Some(y)) = (a.number_max(), b.number_max()) {
+            let (bound, inclusive) = wider(x, y, Ordering::Greater);
+            builder = builder.number_max(bound, inclusive);
+        }
+    } else if then.ty().is_collection() && then.ty() == other.ty() {
+        builder = builder.length_min(a.length_min().min(b.length_min()));
+        if let (Some(x), Some(y)) = (a.length_max(), b.length_max()) {
+            builder = builder.length_max(x.max(y));
+        }
+    }
+    builder.finish().with_marks(marks)
+}
+
+/// The bound that leaves more room: the first where it compares as `when`, else the second.
+fn wider(x: &(Number, bool), y: &(Number, bool), when: Ordering) -> (Number, bool) {
+    match x.0.compare(&y.0) {
+        Ordering::Equal => (x.0.clone(), x.1 || y.1),
+        order if order == when => x.clone(),
+        _ => y.clone(),
+    }
+}
+
+/// In which detail two types differ, as deep as words can follow.
+fn mismatch(then: &Type, other: &Type) -> String {
+    if let (Type::Object(a), Type::Object(b)) = (then, other) {
+        for (name, ty) in &a.attributes {
+            let Some(theirs) = b.attributes.get(name) else {
+                return format!("The 'true' value includes object attribute {name:?}, which is absent in the 'false' value");
+            };
+            if ty != theirs {
+                return format!("Type mismatch for object attribute {name:?}: {}", mismatch(ty, theirs));
+            }
+        }
+        if let Some(name) = b.attributes.keys().find(|name| !a.attributes.contains_key(*name)) {
+            return format!("The 'false' value includes object attribute {name:?}, which is absent in the 'true' value");
+        }
+    }
+    if let (Type::Tuple(a), Type::Tuple(b)) = (then, other) {
+        if a.len() != b.len() {
+            return format!("The 'true' tuple has length {}, but the 'false' tuple has length {}", a.len(), b.len());
+        }
+        if let Some((at, (x, y))) = a.iter().zip(b.iter()).enumerate().find(|(_, (x, y))| x != y) {
+            return format!("Type mismatch for tuple element {at}: {}", mismatch(x, y));
+        }
+    }
+    let noun = match (then, other) {
+        (Type::List(_), Type::List(_)) => Some("list"),
+        (Type::Set(_), Type::Set(_)) => Some("set"),
+        (Type::Map(_), Type::Map(_)) => Some("map"),
+        _ => None,
+    };
+    if let (Some(noun), Some(x), Some(y)) = (noun, then.element_type(), other.element_type())
+        && ((x.is_object() && y.is_object()) || (x.is_tuple() && y.is_tuple()))
+    {
+        return format!("Mismatched {noun} element types: {}", mismatch(x, y));
+    }
+    let (a, b) = (then.friendly_name(), other.friendly_name());
+    if a == b {
+        return "At least one deeply-nested attribute or element is not compatible across both the 'true' and the 'false' value".to_owned();
+    }
+    format!("The 'true' value is {a}, but the 'false' value is {b}")
+}

@@ -1,0 +1,139 @@
+//! One evaluation: the scope, the names bound by enclosing `for`s and the element of the enclosing splat.
+//! Lives as long as the call of `evaluate`; children borrow from their parents on the stack.
+
+use cty::{Type, Value};
+
+use super::Scope;
+use crate::diag::Diagnostics;
+use crate::source::Span;
+use crate::syntax::{BinaryOp, Expr, ExprKind, Traversal};
+
+/// Where an expression is evaluated.
+#[derive(Clone, Copy)]
+pub struct Env<'e> {
+    pub(super) scope: &'e dyn Scope,
+    pub(super) names: Option<&'e Names<'e>>,
+    pub(super) item: Option<&'e Value>,
+    pub(super) depth: usize,
+}
+
+/// Names bound by one `for`, innermost first.
+pub(super) struct Names<'e> {
+    pub(super) key: Option<(&'e str, Value)>,
+    pub(super) value: (&'e str, Value),
+    pub(super) outer: Option<&'e Names<'e>>,
+}
+
+impl Names<'_> {
+    fn find(&self, name: &str) -> Option<&Value> {
+        let mut at = Some(self);
+        while let Some(names) = at {
+            // Of `for x, x in …` the value is what counts.
+            if names.value.0 == name {
+                return Some(&names.value.1);
+            }
+            if let Some((key, value)) = &names.key
+                && *key == name
+            {
+                return Some(value);
+            }
+            at = names.outer;
+        }
+        None
+    }
+}
+
+/// A value with what was found wrong on the way to it.
+pub(super) type Outcome = (Value, Diagnostics);
+
+impl<'e> Env<'e> {
+    /// No names but those of the scope.
+    pub fn new(scope: &'e dyn Scope) -> Env<'e> {
+        Env { scope, names: None, item: None, depth: 0 }
+    }
+
+    /// Inside `depth` templates that are rendered within each other.
+    pub(crate) fn nested(scope: &'e dyn Scope, depth: usize) -> Env<'e> {
+        Env { scope, names: None, item: None, depth }
+    }
+
+    /// The value of an expression.
+    pub fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
+        match &expr.kind {
+            ExprKind::Literal(value) => (value.clone(), Diagnostics::new()),
+            ExprKind::Error => (Value::dynamic(), Diagnostics::new()),
+            ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => self.value(inner),
+            ExprKind::SplatItem => (self.item.cloned().unwrap_or_else(Value::dynamic), Diagnostics::new()),
+            ExprKind::Traversal(traversal) => self.traversal(traversal),
+            ExprKind::RelativeTraversal { source, steps } => {
+                let (value, diags) = self.value(source);
+                super::access::follow(value, steps, diags)
+            }
+            ExprKind::Index { source, key, brackets } => self.indexed(source, key, *brackets),
+            ExprKind::Template { parts, .. } => self.template(parts, expr.span),
+            ExprKind::TemplateJoin(tuple) => self.join(tuple),
+            ExprKind::Splat(splat) => self.splat(splat, expr.span),
+            ExprKind::Call(call) => self.call(call, expr.span),
+            ExprKind::Unary { op, operand, .. } => self.unary(*op, operand, expr.span),
+            ExprKind::Binary { first, rest } => self.chain(first, rest, expr.span),
+            ExprKind::Conditional { cond, then, other } => self.conditional(cond, then, other, expr.span),
+            ExprKind::For(each) => self.for_each(each, expr.span),
+            ExprKind::Tuple(items) => self.tuple(items),
+            ExprKind::Object(items) => self.object(items),
+        }
+    }
+
+    fn traversal(&self, traversal: &Traversal) -> Outcome {
+        if let Some(value) = self.names.and_then(|names| names.find(&traversal.root)) {
+            return super::access::follow(value.clone(), &traversal.steps, Diagnostics::new());
+        }
+        match self.scope.resolve(traversal) {
+            Ok((value, used)) => super::access::follow(value, traversal.steps.get(used..).unwrap_or_default(), Diagnostics::new()),
+            Err(diags) => (Value::dynamic(), diags),
+        }
+    }
+
+    fn indexed(&self, source: &Expr, key: &Expr, brackets: Span) -> Outcome {
+        let (collection, mut diags) = self.value(source);
+        let (key, key_diags) = self.value(key);
+        diags.append(key_diags);
+        match super::access::index(&collection, &key) {
+            Ok(value) => (value, diags),
+            Err(fault) => {
+                diags.push(fault.at(brackets));
+                (Value::dynamic(), diags)
+            }
+        }
+    }
+
+    /// Operators of one precedence are applied from left to right without nesting calls.
+    fn chain(&self, first: &Expr, rest: &[(BinaryOp, Span, Expr)], whole: Span) -> Outcome {
+        let mut left = self.value(first);
+        let mut left_span = first.span;
+        for (op, _, operand) in rest {
+            let right = self.value(operand);
+            let span = Span { end: operand.span.end, ..whole };
+            left = super::binary::apply(*op, left, left_span, right, operand.span, span);
+            left_span = span;
+        }
+        left
+    }
+
+    fn tuple(&self, items: &[Expr]) -> Outcome {
+        let mut diags = Diagnostics::new();
+        let values = items
+            .iter()
+            .map(|item| {
+                let (value, more) = self.value(item);
+                diags.append(more);
+                value
+            })
+            .collect();
+        (Value::tuple(values), diags)
+    }
+}
+
+/// An unknown value of the type that an operation would have had.
+pub(super) fn failed(ty: Type) -> Value {
+    Value::unknown(ty)
+}

@@ -1,0 +1,192 @@
+//! `[for …]` and `{for …}`: names bound for each element, filters, keys and grouping.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cty::{Marks, Type, Value};
+
+use super::env::{Env, Names, Outcome};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::syntax::ForExpr;
+
+/// Whether an element is taken.
+enum Filter {
+    Take,
+    Leave,
+    /// Not known, or a fault was reported: the result cannot be known.
+    Unsettled,
+}
+
+impl Env<'_> {
+    pub(super) fn for_each(&self, each: &ForExpr, whole: Span) -> Outcome {
+        let (collection, mut diags) = self.value(&each.collection);
+        let place = each.collection.span;
+        if collection.is_null() {
+            let detail = "A null value cannot be used as the collection in a 'for' expression.";
+            diags.push(Diagnostic::error("Iteration over null value", detail).at(place).within(whole));
+            return (Value::dynamic(), diags);
+        }
+        if collection.ty().is_dynamic() {
+            return (Value::dynamic(), diags);
+        }
+        let (collection, mut marks) = collection.unmark();
+        if collection.ty().is_primitive() {
+            let detail =
+                format!("A value of type {} cannot be used as the collection in a 'for' expression.", collection.ty().friendly_name());
+            diags.push(Diagnostic::error("Iteration over non-iterable value", detail).at(place).within(whole));
+            return (Value::dynamic(), diags);
+        }
+        if let Some(cond) = &each.cond {
+            // Once with nothing known: faults of the filter show even where there are no elements.
+            let names = self.bound(each, Value::dynamic(), Value::dynamic());
+            let (result, cond_diags) = Env { names: Some(&names), ..*self }.value(cond);
+            let bad = cond_diags.has_errors();
+            diags.append(cond_diags);
+            if result.is_null() {
+                let detail = "The value of the 'if' clause must not be null.";
+                diags.push(Diagnostic::error("Condition is null", detail).at(cond.span).within(whole));
+                return (Value::dynamic(), diags);
+            }
+            if let Err(error) = cty::convert(&result, &Type::Bool) {
+                diags.push(invalid_filter(format!("The 'if' clause value is invalid: {error}."), cond.span, whole));
+                return (Value::dynamic(), diags);
+            }
+            if bad {
+                return (Value::dynamic(), diags);
+            }
+            if !collection.is_known() {
+                marks.extend(result.marks());
+            }
+        }
+        if !collection.is_known() {
+            return (Value::dynamic().with_marks(&marks), diags);
+        }
+        let result = match &each.key {
+            None => self.collect_tuple(each, &collection, whole, &mut marks, &mut diags),
+            Some(_) => self.collect_object(each, &collection, whole, &mut marks, &mut diags),
+        };
+        (result.unwrap_or_else(Value::dynamic).with_marks(&marks), diags)
+    }
+
+    fn bound<'n>(&'n self, each: &'n ForExpr, key: Value, value: Value) -> Names<'n> {
+        Names { key: each.key_var.as_deref().map(|name| (name, key)), value: (&each.value_var, value), outer: self.names }
+    }
+
+    fn collect_tuple(&self, each: &ForExpr, collection: &Value, whole: Span, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Value> {
+        let mut values = Vec::new();
+        let mut known = true;
+        for (key, value) in collection.elements() {
+            let names = self.bound(each, key, value.clone());
+            let env = Env { names: Some(&names), ..*self };
+            match env.filter(each, whole, known, marks, diags) {
+                Filter::Take => {}
+                Filter::Leave => continue,
+                Filter::Unsettled => {
+                    known = false;
+                    continue;
+                }
+            }
+            let (value, more) = env.value(&each.value);
+            diags.append(more);
+            values.push(value);
+        }
+        known.then(|| Value::tuple(values))
+    }
+
+    fn collect_object(&self, each: &ForExpr, collection: &Value, whole: Span, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Value> {
+        let mut single: BTreeMap<Arc<str>, Value> = BTreeMap::new();
+        let mut grouped: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
+        let mut known = true;
+        for (key, value) in collection.elements() {
+            let names = self.bound(each, key, value.clone());
+            let env = Env { names: Some(&names), ..*self };
+            match env.filter(each, whole, known, marks, diags) {
+                Filter::Take => {}
+                Filter::Leave => continue,
+                Filter::Unsettled => {
+                    known = false;
+                    continue;
+                }
+            }
+            let Some(name) = env.for_key(each, whole, known, marks, diags) else {
+                known = false;
+                continue;
+            };
+            let (value, more) = env.value(&each.value);
+            diags.append(more);
+            if each.group {
+                grouped.entry(name).or_default().push(value);
+            } else if single.contains_key(&name) {
+                let detail = format!(
+                    "Two different items produced the key {name:?} in this 'for' expression. If duplicates are expected, use the \
+                     ellipsis (...) after the value expression to enable grouping by key."
+                );
+                let place = each.key.as_ref().map_or(whole, |k| k.span);
+                diags.push(Diagnostic::error("Duplicate object key", detail).at(place).within(whole));
+            } else {
+                single.insert(name, value);
+            }
+        }
+        if each.group {
+            single = grouped.into_iter().map(|(name, values)| (name, Value::tuple(values))).collect();
+        }
+        known.then(|| Value::object_from_map(single))
+    }
+
+    fn filter(&self, each: &ForExpr, whole: Span, report: bool, marks: &mut Marks, diags: &mut Diagnostics) -> Filter {
+        let Some(cond) = &each.cond else { return Filter::Take };
+        let (include, more) = self.value(cond);
+        diags.append(more);
+        if include.is_null() {
+            if report {
+                diags.push(invalid_filter("The value of the 'if' clause must not be null.".to_owned(), cond.span, whole));
+            }
+            return Filter::Unsettled;
+        }
+        marks.extend(include.marks());
+        match cty::convert(&include, &Type::Bool) {
+            Ok(include) => match include.as_bool() {
+                Some(true) => Filter::Take,
+                Some(false) => Filter::Leave,
+                None => Filter::Unsettled,
+            },
+            Err(error) => {
+                if report {
+                    diags.push(invalid_filter(format!("The 'if' clause value is invalid: {error}."), cond.span, whole));
+                }
+                Filter::Unsettled
+            }
+        }
+    }
+
+    fn for_key(&self, each: &ForExpr, whole: Span, report: bool, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Arc<str>> {
+        let expr = each.key.as_ref()?;
+        let (key, more) = self.value(expr);
+        diags.append(more);
+        let mut fault = |detail: String| {
+            if report {
+                diags.push(Diagnostic::error("Invalid object key", detail).at(expr.span).within(whole));
+            }
+        };
+        if key.is_null() {
+            fault("Key expression in 'for' expression must not produce a null value.".to_owned());
+            return None;
+        }
+        marks.extend(key.marks());
+        if !key.is_known() {
+            return None;
+        }
+        match cty::convert(&key, &Type::String) {
+            Ok(key) => key.as_arc_str(),
+            Err(error) => {
+                fault(format!("The key expression produced an invalid result: {error}."));
+                None
+            }
+        }
+    }
+}
+
+fn invalid_filter(detail: String, place: Span, whole: Span) -> Diagnostic {
+    Diagnostic::error("Invalid 'for' condition", detail).at(place).within(whole)
+}

@@ -1,0 +1,110 @@
+//! `source[*]…` and `source.*…`: the same steps for every element. A single value counts as a list of one, null as none.
+
+use cty::{Marks, Type, Value};
+
+use super::env::{Env, Outcome};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::syntax::Splat;
+
+impl Env<'_> {
+    pub(super) fn splat(&self, splat: &Splat, whole: Span) -> Outcome {
+        let (source, mut diags) = self.value(&splat.source);
+        if diags.has_errors() {
+            return (Value::dynamic(), diags);
+        }
+        let single = !(source.ty().is_tuple() || source.ty().is_list() || source.ty().is_set());
+        if source.is_null() {
+            if single {
+                return (Value::empty_tuple().with_marks(source.marks()), diags);
+            }
+            let detail = "Splat expressions (with the * symbol) cannot be applied to null sequences.";
+            let context = splat.source.span.to(splat.marker);
+            diags.push(Diagnostic::error("Splat of null value", detail).at(splat.source.span).within(context));
+            return (Value::dynamic(), diags);
+        }
+        if source.ty().is_dynamic() {
+            return (Value::dynamic().with_marks(source.marks()), diags);
+        }
+        let mut perhaps_null = false;
+        let source = if single {
+            perhaps_null = !source.is_known() && !source.is_definitely_not_null();
+            let marks = source.marks().clone();
+            Value::tuple(vec![source]).with_marks(&marks)
+        } else {
+            source
+        };
+        let (source, marks) = source.unmark();
+        if !source.is_known() {
+            return self.splat_unknown(splat, &source, &marks, diags);
+        }
+        let mut values = Vec::with_capacity(source.len().unwrap_or(0));
+        let mut bad = false;
+        for item in source.children() {
+            let (value, more) = Env { item: Some(item), ..*self }.value(&splat.each);
+            bad |= more.has_errors();
+            diags.append(more);
+            values.push(value);
+        }
+        if perhaps_null {
+            return (Value::dynamic().with_marks(&marks), diags);
+        }
+        if bad {
+            let (ty, _) = self.splat_type(splat, source.ty());
+            return (Value::unknown(ty).with_marks(&marks), diags);
+        }
+        if source.ty().is_tuple() {
+            return (Value::tuple(values).with_marks(&marks), diags);
+        }
+        if values.is_empty() {
+            let (ty, more) = self.splat_type(splat, source.ty());
+            diags.append(more);
+            let element = ty.element_type().cloned().unwrap_or(Type::Dynamic);
+            return (Value::list(element, Vec::new()).with_marks(&marks), diags);
+        }
+        match Value::try_list(Type::Dynamic, values) {
+            Ok(list) => (list.with_marks(&marks), diags),
+            Err(_) => {
+                let detail = "The second level of splat expression produced elements of different types, so it isn't possible to \
+                              construct a valid list to represent the top-level result.\n\nConsider using a for expression instead, \
+                              to produce a tuple-typed result which can therefore have non-homogenous element types.";
+                diags.push(Diagnostic::error("Invalid nested splat expressions", detail).at(splat.each.span).within(whole));
+                (Value::dynamic(), diags)
+            }
+        }
+    }
+
+    fn splat_unknown(&self, splat: &Splat, source: &Value, marks: &Marks, mut diags: Diagnostics) -> Outcome {
+        let (ty, more) = self.splat_type(splat, source.ty());
+        diags.append(more);
+        if ty.is_dynamic() {
+            return (Value::dynamic().with_marks(marks), diags);
+        }
+        let mut builder = Value::unknown(ty.clone()).refine().not_null();
+        if ty.is_list() && source.ty().is_collection() {
+            let range = source.range();
+            builder = builder.length_min(range.length_min());
+            if let Some(max) = range.length_max() {
+                builder = builder.length_max(max);
+            }
+        }
+        (builder.finish().with_marks(marks), diags)
+    }
+
+    /// The type of the result, found by evaluating for unknown elements.
+    fn splat_type(&self, splat: &Splat, source: &Type) -> (Type, Diagnostics) {
+        let mut diags = Diagnostics::new();
+        let mut result_of = |ty: &Type| {
+            let item = Value::unknown(ty.clone());
+            let (value, more) = Env { item: Some(&item), ..*self }.value(&splat.each);
+            diags.append(more);
+            value.ty().clone()
+        };
+        let ty = match source {
+            Type::List(element) | Type::Set(element) => Type::list(result_of(element)),
+            Type::Tuple(elements) => Type::tuple(elements.iter().map(result_of).collect::<Vec<_>>()),
+            _ => Type::Dynamic,
+        };
+        (ty, diags)
+    }
+}

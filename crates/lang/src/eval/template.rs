@@ -1,0 +1,94 @@
+//! Text with values in it: quoted strings, heredocs, template files.
+
+use cty::{Marks, Type, Value};
+
+use super::Scope;
+use super::env::{Env, Outcome};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+use crate::syntax::Expr;
+
+/// How much of the known beginning of an unknown text is remembered, in bytes.
+const PREFIX: usize = 128;
+const INVALID: &str = "Invalid template interpolation value";
+
+/// Evaluates a template inside `depth` others.
+pub(crate) fn render(expr: &Expr, scope: &dyn Scope, depth: usize) -> (Value, Diagnostics) {
+    Env::nested(scope, depth).value(expr)
+}
+
+impl Env<'_> {
+    pub(super) fn template(&self, parts: &[Expr], whole: Span) -> Outcome {
+        let mut text = String::new();
+        let mut diags = Diagnostics::new();
+        let mut marks = Marks::none();
+        let mut known = true;
+        for part in parts {
+            let (value, more) = self.value(part);
+            diags.append(more);
+            if value.is_null() {
+                let detail = "The expression result is null. Cannot include a null value in a string template.";
+                diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole));
+                continue;
+            }
+            let (value, part_marks) = value.unmark();
+            marks.extend(&part_marks);
+            if !value.is_known() {
+                known = false;
+                continue;
+            }
+            match cty::convert(&value, &Type::String) {
+                Ok(piece) => {
+                    if known && !diags.has_errors() {
+                        text.push_str(piece.as_str().unwrap_or_default());
+                    }
+                }
+                Err(error) => {
+                    let detail = format!("Cannot include the given value in a string template: {error}.");
+                    diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole));
+                }
+            }
+        }
+        let value = if known {
+            Value::string(text)
+        } else {
+            let mut builder = Value::unknown(Type::String).refine().not_null();
+            if !diags.has_errors() && !text.is_empty() {
+                let mut end = text.len().min(PREFIX);
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                builder = builder.string_prefix(&text[..end]);
+            }
+            builder.finish()
+        };
+        (value.with_marks(&marks), diags)
+    }
+
+    /// The results of a `%{for}` as one text.
+    pub(super) fn join(&self, tuple: &Expr) -> Outcome {
+        let (value, mut diags) = self.value(tuple);
+        let Some(items) = value.as_slice() else { return (Value::unknown(Type::String).with_marks(value.marks()), diags) };
+        let mut marks = value.marks().clone();
+        let mut text = String::new();
+        for item in items {
+            if item.is_null() {
+                let detail = "An iteration result is null. Cannot include a null value in a string template.";
+                diags.push(Diagnostic::error(INVALID, detail).at(tuple.span));
+                continue;
+            }
+            marks.extend(item.marks());
+            if !item.is_known() {
+                return (Value::unknown(Type::String).with_marks(&marks), diags);
+            }
+            match cty::convert(item, &Type::String) {
+                Ok(piece) => text.push_str(piece.as_str().unwrap_or_default()),
+                Err(error) => {
+                    let detail = format!("Cannot include one of the interpolation results into the string template: {error}.");
+                    diags.push(Diagnostic::error(INVALID, detail).at(tuple.span));
+                }
+            }
+        }
+        (Value::string(text).with_marks(&marks), diags)
+    }
+}

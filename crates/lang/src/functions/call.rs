@@ -1,0 +1,258 @@
+//! What a function is and how one is called: arguments are checked against parameters, marks are taken off and given to the
+//! result, unknown and null arguments are answered before the function itself sees them. Owns nothing.
+
+use std::sync::Arc;
+
+use cty::{Marks, Type, Value};
+
+use crate::eval::Scope;
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// One argument is to blame; its position counts from 0.
+    #[error("{reason}")]
+    Argument {
+        /// Which argument.
+        index: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The call as a whole.
+    #[error("{0}")]
+    Call(String),
+}
+
+impl CallError {
+    /// Blames the argument at `index`.
+    pub fn arg(index: usize, reason: impl Into<String>) -> CallError {
+        CallError::Argument { index, reason: reason.into() }
+    }
+
+    /// Blames the call.
+    pub fn call(reason: impl Into<String>) -> CallError {
+        CallError::Call(reason.into())
+    }
+}
+
+impl From<String> for CallError {
+    fn from(reason: String) -> Self {
+        CallError::Call(reason)
+    }
+}
+
+impl From<&str> for CallError {
+    fn from(reason: &str) -> Self {
+        CallError::Call(reason.to_owned())
+    }
+}
+
+/// What a function may see of the place it is called from.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// The scope of the calling expression: folder for files, what time it is, other functions.
+    pub scope: &'a dyn Scope,
+    /// How many templates are rendered within each other here.
+    pub depth: usize,
+}
+
+/// A parameter, and which arguments the function wants to see itself.
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// Name, for messages.
+    pub name: Arc<str>,
+    /// Arguments are converted to this type.
+    pub ty: Type,
+    /// Null is passed on; otherwise null is an error.
+    pub allow_null: bool,
+    /// Unknown values are passed on; otherwise one makes the result unknown.
+    pub allow_unknown: bool,
+    /// Values of dynamic type are passed on; otherwise one makes the result dynamic.
+    pub allow_dynamic: bool,
+    /// Marks are passed on; otherwise they are taken off and put on the result.
+    pub allow_marked: bool,
+}
+
+impl Param {
+    /// A parameter that wants plain known values.
+    pub fn new(name: &str, ty: Type) -> Param {
+        Param { name: name.into(), ty, allow_null: false, allow_unknown: false, allow_dynamic: false, allow_marked: false }
+    }
+
+    /// Accepts null.
+    #[must_use]
+    pub fn null(mut self) -> Param {
+        self.allow_null = true;
+        self
+    }
+
+    /// Accepts unknown values.
+    #[must_use]
+    pub fn unknown(mut self) -> Param {
+        self.allow_unknown = true;
+        self
+    }
+
+    /// Accepts values whose type is not known.
+    #[must_use]
+    pub fn dynamic(mut self) -> Param {
+        self.allow_dynamic = true;
+        self
+    }
+
+    /// Accepts marked values and takes care of the marks itself.
+    #[must_use]
+    pub fn marked(mut self) -> Param {
+        self.allow_marked = true;
+        self
+    }
+}
+
+type TypeOf = dyn Fn(&[Value], Host<'_>) -> Result<Type, CallError> + Send + Sync;
+type Run = dyn Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync;
+
+/// A function: parameters, the type of its result for given arguments, and what it does.
+#[derive(Clone)]
+pub struct Function {
+    params: Vec<Param>,
+    variadic: Option<Param>,
+    type_of: Arc<TypeOf>,
+    run: Arc<Run>,
+    not_null: bool,
+    impure: bool,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function").field("params", &self.params).field("variadic", &self.variadic).finish_non_exhaustive()
+    }
+}
+
+impl Function {
+    /// A function whose result always has one type.
+    pub fn new(
+        params: Vec<Param>,
+        result: Type,
+        run: impl Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync + 'static,
+    ) -> Function {
+        Function::typed(params, move |_, _| Ok(result.clone()), run)
+    }
+
+    /// A function whose result type follows from its arguments (which may be unknown when the type is asked for).
+    pub fn typed(
+        params: Vec<Param>,
+        type_of: impl Fn(&[Value], Host<'_>) -> Result<Type, CallError> + Send + Sync + 'static,
+        run: impl Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync + 'static,
+    ) -> Function {
+        Function { params, variadic: None, type_of: Arc::new(type_of), run: Arc::new(run), not_null: false, impure: false }
+    }
+
+    /// Any number of further arguments.
+    #[must_use]
+    pub fn more(mut self, param: Param) -> Function {
+        self.variadic = Some(param);
+        self
+    }
+
+    /// The result is never null, even while unknown.
+    #[must_use]
+    pub fn not_null(mut self) -> Function {
+        self.not_null = true;
+        self
+    }
+
+    /// Equal arguments may give different results: unknown while planning.
+    #[must_use]
+    pub(crate) fn impure(mut self) -> Function {
+        self.impure = true;
+        self
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// The parameter of all further arguments.
+    pub fn variadic(&self) -> Option<&Param> {
+        self.variadic.as_ref()
+    }
+
+    /// The parameter of the argument at `index`.
+    pub fn param(&self, index: usize) -> Option<&Param> {
+        self.params.get(index).or(self.variadic.as_ref())
+    }
+
+    /// Calls the function. The arguments must be converted to the types of their parameters already.
+    ///
+    /// # Errors
+    /// What is wrong with an argument or the call.
+    pub fn call(&self, args: &[Value], host: Host<'_>) -> Result<Value, CallError> {
+        self.count(args.len())?;
+        let mut marks = Marks::none();
+        let mut bare = Vec::with_capacity(args.len());
+        let mut untyped = false;
+        let mut unknown = false;
+        for (index, arg) in args.iter().enumerate() {
+            let Some(param) = self.param(index) else { continue };
+            if arg.is_null() && !param.allow_null {
+                return Err(CallError::arg(index, "argument must not be null"));
+            }
+            untyped |= arg.ty().is_dynamic() && !param.allow_dynamic;
+            unknown |= !arg.is_known() && !param.allow_unknown;
+            if arg.contains_marked() && !param.allow_marked {
+                let (plain, taken) = arg.clone().unmark_deep();
+                marks.extend(&taken);
+                bare.push(plain);
+            } else {
+                bare.push(arg.clone());
+            }
+        }
+        if untyped {
+            return Ok(Value::dynamic().with_marks(&marks));
+        }
+        let ty = (self.type_of)(&bare, host)?;
+        let result = if unknown || (self.impure && host.scope.planning()) { Value::unknown(ty) } else { (self.run)(&bare, &ty, host)? };
+        let result = result.with_marks(&marks);
+        let refinable = self.not_null && (result.is_known() || !result.ty().is_dynamic());
+        Ok(if refinable && !result.is_known() { result.refine_not_null() } else { result })
+    }
+
+    fn count(&self, given: usize) -> Result<(), CallError> {
+        let want = self.params.len();
+        if self.variadic.is_none() && given != want {
+            return Err(CallError::call(format!("wrong number of arguments ({want} required; {given} given)")));
+        }
+        if given < want {
+            return Err(CallError::call(format!("wrong number of arguments (at least {want} required; {given} given)")));
+        }
+        Ok(())
+    }
+}
+
+/// The text of an argument that is a known string.
+pub(crate) fn text(args: &[Value], index: usize) -> Result<&str, CallError> {
+    args.get(index).and_then(Value::as_str).ok_or_else(|| CallError::arg(index, "a string is required"))
+}
+
+/// The number of an argument that is a known number.
+pub(crate) fn number(args: &[Value], index: usize) -> Result<&cty::Number, CallError> {
+    args.get(index).and_then(Value::as_number).ok_or_else(|| CallError::arg(index, "a number is required"))
+}
+
+/// An argument as a whole machine number.
+pub(crate) fn whole(args: &[Value], index: usize) -> Result<i64, CallError> {
+    let n = number(args, index)?;
+    n.to_i64().ok_or_else(|| {
+        CallError::call(if n.is_integer() {
+            "value must be a whole number, in the range of 64 bits"
+        } else {
+            "value must be a whole number"
+        })
+    })
+}
+
+/// The elements of a known sequence.
+pub(crate) fn items(value: &Value) -> &[Value] {
+    value.as_slice().unwrap_or(&[])
+}

@@ -1,0 +1,354 @@
+//! Timestamps (RFC 3339), durations ("1h30m") and the date format language of `formatdate`.
+//! Pure arithmetic on the proleptic Gregorian calendar; the current time is read elsewhere.
+
+/// A moment with the offset it was written with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
+    pub(crate) nanos: i128,
+    /// Seconds east of UTC.
+    pub(crate) offset: i32,
+}
+
+struct Parts {
+    year: i64,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    weekday: usize,
+}
+
+const MONTHS: [&str; 12] =
+    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+fn leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_in(year: i64, month: u32) -> u32 {
+    match month {
+        2 => 28 + u32::from(leap(year)),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01 of a civil date.
+fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let shifted = (i64::from(month) + 9) % 12;
+    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+fn civil_from_days(days: i64) -> (i64, u32, u32) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = (of_year - (153 * shifted + 2) / 5 + 1) as u32;
+    let month = (if shifted < 10 { shifted + 3 } else { shifted - 9 }) as u32;
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+fn number(text: &str, from: usize, to: usize, what: &str, low: u32, high: u32) -> Result<u32, String> {
+    let piece = text.get(from..to).ok_or_else(|| format!("end of string before {what}"))?;
+    if !piece.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(format!("cannot use {piece:?} as {what}"));
+    }
+    let value: u32 = piece.parse().map_err(|_| format!("cannot use {piece:?} as {what}"))?;
+    if value < low || value > high {
+        return Err(format!("cannot use {piece:?} as {what}"));
+    }
+    Ok(value)
+}
+
+fn expect(text: &str, at: usize, want: char) -> Result<(), String> {
+    match text[at.min(text.len())..].chars().next() {
+        Some(c) if c == want => Ok(()),
+        Some(_) if want == 'T' => Err("missing required time introducer 'T'".to_owned()),
+        Some(c) => Err(format!("found \"{c}\" where \"{want}\" is expected")),
+        None => Err(format!("end of string where \"{want}\" is expected")),
+    }
+}
+
+impl Moment {
+    /// Reads RFC 3339 text strictly.
+    ///
+    /// # Errors
+    /// Words for what stands where something else is due.
+    pub(crate) fn parse(text: &str) -> Result<Moment, String> {
+        Self::parse_inner(text).map_err(|why| format!("not a valid RFC3339 timestamp: {why}"))
+    }
+
+    fn parse_inner(text: &str) -> Result<Moment, String> {
+        if !text.is_ascii() {
+            return Err("only plain digits and signs are allowed".to_owned());
+        }
+        let year = i64::from(number(text, 0, 4, "year", 0, 9999)?);
+        expect(text, 4, '-')?;
+        let month = number(text, 5, 7, "month", 1, 12)?;
+        expect(text, 7, '-')?;
+        let day = number(text, 8, 10, "day of month", 1, days_in(year, month))?;
+        expect(text, 10, 'T')?;
+        let hour = number(text, 11, 13, "hour", 0, 23)?;
+        expect(text, 13, ':')?;
+        let minute = number(text, 14, 16, "minute", 0, 59)?;
+        expect(text, 16, ':')?;
+        let second = number(text, 17, 19, "second", 0, 59)?;
+        let mut rest = &text[19..];
+        let mut nanos = 0i128;
+        if let Some(fraction) = rest.strip_prefix('.') {
+            let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            if count == 0 {
+                return Err("cannot use \".\" as UTC offset".to_owned());
+            }
+            for (at, digit) in fraction.bytes().take(count.min(9)).enumerate() {
+                nanos += i128::from(digit - b'0') * 10i128.pow(8 - at as u32);
+            }
+            rest = &fraction[count..];
+        }
+        let offset = Self::parse_offset(rest)?;
+        let days = days_from_civil(year, month, day);
+        let seconds = i128::from(days) * 86_400 + i128::from(hour * 3600 + minute * 60 + second) - i128::from(offset);
+        Ok(Moment { nanos: seconds * 1_000_000_000 + nanos, offset })
+    }
+
+    fn parse_offset(rest: &str) -> Result<i32, String> {
+        if rest == "Z" {
+            return Ok(0);
+        }
+        if rest.is_empty() {
+            return Err("end of string before UTC offset".to_owned());
+        }
+        let bad = || format!("cannot use {rest:?} as UTC offset");
+        if rest.len() != 6 || rest.as_bytes()[3] != b':' {
+            return Err(bad());
+        }
+        let hours = number(rest, 1, 3, "UTC offset", 0, 23).map_err(|_| bad())? as i32;
+        let minutes = number(rest, 4, 6, "UTC offset", 0, 59).map_err(|_| bad())? as i32;
+        match rest.as_bytes()[0] {
+            b'+' => Ok((hours * 60 + minutes) * 60),
+            b'-' => Ok(-(hours * 60 + minutes) * 60),
+            _ => Err(bad()),
+        }
+    }
+
+    fn parts(&self) -> Parts {
+        let local = self.nanos.div_euclid(1_000_000_000) + i128::from(self.offset);
+        let days = local.div_euclid(86_400) as i64;
+        let second_of_day = local.rem_euclid(86_400) as u32;
+        let (year, month, day) = civil_from_days(days);
+        Parts {
+            year,
+            month,
+            day,
+            hour: second_of_day / 3600,
+            minute: second_of_day / 60 % 60,
+            second: second_of_day % 60,
+            weekday: (days + 4).rem_euclid(7) as usize,
+        }
+    }
+
+    fn zone(&self, colon: bool) -> String {
+        let minutes = self.offset.abs() / 60;
+        let sign = if self.offset < 0 { '-' } else { '+' };
+        format!("{sign}{:02}{}{:02}", minutes / 60, if colon { ":" } else { "" }, minutes % 60)
+    }
+
+    /// RFC 3339 text to the second.
+    pub(crate) fn rfc3339(&self) -> String {
+        let p = self.parts();
+        let zone = if self.offset == 0 { "Z".to_owned() } else { self.zone(true) };
+        format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{zone}", p.year, p.month, p.day, p.hour, p.minute, p.second)
+    }
+
+    /// `formatdate`'s little language: runs of one letter are verbs, text between single quotes is literal.
+    ///
+    /// # Errors
+    /// Names the verb that does not exist.
+    pub(crate) fn format(&self, pattern: &str) -> Result<String, String> {
+        let parts = self.parts();
+        let mut out = String::new();
+        let chars: Vec<char> = pattern.chars().collect();
+        let mut at = 0;
+        while at < chars.len() {
+            let c = chars[at];
+            if c == '\'' {
+                at = literal(&chars, at, &mut out)?;
+            } else if c.is_ascii_alphabetic() {
+                let run = chars[at..].iter().take_while(|&&next| next == c).count();
+                self.verb(&parts, c, run, &mut out)?;
+                at += run;
+            } else {
+                out.push(c);
+                at += 1;
+            }
+        }
+        Ok(out)
+    }
+
+    fn verb(&self, p: &Parts, letter: char, run: usize, out: &mut String) -> Result<(), String> {
+        let token: String = std::iter::repeat_n(letter, run).collect();
+        let bad = |hint: &str| Err(format!("invalid date format verb {token:?}: {hint}"));
+        let plain_or_two = |out: &mut String, value: u32, hint: &str| match run {
+            1 => {
+                out.push_str(&value.to_string());
+                Ok(())
+            }
+            2 => {
+                out.push_str(&format!("{value:02}"));
+                Ok(())
+            }
+            _ => bad(hint),
+        };
+        match letter {
+            'Y' => match run {
+                2 => out.push_str(&format!("{:02}", p.year.rem_euclid(100))),
+                4 => out.push_str(&format!("{:04}", p.year)),
+                _ => return bad("year must either be \"YY\" or \"YYYY\""),
+            },
+            'M' => match run {
+                1 => out.push_str(&p.month.to_string()),
+                2 => out.push_str(&format!("{:02}", p.month)),
+                3 => out.push_str(&MONTHS[p.month as usize - 1][..3]),
+                4 => out.push_str(MONTHS[p.month as usize - 1]),
+                _ => return bad("month must be \"M\", \"MM\", \"MMM\", or \"MMMM\""),
+            },
+            'D' => plain_or_two(out, p.day, "day of month must either be \"D\" or \"DD\"")?,
+            'E' => match run {
+                3 => out.push_str(&DAYS[p.weekday][..3]),
+                4 => out.push_str(DAYS[p.weekday]),
+                _ => return bad("day of week must either be \"EEE\" or \"EEEE\""),
+            },
+            'h' => plain_or_two(out, p.hour, "24-hour must either be \"h\" or \"hh\"")?,
+            'H' => plain_or_two(out, if p.hour % 12 == 0 { 12 } else { p.hour % 12 }, "12-hour must either be \"H\" or \"HH\"")?,
+            'A' | 'a' => {
+                if run != 2 {
+                    return bad(&format!("must be \"{letter}{letter}\""));
+                }
+                let half = if p.hour < 12 { "AM" } else { "PM" };
+                out.push_str(&if letter == 'a' { half.to_lowercase() } else { half.to_owned() });
+            }
+            'm' => plain_or_two(out, p.minute, "minute must either be \"m\" or \"mm\"")?,
+            's' => plain_or_two(out, p.second, "second must either be \"s\" or \"ss\"")?,
+            'Z' => match run {
+                1 => out.push_str(&if self.offset == 0 { "Z".to_owned() } else { self.zone(true) }),
+                3 => out.push_str(&if self.offset == 0 { "UTC".to_owned() } else { self.zone(false) }),
+                4 => out.push_str(&self.zone(false)),
+                5 => out.push_str(&self.zone(true)),
+                _ => return bad("timezone must be Z, ZZZZ, or ZZZZZ"),
+            },
+            _ => return Err(format!("invalid date format verb {token:?}")),
+        }
+        Ok(())
+    }
+}
+
+/// Copies a quoted literal that starts at `from`; returns the place behind it.
+fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, String> {
+    if chars.get(from + 1) == Some(&'\'') {
+        out.push('\'');
+        return Ok(from + 2);
+    }
+    let mut at = from + 1;
+    while at < chars.len() {
+        if chars[at] == '\'' {
+            if chars.get(at + 1) != Some(&'\'') {
+                return Ok(at + 1);
+            }
+            at += 1;
+        }
+        out.push(chars[at]);
+        at += 1;
+    }
+    Err("unterminated literal '".to_owned())
+}
+
+/// Reads a duration such as "1h30m", "-1.5s", "0"; the result is in nanoseconds.
+///
+/// # Errors
+/// Quotes the text that is no duration.
+pub(crate) fn duration(text: &str) -> Result<i128, String> {
+    let bad = || format!("time: invalid duration {text:?}");
+    let (negative, mut rest) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if rest == "0" {
+        return Ok(0);
+    }
+    if rest.is_empty() {
+        return Err(bad());
+    }
+    let mut total = 0i128;
+    while !rest.is_empty() {
+        let whole = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let mut value: i128 = if whole == 0 { 0 } else { rest[..whole].parse().map_err(|_| bad())? };
+        let mut scale = 1i128;
+        let mut digits = whole;
+        rest = &rest[whole..];
+        if let Some(fraction) = rest.strip_prefix('.') {
+            let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            for digit in fraction.bytes().take(count.min(18)) {
+                value = value.checked_mul(10).and_then(|v| v.checked_add(i128::from(digit - b'0'))).ok_or_else(bad)?;
+                scale *= 10;
+            }
+            digits += count;
+            rest = &fraction[count..];
+        }
+        if digits == 0 {
+            return Err(bad());
+        }
+        let unit_len = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
+        let unit: i128 = match &rest[..unit_len] {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "" => return Err(format!("time: missing unit in duration {text:?}")),
+            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
+        };
+        rest = &rest[unit_len..];
+        total = value.checked_mul(unit).map(|v| v / scale).and_then(|v| total.checked_add(v)).ok_or_else(bad)?;
+        if total > i128::from(i64::MAX) {
+            return Err(bad());
+        }
+    }
+    Ok(if negative { -total } else { total })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_read_back_as_written() {
+        for text in ["2017-11-22T00:00:00Z", "2000-02-29T23:59:59+05:30", "0001-01-01T00:00:00-07:00", "9999-12-31T12:00:00Z"] {
+            assert_eq!(Moment::parse(text).unwrap().rfc3339(), text);
+        }
+        for text in ["2017-02-29T00:00:00Z", "2017-01-01", "2017-01-01 00:00:00Z", "2017-01-01T00:00Z", "é"] {
+            assert!(Moment::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("1h30m").unwrap(), 5_400_000_000_000);
+        assert_eq!(duration("-1.5s").unwrap(), -1_500_000_000);
+        assert_eq!(duration("0").unwrap(), 0);
+        for text in ["", "1", "h", "1x", "-"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Conversions by name: `tostring`, `tolist` and the rest.
+
+use cty::{Mark, Type, Value};
+
+use super::call::{CallError, Function, Param};
+
+/// The function that converts to `want`.
+pub(super) fn to(want: Type) -> Function {
+    let target = want.clone();
+    Function::typed(
+        vec![Param::new("v", Type::Dynamic).null().marked().dynamic()],
+        move |args, _| {
+            let got = args[0].ty();
+            if *got == target || cty::can_convert(got, &target) {
+                return Ok(target.clone());
+            }
+            Err(CallError::arg(0, refusal("", got, &target)))
+        },
+        move |args, _, _| cty::convert(&args[0], &want).map_err(|_| CallError::arg(0, reason(&args[0], &want))),
+    )
+}
+
+fn refusal(kind: &str, got: &Type, want: &Type) -> String {
+    format!("cannot convert {kind}{} to {}", got.friendly_name(), want.friendly_constraint_name())
+}
+
+/// Why a value of a convertible type still cannot be converted; shows it only where it may be seen.
+fn reason(value: &Value, want: &Type) -> String {
+    let got = value.ty();
+    if value.contains_mark(&Mark::Ephemeral) {
+        return refusal("this ephemeral ", got, want);
+    }
+    if value.contains_mark(&Mark::Sensitive) {
+        return refusal("this sensitive ", got, want);
+    }
+    match (value.as_str(), want) {
+        (Some(text), Type::Bool) => format!("cannot convert {text:?} to bool; only the strings \"true\" or \"false\" are allowed"),
+        (Some(text), Type::Number) => {
+            format!("cannot convert {text:?} to number; given string must be a decimal representation of a number")
+        }
+        _ => refusal("", got, want),
+    }
+}

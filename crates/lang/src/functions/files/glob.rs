@@ -1,0 +1,264 @@
+//! File name patterns: `*`, `?`, `[a-z]`, `{a,b}` and `**` for any number of folders.
+//! A pattern is expanded over braces once, then matched name by name while the folders are walked.
+
+use super::paths;
+use std::path::Path;
+
+/// Folders deeper than this are not entered: it bounds the walk where links form a ring.
+const DEPTH: usize = 64;
+
+/// Paths of all files that match `pattern` (itself a path), sorted, without doubles.
+///
+/// # Errors
+/// When the pattern is not well formed.
+pub(crate) fn files(pattern: &str) -> Result<Vec<String>, String> {
+    let mut found = std::collections::BTreeSet::new();
+    for alternative in braces(pattern)? {
+        let parts: Vec<&str> = alternative.split('/').collect();
+        for part in &parts {
+            valid(part)?;
+        }
+        let rooted = alternative.starts_with('/');
+        let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+        walk(if rooted { "/" } else { "" }, &parts, 0, &mut found);
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn child(folder: &str, name: &str) -> String {
+    match folder {
+        "" => name.to_owned(),
+        "/" => format!("/{name}"),
+        _ => format!("{folder}/{name}"),
+    }
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let place = if folder.is_empty() { "." } else { folder };
+    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
+    entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect()
+}
+
+fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections::BTreeSet<String>) {
+    let Some((&first, rest)) = parts.split_first() else { return };
+    if depth > DEPTH {
+        return;
+    }
+    if first == "**" {
+        walk(folder, if rest.is_empty() { &["*"] } else { rest }, depth, found);
+        for name in names(folder) {
+            let path = child(folder, &name);
+            if Path::new(&path).is_dir() {
+                walk(&path, parts, depth + 1, found);
+            }
+        }
+        return;
+    }
+    let candidates = if first.contains(['*', '?', '[', '\\']) {
+        let pattern: Vec<char> = first.chars().collect();
+        names(folder).into_iter().filter(|n| matches(&pattern, &n.chars().collect::<Vec<_>>())).collect()
+    } else {
+        vec![first.to_owned()]
+    };
+    for name in candidates {
+        let path = child(folder, &name);
+        if rest.is_empty() {
+            if Path::new(&path).is_file() {
+                found.insert(paths::clean(&path));
+            }
+        } else if Path::new(&path).is_dir() {
+            walk(&path, rest, depth + 1, found);
+        }
+    }
+}
+
+/// Splits `{a,b}` (nested too) into the patterns it stands for.
+fn braces(pattern: &str) -> Result<Vec<String>, String> {
+    let chars: Vec<char> = pattern.chars().collect();
+    let mut at = 0;
+    while at < chars.len() {
+        match chars[at] {
+            '\\' => at += 1,
+            '[' => at = class_end(&chars, at).ok_or("syntax error in pattern")?,
+            '{' => return expand(&chars, at),
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(vec![pattern.to_owned()])
+}
+
+fn expand(chars: &[char], open: usize) -> Result<Vec<String>, String> {
+    let mut depth = 0;
+    let mut starts = vec![open + 1];
+    let mut at = open;
+    loop {
+        match chars.get(at) {
+            None => return Err("syntax error in pattern".to_owned()),
+            Some('\\') => at += 1,
+            Some('{') => depth += 1,
+            Some(',') if depth == 1 => starts.push(at + 1),
+            Some('}') => {
+                depth -= 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            Some(_) => {}
+        }
+        at += 1;
+    }
+    starts.push(at + 1);
+    let mut out = Vec::new();
+    for pair in starts.windows(2) {
+        let text: String = chars[..open].iter().chain(&chars[pair[0]..pair[1] - 1]).chain(&chars[at + 1..]).collect();
+        out.extend(braces(&text)?);
+        if out.len() > 1024 {
+            return Err("pattern has too many alternatives".to_owned());
+        }
+    }
+    Ok(out)
+}
+
+/// Place of the `]` that ends the class which opens at `open`.
+fn class_end(chars: &[char], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    if matches!(chars.get(at), Some('^' | '!')) {
+        at += 1;
+    }
+    let first = at;
+    loop {
+        match chars.get(at)? {
+            '\\' => at += 1,
+            ']' if at > first => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+fn valid(part: &str) -> Result<(), String> {
+    let chars: Vec<char> = part.chars().collect();
+    let mut at = 0;
+    while at < chars.len() {
+        match chars[at] {
+            '\\' if at + 1 == chars.len() => return Err("syntax error in pattern".to_owned()),
+            '\\' => at += 1,
+            '[' => at = class_end(&chars, at).ok_or("syntax error in pattern")?,
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+fn matches(pattern: &[char], name: &[char]) -> bool {
+    // `star` remembers where to resume when a shorter match of the last `*` fails.
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match one(pattern, p, name[n]) {
+            Some(Step::Star) => {
+                star = Some((p, n));
+                p += 1;
+                continue;
+            }
+            Some(Step::Match(width)) => {
+                p += width;
+                n += 1;
+                continue;
+            }
+            None => {}
+        }
+        let Some((at, from)) = star else { return false };
+        star = Some((at, from + 1));
+        p = at + 1;
+        n = from + 1;
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+enum Step {
+    Star,
+    Match(usize),
+}
+
+fn one(pattern: &[char], at: usize, c: char) -> Option<Step> {
+    match pattern.get(at)? {
+        '*' => Some(Step::Star),
+        '?' => Some(Step::Match(1)),
+        '\\' => (pattern.get(at + 1) == Some(&c)).then_some(Step::Match(2)),
+        '[' => {
+            let end = class_end(pattern, at)?;
+            in_class(&pattern[at + 1..end], c).then_some(Step::Match(end + 1 - at))
+        }
+        literal => (*literal == c).then_some(Step::Match(1)),
+    }
+}
+
+fn in_class(class: &[char], c: char) -> bool {
+    let (negated, class) = match class.first() {
+        Some('^' | '!') => (true, &class[1..]),
+        _ => (false, class),
+    };
+    let mut at = 0;
+    let mut hit = false;
+    while at < class.len() {
+        let mut low = class[at];
+        if low == '\\' && at + 1 < class.len() {
+            at += 1;
+            low = class[at];
+        }
+        at += 1;
+        let mut high = low;
+        if class.get(at) == Some(&'-') && at + 1 < class.len() {
+            high = class[at + 1];
+            at += 2;
+            if high == '\\' && at < class.len() {
+                high = class[at];
+                at += 1;
+            }
+        }
+        hit |= (low..=high).contains(&c);
+    }
+    hit != negated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(pattern: &str, name: &str) -> bool {
+        matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn names_match_patterns() {
+        for (pattern, name) in [("*.txt", "a.txt"), ("a?c", "abc"), ("[a-c]*", "box"), ("[^a]x", "bx"), ("\\*", "*"), ("*a*b", "xaxxb")] {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("*.txt", "a.txtx"), ("?", ""), ("[!a]", "a"), ("a", "b")] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn braces_stand_for_alternatives() {
+        assert_eq!(braces("a{b,c{d,e}}f").unwrap(), ["abf", "acdf", "acef"]);
+        assert!(braces("a{b").is_err());
+    }
+
+    #[test]
+    fn two_stars_cross_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().to_str().unwrap();
+        std::fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        for name in ["x.tf", "a/x.tf", "a/b/x.tf", "a/b/y.md"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let got = files(&format!("{root}/**/*.tf")).unwrap();
+        let got: Vec<_> = got.iter().map(|p| paths::relative(root, p)).collect();
+        assert_eq!(got, ["a/b/x.tf", "a/x.tf", "x.tf"]);
+        assert_eq!(files(&format!("{root}/*/*")).unwrap().len(), 1);
+    }
+}

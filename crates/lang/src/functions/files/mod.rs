@@ -1,0 +1,138 @@
+//! Functions that read files or reckon with paths. Relative paths start from the scope's folder; `~` is the user's home.
+
+pub(crate) mod glob;
+pub(crate) mod paths;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::{Marks, Type, Value};
+
+use super::call::{CallError, Function, Host, Param, text};
+use super::collect::maps::shown;
+
+fn path_param() -> Param {
+    Param::new("path", Type::String)
+}
+
+/// A path with the home folder put in for `~`.
+fn expand(path: &str) -> Result<String, String> {
+    let Some(rest) = path.strip_prefix('~') else { return Ok(path.to_owned()) };
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return Err("cannot expand user-specific home dir".to_owned());
+    }
+    let home = std::env::var("HOME").ok().filter(|h| !h.is_empty());
+    let home = home.ok_or("the home folder is not known: HOME is not set")?;
+    Ok(paths::join(&home, rest))
+}
+
+/// Where a path lies as seen from the scope's folder.
+fn place(host: Host<'_>, path: &str) -> Result<String, String> {
+    let path = expand(path).map_err(|e| format!("failed to expand ~: {e}"))?;
+    if path.starts_with('/') {
+        return Ok(paths::clean(&path));
+    }
+    Ok(paths::join(&host.scope.base_dir().to_string_lossy(), &path))
+}
+
+/// The bytes of a file.
+pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, String> {
+    let place = place(host, path)?;
+    std::fs::read(&place).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "no file exists at {}; this function works only with files that are distributed as part of the configuration source \
+             code, so if this file will be created by a resource in this configuration you must instead obtain this result from \
+             an attribute of that resource",
+            shown(path, marks)
+        ),
+        _ => format!("failed to read file: {error}"),
+    })
+}
+
+/// The text of a file.
+pub(super) fn read_text(host: Host<'_>, path: &str, marks: &Marks) -> Result<String, CallError> {
+    let bytes = read(host, path, marks).map_err(|e| CallError::arg(0, e))?;
+    String::from_utf8(bytes).map_err(|_| {
+        CallError::call(format!(
+            "contents of {} are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents or the other \
+             file functions (e.g. filemd5, filesha256) to obtain file hashing results instead",
+            shown(path, marks)
+        ))
+    })
+}
+
+pub(super) fn file() -> Function {
+    Function::new(vec![path_param().marked()], Type::String, |args, _, host| {
+        let marks = args[0].marks();
+        Ok(Value::from(read_text(host, text(args, 0)?, marks)?).with_marks(marks))
+    })
+    .not_null()
+}
+
+pub(super) fn filebase64() -> Function {
+    Function::new(vec![path_param().marked()], Type::String, |args, _, host| {
+        let marks = args[0].marks();
+        let bytes = read(host, text(args, 0)?, marks).map_err(|e| CallError::arg(0, e))?;
+        Ok(Value::from(STANDARD.encode(bytes)).with_marks(marks))
+    })
+    .not_null()
+}
+
+pub(super) fn fileexists() -> Function {
+    Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
+        let marks = args[0].marks();
+        let place = place(host, text(args, 0)?)?;
+        let exists = match std::fs::metadata(&place) {
+            Ok(found) if found.is_file() => true,
+            Ok(found) => {
+                let kind = if found.is_dir() { "a directory, not a file" } else { "not a regular file" };
+                return Err(CallError::arg(0, format!("{} is {kind}", shown(&place, marks))));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(_) => return Err(CallError::call(format!("failed to stat {}", shown(&place, marks)))),
+        };
+        Ok(Value::bool(exists).with_marks(marks))
+    })
+    .not_null()
+}
+
+pub(super) fn fileset() -> Function {
+    let params = vec![path_param().marked(), Param::new("pattern", Type::String).marked()];
+    Function::new(params, Type::set(Type::String), |args, _, host| {
+        let marks = args[0].marks().union(args[1].marks());
+        let folder = text(args, 0)?;
+        let folder =
+            if folder.starts_with('/') { paths::clean(folder) } else { paths::join(&host.scope.base_dir().to_string_lossy(), folder) };
+        let pattern = paths::join(&folder, text(args, 1)?);
+        let found =
+            glob::files(&pattern).map_err(|e| CallError::call(format!("failed to glob pattern {}: {e}", shown(&pattern, &marks))))?;
+        let names = found.iter().map(|path| paths::relative(&folder, path).into()).collect();
+        Ok(Value::set(Type::String, names).with_marks(&marks))
+    })
+    .not_null()
+}
+
+fn of_path(run: fn(&str) -> Result<String, String>) -> Function {
+    Function::new(vec![path_param()], Type::String, move |args, _, _| Ok(run(text(args, 0)?)?.into())).not_null()
+}
+
+pub(super) fn basename() -> Function {
+    of_path(|path| Ok(paths::base(path)))
+}
+
+pub(super) fn dirname() -> Function {
+    of_path(|path| Ok(paths::dir(path)))
+}
+
+pub(super) fn pathexpand() -> Function {
+    of_path(expand)
+}
+
+pub(super) fn abspath() -> Function {
+    of_path(|path| {
+        if path.starts_with('/') {
+            return Ok(paths::clean(path));
+        }
+        let here = std::env::current_dir().map_err(|e| format!("the working folder is not known: {e}"))?;
+        Ok(paths::join(&here.to_string_lossy(), path))
+    })
+}

@@ -1,0 +1,92 @@
+//! Slash-separated paths as text: cleaning, joining, parts. No file is touched here.
+
+/// The shortest text for the same path: no `.`, no inner `..`, no doubled slashes; empty becomes `.`.
+pub(crate) fn clean(path: &str) -> String {
+    if path.is_empty() {
+        return ".".to_owned();
+    }
+    let rooted = path.starts_with('/');
+    let mut kept: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match kept.last() {
+                Some(&last) if last != ".." => {
+                    kept.pop();
+                }
+                _ if rooted => {}
+                _ => kept.push(".."),
+            },
+            other => kept.push(other),
+        }
+    }
+    let joined = kept.join("/");
+    match (rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+/// `base` and `path` as one cleaned path; empty parts do not count.
+pub(crate) fn join(base: &str, path: &str) -> String {
+    match (base.is_empty(), path.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => clean(path),
+        (false, true) => clean(base),
+        (false, false) => clean(&format!("{base}/{path}")),
+    }
+}
+
+/// Last element of a path.
+pub(crate) fn base(path: &str) -> String {
+    if path.is_empty() {
+        return ".".to_owned();
+    }
+    let trimmed = path.trim_end_matches('/');
+    if trimmed.is_empty() {
+        return "/".to_owned();
+    }
+    trimmed.rsplit('/').next().unwrap_or(trimmed).to_owned()
+}
+
+/// All but the last element of a path, cleaned.
+pub(crate) fn dir(path: &str) -> String {
+    match path.rfind('/') {
+        Some(at) => clean(&path[..=at]),
+        None => ".".to_owned(),
+    }
+}
+
+/// `target` as seen from `from`, both cleaned; `target` itself where there is no such path.
+pub(crate) fn relative(from: &str, target: &str) -> String {
+    let (from, target) = (clean(from), clean(target));
+    if from == "." {
+        return target;
+    }
+    if from.starts_with('/') != target.starts_with('/') {
+        return target;
+    }
+    let a: Vec<&str> = from.split('/').filter(|p| !p.is_empty()).collect();
+    let b: Vec<&str> = target.split('/').filter(|p| !p.is_empty()).collect();
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let mut parts: Vec<&str> = vec![".."; a.len() - same];
+    parts.extend(&b[same..]);
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_paths() {
+        assert_eq!(clean("a/../b/./c//"), "b/c");
+        assert_eq!(clean("/../a"), "/a");
+        assert_eq!(clean("../.."), "../..");
+        assert_eq!((base("a/b/"), base(""), base("//")), ("b".into(), ".".into(), "/".into()));
+        assert_eq!((dir("a/b/"), dir("a"), dir("/a")), ("a/b".into(), ".".into(), "/".into()));
+        assert_eq!(relative("./sub", "sub/x/y"), "x/y");
+        assert_eq!(relative("sub", "x"), "../x");
+    }
+}

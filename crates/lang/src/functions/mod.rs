@@ -1,0 +1,20 @@
+//! The function table: every function of the language by name, and the rules by which a call treats unknown, null and
+//! marked arguments. The table is built once and never changes; providers add functions through `eval::Scope`.
+
+mod assume;
+mod call;
+mod clock;
+mod collect;
+mod convert;
+mod encode;
+mod files;
+mod hash;
+mod net;
+mod number;
+mod sensitive;
+mod table;
+mod template;
+mod text;
+
+pub use call::{CallError, Function, Host, Param};
+pub use table::{find, is_refused, names};

@@ -1,0 +1,191 @@
+//! Functions on numbers. Precision belongs to the value: results of float arithmetic have 53 bits, others keep their own.
+
+use cty::{Number, Type, Value};
+
+use super::call::{CallError, Function, Param, number, text, whole};
+
+fn num(name: &str) -> Param {
+    Param::new(name, Type::Number).dynamic()
+}
+
+pub(super) fn abs() -> Function {
+    Function::new(vec![num("num").marked()], Type::Number, |a, _, _| Ok(a[0].abs())).not_null()
+}
+
+pub(super) fn ceil() -> Function {
+    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(number(a, 0)?.ceil().into())).not_null()
+}
+
+pub(super) fn floor() -> Function {
+    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(number(a, 0)?.floor().into())).not_null()
+}
+
+pub(super) fn signum() -> Function {
+    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(Value::int(whole(a, 0)?.signum()))).not_null()
+}
+
+pub(super) fn max() -> Function {
+    extreme(|new, best| new.compare(best).is_gt())
+}
+
+pub(super) fn min() -> Function {
+    extreme(|new, best| new.compare(best).is_lt())
+}
+
+fn extreme(better: fn(&Number, &Number) -> bool) -> Function {
+    Function::new(vec![], Type::Number, move |args, _, _| {
+        let mut best = number(args, 0).map_err(|_| CallError::call("must pass at least one number"))?;
+        for index in 1..args.len() {
+            let next = number(args, index)?;
+            if better(next, best) {
+                best = next;
+            }
+        }
+        Ok(best.clone().into())
+    })
+    .more(num("numbers"))
+    .not_null()
+}
+
+/// A number as a float; infinite results of finite numbers are refused.
+fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
+    let n = number(args, index)?;
+    let (value, _) = n.to_f64();
+    if value.is_infinite() && !n.is_infinite() {
+        return Err(CallError::call(format!("value must be between {:e} and {:e} inclusive", f64::MIN, f64::MAX)));
+    }
+    Ok(value)
+}
+
+fn from_float(value: f64) -> Result<Value, CallError> {
+    Number::from_f64(value).map(Value::from).map_err(|e| CallError::call(e.to_string()))
+}
+
+pub(super) fn log() -> Function {
+    let params = vec![Param::new("num", Type::Number), Param::new("base", Type::Number)];
+    Function::new(params, Type::Number, |a, _, _| from_float(float(a, 0)?.ln() / float(a, 1)?.ln())).not_null()
+}
+
+pub(super) fn pow() -> Function {
+    let params = vec![Param::new("num", Type::Number), Param::new("power", Type::Number)];
+    Function::new(params, Type::Number, |a, _, _| from_float(float(a, 0)?.powf(float(a, 1)?))).not_null()
+}
+
+pub(super) fn parseint() -> Function {
+    let params = vec![Param::new("number", Type::Dynamic), Param::new("base", Type::Number)];
+    Function::typed(
+        params,
+        |args, _| match args[0].ty() {
+            Type::String => Ok(Type::Number),
+            other => Err(CallError::arg(0, format!("first argument must be a string, not {}", other.friendly_name()))),
+        },
+        |args, _, _| {
+            let digits = text(args, 0)?;
+            let base = whole(args, 1).map_err(|e| CallError::arg(1, e.to_string()))?;
+            if !(2..=62).contains(&base) {
+                return Err(CallError::arg(1, "base must be a whole number between 2 and 62 inclusive"));
+            }
+            parse_whole(digits, base as u32).ok_or_else(|| CallError::arg(0, format!("cannot parse {digits:?} as a base {base} integer")))
+        },
+    )
+    .not_null()
+}
+
+fn parse_whole(text: &str, base: u32) -> Option<Value> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value = dashu_int::UBig::ZERO;
+    for c in digits.bytes() {
+        let digit = match c {
+            b'0'..=b'9' => u32::from(c - b'0'),
+            b'a'..=b'z' => u32::from(c - b'a') + 10,
+            b'A'..=b'Z' if base <= 36 => u32::from(c - b'A') + 10,
+            b'A'..=b'Z' => u32::from(c - b'A') + 36,
+            _ => return None,
+        };
+        if digit >= base {
+            return None;
+        }
+        value = value * base + digit;
+    }
+    Number::from_big(negative, value).ok().map(Value::from)
+}
+
+pub(super) fn sum() -> Function {
+    const WRONG: &str = "argument must be list, set, or tuple of number values";
+    Function::new(vec![Param::new("list", Type::Dynamic)], Type::Number, |args, _, _| {
+        let list = &args[0];
+        let bad = |reason: &str| Err(CallError::arg(0, reason));
+        if list.ty().is_primitive() {
+            return bad("cannot sum noniterable");
+        }
+        if list.is_empty() {
+            return bad("cannot sum an empty list");
+        }
+        if list.ty().is_map() || list.ty().is_object() {
+            return bad(&format!("argument must be list, set, or tuple. Received {}", list.ty().friendly_name()));
+        }
+        if !list.is_wholly_known() {
+            return Ok(Value::unknown(Type::Number));
+        }
+        let mut total: Option<Value> = None;
+        for item in list.children() {
+            if item.is_null() {
+                return bad(WRONG);
+            }
+            let Ok(item) = cty::convert(item, &Type::Number) else { return bad(WRONG) };
+            total = Some(match total {
+                None => item,
+                Some(total) => total.add(&item).map_err(|e| CallError::call(e.to_string()))?,
+            });
+        }
+        Ok(total.unwrap_or_else(Value::zero))
+    })
+    .not_null()
+}
+
+/// The most elements that `range` makes.
+const RANGE_LIMIT: usize = 1024;
+
+pub(super) fn range() -> Function {
+    Function::new(vec![], Type::list(Type::Number), |args, _, _| {
+        let zero = Number::zero();
+        let (start, end, step) = match args.len() {
+            1 => (&zero, number(args, 0)?, None),
+            2 => (number(args, 0)?, number(args, 1)?, None),
+            3 => (number(args, 0)?, number(args, 1)?, Some(number(args, 2)?.clone())),
+            _ => return Err(CallError::call("must have one, two, or three arguments")),
+        };
+        let step = step.unwrap_or_else(|| Number::from(if end.compare(start).is_lt() { -1i64 } else { 1 }));
+        if step.is_zero() {
+            return Err(CallError::arg(2, "step must not be zero"));
+        }
+        let down = step.is_negative();
+        if down && end.compare(start).is_gt() {
+            return Err(CallError::arg(1, "end must be less than start when step is negative"));
+        }
+        if !down && end.compare(start).is_lt() {
+            return Err(CallError::arg(1, "end must be greater than start when step is positive"));
+        }
+        let mut values = Vec::new();
+        let mut at = start.clone();
+        while if down { at.compare(end).is_gt() } else { at.compare(end).is_lt() } {
+            if values.len() >= RANGE_LIMIT {
+                return Err(CallError::call(
+                    "more than 1024 values were generated; either decrease the difference between start and end or use a smaller step",
+                ));
+            }
+            values.push(Value::number(at.clone()));
+            at = at.add(&step).map_err(|e| CallError::call(e.to_string()))?;
+        }
+        Ok(Value::list(Type::Number, values))
+    })
+    .more(Param::new("params", Type::Number))
+    .not_null()
+}

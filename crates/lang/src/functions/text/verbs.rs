@@ -1,0 +1,204 @@
+//! The `%` verbs of `format`: reading them and writing one value by one verb.
+
+use cty::{Number, Type, Value};
+
+use super::{digits, plain};
+use crate::functions::encode::json;
+
+/// One `%…` in a format text.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Verb {
+    /// As written.
+    pub(super) raw: String,
+    /// Byte offset of the `%`.
+    pub(super) offset: usize,
+    /// Which argument, from 1.
+    pub(super) argument: usize,
+    letter: char,
+    zero: bool,
+    sharp: bool,
+    plus: bool,
+    minus: bool,
+    space: bool,
+    width: Option<usize>,
+    precision: Option<usize>,
+}
+
+/// Wider fields and longer fractions are refused: they bound memory.
+const WIDEST: usize = 1 << 20;
+
+impl Verb {
+    /// Reads the verb that begins with the `%` at `offset`; returns the place behind it.
+    pub(super) fn read(format: &str, offset: usize, next: usize) -> Result<(Verb, usize), String> {
+        let bytes = format.as_bytes();
+        let mut verb = Verb { offset, argument: next, ..Verb::default() };
+        let mut at = offset + 1;
+        while let Some(flag) = bytes.get(at) {
+            match flag {
+                b'0' => verb.zero = true,
+                b'#' => verb.sharp = true,
+                b'-' => verb.minus = true,
+                b'+' => verb.plus = true,
+                b' ' => verb.space = true,
+                _ => break,
+            }
+            at += 1;
+        }
+        let number = |at: &mut usize| -> Result<Option<usize>, String> {
+            let count = bytes[*at..].iter().take_while(|b| b.is_ascii_digit()).count();
+            let text = &format[*at..*at + count];
+            *at += count;
+            if count == 0 {
+                return Ok(None);
+            }
+            text.parse().ok().filter(|n| *n <= WIDEST).map(Some).ok_or_else(|| format!("the number {text} is too large in a format verb"))
+        };
+        verb.width = number(&mut at)?;
+        if bytes.get(at) == Some(&b'.') {
+            at += 1;
+            verb.precision = Some(number(&mut at)?.unwrap_or(0));
+        }
+        if bytes.get(at) == Some(&b'[') && bytes.get(at + 1).is_some_and(|b| (b'1'..=b'9').contains(b)) {
+            at += 1;
+            verb.argument = number(&mut at)?.unwrap_or(0);
+            if bytes.get(at) == Some(&b']') {
+                at += 1;
+            } else {
+                return Err(unrecognised(format, at));
+            }
+        }
+        match bytes.get(at) {
+            Some(letter) if letter.is_ascii_alphabetic() => verb.letter = *letter as char,
+            _ => return Err(unrecognised(format, at)),
+        }
+        verb.raw = format[offset..=at].to_owned();
+        Ok((verb, at + 1))
+    }
+
+    /// The text of `value` by this verb.
+    pub(super) fn write(&self, value: &Value) -> Result<String, String> {
+        let unsupported = |why: &str| format!("unsupported value for {:?} at {}: {why}", self.raw, self.offset);
+        if self.letter != 'v' && value.is_null() {
+            return Err(unsupported("null value cannot be formatted"));
+        }
+        let convert = |ty: Type| cty::convert(value, &ty).map_err(|e| unsupported(&e.to_string()));
+        match self.letter {
+            'v' => self.plain(value).map_err(|e| unsupported(&e)),
+            't' => Ok(convert(Type::Bool)?.as_bool().unwrap_or_default().to_string()),
+            'b' | 'd' | 'o' | 'x' | 'X' => {
+                let value = convert(Type::Number)?;
+                let (negative, magnitude) =
+                    value.as_number().and_then(Number::to_big).ok_or_else(|| unsupported("an integer is required"))?;
+                Ok(self.whole(negative, &magnitude))
+            }
+            'e' | 'E' | 'f' | 'g' | 'G' => {
+                let value = convert(Type::Number)?;
+                Ok(value.as_number().map(|n| self.fraction(n)).unwrap_or_default())
+            }
+            's' => Ok(self.padded(self.cut(convert(Type::String)?.as_str().unwrap_or_default()))),
+            'q' => {
+                let text = convert(Type::String)?;
+                let quoted = json::encode(&self.cut(text.as_str().unwrap_or_default()).into()).map_err(|e| unsupported(&e))?;
+                Ok(self.padded(quoted))
+            }
+            letter => Err(format!("unsupported format verb '{letter}' in {:?} at offset {}", self.raw, self.offset)),
+        }
+    }
+
+    fn plain(&self, value: &Value) -> Result<String, String> {
+        if !self.sharp {
+            if let Some(text) = value.as_str() {
+                return Ok(self.padded(text.to_owned()));
+            }
+            if let Some(number) = value.as_number() {
+                let sign = if number.is_negative() { "-" } else { "" };
+                return Ok(self.padded(format!("{sign}{}", magnitude(number, 'g', None))));
+            }
+        }
+        Ok(self.padded(json::encode(value)?))
+    }
+
+    /// No more characters than the precision asks for.
+    fn cut(&self, text: &str) -> String {
+        use unicode_segmentation::UnicodeSegmentation;
+        match self.precision {
+            Some(count) if count > 0 => text.graphemes(true).take(count).collect(),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn padded(&self, text: String) -> String {
+        let missing = self.width.unwrap_or(0).saturating_sub(plain::length(&text));
+        let pad = (if self.zero { "0" } else { " " }).repeat(missing);
+        if self.minus { text + &pad } else { pad + &text }
+    }
+
+    fn sign(&self, negative: bool) -> &'static str {
+        match (negative, self.plus, self.space) {
+            (true, _, _) => "-",
+            (false, true, _) => "+",
+            (false, false, true) => " ",
+            (false, false, false) => "",
+        }
+    }
+
+    fn whole(&self, negative: bool, magnitude: &dashu_int::UBig) -> String {
+        let (base, prefix) = match self.letter {
+            'b' => (2, "0b"),
+            'o' => (8, "0"),
+            'x' => (16, "0x"),
+            'X' => (16, "0X"),
+            _ => (10, ""),
+        };
+        let mut text = magnitude.in_radix(base).to_string();
+        if self.letter == 'X' {
+            text = text.to_uppercase();
+        }
+        let prefix = if self.sharp { prefix } else { "" };
+        if self.precision == Some(0) && text == "0" {
+            return String::new();
+        }
+        let mut zeros = self.precision.unwrap_or(0).saturating_sub(text.len());
+        let sign = self.sign(negative);
+        let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + prefix.len() + zeros + text.len());
+        let (mut left, mut right) = (0, 0);
+        if self.minus {
+            right = missing;
+        } else if self.zero && self.precision.is_none() {
+            zeros += missing;
+        } else {
+            left = missing;
+        }
+        format!("{}{sign}{prefix}{}{text}{}", " ".repeat(left), "0".repeat(zeros), " ".repeat(right))
+    }
+
+    fn fraction(&self, number: &Number) -> String {
+        let text = magnitude(number, self.letter, self.precision);
+        let sign = self.sign(number.is_negative());
+        let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + text.len());
+        if self.minus {
+            format!("{sign}{text}{}", " ".repeat(missing))
+        } else if self.zero && !number.is_infinite() {
+            format!("{sign}{}{text}", "0".repeat(missing))
+        } else {
+            format!("{}{sign}{text}", " ".repeat(missing))
+        }
+    }
+}
+
+fn magnitude(number: &Number, letter: char, precision: Option<usize>) -> String {
+    match number.to_parts() {
+        None => "Inf".to_owned(),
+        Some((_, mantissa, exponent)) => {
+            let exact = digits::Exact { mantissa, exponent: exponent as isize };
+            digits::magnitude(&exact, letter, precision, &number.to_text())
+        }
+    }
+}
+
+fn unrecognised(format: &str, at: usize) -> String {
+    match format.get(at..).and_then(|rest| rest.chars().next()) {
+        Some(c) => format!("unrecognized format character '{c}' at offset {at}"),
+        None => "unexpected end of format string".to_owned(),
+    }
+}
