@@ -130,9 +130,14 @@ fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
     if x.iter().chain(y).any(|e| e.deep.unknown) {
         return None;
     }
-    if x.len() == y.len() && all_equal(x.iter().zip(y)) == Some(true) {
-        return Some(true);
+    if x.len() != y.len() {
+        return Some(false);
+    }
+    let Some(at) = x.iter().zip(y).position(|(a, b)| compare(a, b) != Some(true)) else { return Some(true) };
+    // Both are in set order, so the first difference decides, unless the order itself cannot tell the two apart.
+    if set_order::differ(&x[at], &y[at]) {
+        return Some(false);
     }
     let within = |a: &[Value], b: &[Value]| a.iter().all(|e| set_order::contains(b, e));
-    Some(within(x, y) && within(y, x))
+    Some(within(&x[at..], &y[at..]) && within(&y[at..], &x[at..]))
 }

@@ -17,6 +17,7 @@ mod number_ops;
 mod number_text;
 mod ops;
 mod path;
+mod path_json;
 pub mod plan;
 mod refine;
 pub mod schema;
@@ -35,6 +36,7 @@ pub use convert::{ConvertError, can_convert, can_convert_safely, convert, unify,
 pub use marks::{Mark, Marks};
 pub use number::{MAX_PRECISION, Number, NumberError};
 pub use path::{Path, PathError, PathStep};
+pub use path_json::PathJsonError;
 pub use refine::{Range, Refinement, RefinementBuilder, RefinementError};
 pub use text::{normal as normalize, safe_prefix};
 pub use types::{ObjectType, Type};

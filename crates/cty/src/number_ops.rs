@@ -99,7 +99,8 @@ impl Number {
             (Form::Finite { mantissa: a, exponent: ea, negative: na }, Form::Finite { mantissa: b, exponent: eb, negative: nb }) => {
                 Number { form: rounded(na != nb, a * b, ea + eb, self.precision, false)?, precision: self.precision }
             }
-            _ => Number { form: Form::Zero { negative: false }, precision: self.precision },
+            // A truncated quotient of zero is positive, whatever it was before.
+            _ => Number { form: Form::Zero { negative: other.is_negative() }, precision: self.precision },
         };
         Ok(self.sub(&product)?.with_precision(self.precision))
     }

@@ -33,6 +33,12 @@ pub(crate) fn contains(elements: &[Value], wanted: &Value) -> bool {
     elements.iter().any(|e| same(e, wanted))
 }
 
+/// Whether set order tells two elements apart. If not, they may still be different: large numbers inside other things
+/// are ordered by ten digits only.
+pub(crate) fn differ(a: &Value, b: &Value) -> bool {
+    rank(a) != rank(b) || natural(a, b) != Ordering::Equal || hash_text(a) != hash_text(b)
+}
+
 fn same(a: &Value, b: &Value) -> bool {
     a.equals(b).as_bool() == Some(true)
 }

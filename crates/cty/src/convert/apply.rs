@@ -106,7 +106,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<
                 return Ok(Value::map(element, std::iter::empty::<(&str, Value)>()));
             }
             let members = convert_members(value, to, is_unsafe, path)?;
-            mapping(to, members, false, path)
+            mapping(to, members, false, "element", path)
         }
         (Type::Object(o), Type::Map(to)) => {
             if o.attributes.is_empty() {
@@ -114,7 +114,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<
             }
             let Some(element) = map_element_for(o, to, is_unsafe) else { return Err(mismatch(value, out, path)) };
             let members = convert_members(value, &element, is_unsafe, path)?;
-            mapping(&element, members, is_unsafe, path)
+            mapping(&element, members, is_unsafe, "attribute", path)
         }
         _ => Err(mismatch(value, out, path)),
     }
@@ -155,19 +155,22 @@ fn object_to_object(value: &Value, out: &ObjectType, is_unsafe: bool, path: &mut
 
 fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {
     let mut attributes = BTreeMap::new();
+    for (name, have) in value.as_map().into_iter().flatten() {
+        let Some(want) = out.attributes.get(name) else { continue };
+        if element != want && !convertible(element, want, is_unsafe) {
+            let why = mismatch_message(have.ty(), want);
+            return Err(ConvertError::new(path, format!("map element type is incompatible with attribute {name:?}: {why}")));
+        }
+        attributes.insert(name.clone(), step(have, want, is_unsafe, path, PathStep::Index(Value::string(name)))?);
+    }
     for (name, want) in &out.attributes {
-        let converted = match value.as_map().and_then(|m| m.get(name)) {
-            Some(have) if element == want || convertible(element, want, is_unsafe) => {
-                step(have, want, is_unsafe, path, PathStep::Index(Value::string(name)))?
-            }
-            Some(have) => {
-                let why = mismatch_message(have.ty(), want);
-                return Err(ConvertError::new(path, format!("map element type is incompatible with attribute {name:?}: {why}")));
-            }
-            None if out.optional.contains(name) => Value::null(want.clone()),
-            None => return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}"))),
-        };
-        attributes.insert(name.clone(), converted);
+        if attributes.contains_key(name) {
+            continue;
+        }
+        if !out.optional.contains(name) {
+            return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}")));
+        }
+        attributes.insert(name.clone(), Value::null(want.clone()));
     }
     Ok(Value::object_from_map(attributes))
 }
@@ -205,12 +208,13 @@ fn sequence(out: &Type, elements: Vec<Value>, path: &Path) -> Result<Value> {
     made.map_err(|_| ConvertError::new(path, format!("element types must all match for conversion to {kind}")))
 }
 
-fn mapping(element: &Type, members: Members, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+fn mapping(element: &Type, members: Members, is_unsafe: bool, noun: &str, path: &mut Path) -> Result<Value> {
     let members = if element.is_collection() || element.is_object() {
         let (names, values): (Vec<Arc<str>>, Vec<Value>) = members.into_iter().unzip();
         names.into_iter().zip(unify_all(values, is_unsafe, path)?).collect()
     } else {
         members
     };
-    Value::try_map(Type::Dynamic, members).map_err(|_| ConvertError::new(path, "element types must all match for conversion to map"))
+    Value::try_map(Type::Dynamic, members)
+        .map_err(|_| ConvertError::new(path, format!("{noun} types must all match for conversion to map")))
 }

@@ -1,8 +1,11 @@
 //! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in within what was said
 //! of them. Used after an apply, and between a first and a second plan.
 
+use std::collections::HashMap;
+
 use super::Violation;
 use crate::schema::{Attribute, Block, NestedBlock, Nesting};
+use crate::set_order::hash_text;
 use crate::transform::step_to;
 use crate::{Path, Type, Value, convert};
 
@@ -194,21 +197,31 @@ impl Check {
     /// Elements of sets correspond to any element on the other side that fits; each needs at least one.
     fn sets(&mut self, planned: &Value, actual: &Value, path: &Path, fits: &dyn Fn(&Value, &Value) -> bool) {
         let (before, after) = (planned.as_slice().unwrap_or_default(), actual.as_slice().unwrap_or_default());
+        // Equal elements belong together without a closer look: large sets are mostly equal.
+        let mut by_text: HashMap<String, Vec<usize>> = HashMap::new();
+        for (i, new) in after.iter().enumerate() {
+            by_text.entry(hash_text(new)).or_default().push(i);
+        }
         let mut met = vec![false; after.len()];
-        let mut lost = false;
+        let mut left = Vec::new();
         for old in before {
-            let mut found = false;
-            for (i, new) in after.iter().enumerate() {
-                // Equal elements fit without a closer look: large sets are mostly equal.
-                if old.raw_equals(new) || fits(old, new) {
-                    found = true;
-                    met[i] = true;
-                }
+            let twins = by_text.get(&hash_text(old)).map(Vec::as_slice).unwrap_or_default();
+            match twins.iter().find(|i| after[**i].raw_equals(old)) {
+                Some(i) => met[*i] = true,
+                None => left.push(old),
             }
-            if !found {
+        }
+        let mut lost = false;
+        for old in left {
+            let partners: Vec<usize> = (0..after.len()).filter(|i| fits(old, &after[*i])).collect();
+            if partners.is_empty() {
                 lost = true;
                 self.fail(path, format!("planned set element {old} does not correlate with any element in actual"));
             }
+            partners.into_iter().for_each(|i| met[i] = true);
+        }
+        for i in (0..after.len()).filter(|i| !met[*i]).collect::<Vec<_>>() {
+            met[i] = before.iter().any(|old| fits(old, &after[i]));
         }
         if !lost {
             for (new, _) in after.iter().zip(&met).filter(|(_, met)| !**met) {
