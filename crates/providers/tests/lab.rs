@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cty::Value;
 use plugin::Plugin;
 use plugin::common::{said, text};
+use proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
 use providers::lab::control::{self, Fault, On};
 use providers::lab::{Cloud, Kind, SharedFile};
 use serde_json::json;
@@ -342,4 +343,13 @@ async fn a_lab_file_that_is_no_lab_is_named() {
     std::fs::write(folder.path().join("lab.json"), "nonsense").unwrap();
     let failed = plugin.host.create("lab_thing", json!({"name": "t"})).await;
     assert!(failed.diagnostics[0].detail.contains("lab.json"), "{failed:?}");
+}
+
+#[tokio::test]
+async fn a_single_block_has_limits_that_hosts_accept() {
+    let (_folder, plugin) = fresh().await;
+    let blocks = plugin.host.schema.resource_schemas.values().flat_map(|schema| &schema.block.as_ref().unwrap().block_types);
+    let single: Vec<_> = blocks.filter(|nested| nested.nesting() == BlockNesting::Single).collect();
+    assert!(!single.is_empty());
+    assert!(single.iter().all(|nested| nested.min_items == nested.max_items), "{single:?}");
 }

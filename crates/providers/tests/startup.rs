@@ -68,3 +68,15 @@ async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
     let first: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     assert_eq!((first["@module"].as_str(), first["@message"].as_str()), (Some("lab"), Some("configured")));
 }
+
+#[tokio::test]
+async fn an_interrupt_is_the_host_s_business_and_a_termination_ends_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plugin = Plugin::lab(folder.path(), json!({})).await;
+    let signal = |name: &str, id: u32| assert!(Command::new("kill").args([name, &id.to_string()]).status().unwrap().success());
+    signal("-INT", plugin.child.id());
+    plugin.host.made("lab_thing", json!({"name": "t"})).await;
+    signal("-TERM", plugin.child.id());
+    assert_eq!(plugin.ended().0.code(), Some(0));
+    assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 0);
+}

@@ -3,7 +3,8 @@
 use cty::{Path, Value};
 
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::schema::{Attr, AttrType, Block, Schema, elements};
+use crate::schema::{Attr, AttrType, Block, Schema};
+use crate::values::elements;
 
 /// What the attributes' own checks have against a configuration.
 pub(crate) fn against(schema: &Schema, config: &Value) -> Diagnostics {

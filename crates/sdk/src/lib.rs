@@ -1,9 +1,60 @@
 //! Write a provider in Rust: the server side of provider protocol 6.
 //!
-//! An author writes a [`Provider`] with [`Resource`]s and [`DataSource`]s, and a `main` of one line:
-//! `fn main() -> std::process::ExitCode { sdk::main(MyProvider::default()) }`. Processes, sockets,
-//! certificates and encodings are done here; the state of the world is the author's.
+//! An author writes a [`Provider`] with [`Resource`]s and [`DataSource`]s, and a `main` of one line.
+//! Processes, sockets, certificates and encodings are done here; the state of the world is the author's.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use sdk::schema::{Attr, Schema};
+//! use sdk::{Change, Context, Diagnostics, Failure, Object, Provider, Resource, State, async_trait};
+//!
+//! struct Notes;
+//!
+//! impl Provider for Notes {
+//!     fn name(&self) -> &str {
+//!         "notes"
+//!     }
+//!     fn resources(&self) -> Vec<Arc<dyn Resource>> {
+//!         vec![Arc::new(Note)]
+//!     }
+//! }
+//!
+//! struct Note;
+//!
+//! #[async_trait]
+//! impl Resource for Note {
+//!     fn name(&self) -> &str {
+//!         "notes_note"
+//!     }
+//!     fn schema(&self) -> Schema {
+//!         Schema::new()
+//!             .attr(Attr::string("title").required().replaces())
+//!             .attr(Attr::string("text").default("".into()))
+//!             .attr(Attr::string("id").computed().stable())
+//!     }
+//!     async fn create(&self, _: &Context, change: Change) -> Result<State, Failure> {
+//!         let wrong = |problem| Failure::new("the note cannot be taken", problem);
+//!         let mut note = Object::of(&change.planned).map_err(wrong)?;
+//!         note.set("id", "note-1");
+//!         note.into_value().map(State::new).map_err(wrong)
+//!     }
+//!     async fn read(&self, _: &Context, state: State) -> Result<Option<State>, Failure> {
+//!         Ok(Some(state))
+//!     }
+//!     async fn update(&self, _: &Context, change: Change) -> Result<State, Failure> {
+//!         Ok(State::new(change.planned))
+//!     }
+//!     async fn delete(&self, _: &Context, _: State) -> Result<Diagnostics, Failure> {
+//!         Ok(Diagnostics::new())
+//!     }
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     sdk::main(Notes)
+//! }
+//! ```
 
+mod calls;
 mod check;
 mod codec;
 mod diagnostics;
@@ -16,6 +67,7 @@ mod serve;
 mod service;
 mod services;
 mod transport;
+mod values;
 mod wire_schema;
 
 pub use async_trait::async_trait;

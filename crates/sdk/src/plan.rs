@@ -5,7 +5,8 @@ use cty::{Path, Value};
 
 use crate::diagnostics::Diagnostics;
 use crate::provider::{Planned, Planning};
-use crate::schema::{Attr, AttrType, Block, Nested, Nesting, elements};
+use crate::schema::{Attr, AttrType, Block, Nested, Nesting};
+use crate::values::elements;
 
 /// What an attribute's value was, is proposed to be, and is said to be by the configuration.
 struct Sides<'a> {

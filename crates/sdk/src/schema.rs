@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cty::{Path, Type, Value};
+use cty::{Type, Value};
 
 /// The schema of a provider, a resource type or a data source.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ pub struct Nested {
     pub nesting: Nesting,
     /// What is in it.
     pub block: Block,
-    /// Least number.
+    /// Least number; of a single block 1 means that it must stand.
     pub min: i64,
     /// Greatest number; 0: no limit.
     pub max: i64,
@@ -195,39 +195,10 @@ impl Block {
     }
 }
 
-impl Block {
-    /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
-    pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
-        let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else { return value };
-        let mut members = members.clone();
-        for nested in &self.blocks {
-            if let Some(inner) = members.get_mut(nested.name.as_str()) {
-                *inner = nested.with_empty_blocks(inner);
-            }
-        }
-        Value::object_from_map(members)
-    }
-}
-
 impl Nested {
-    fn with_empty_blocks(&self, value: &Value) -> Value {
-        let element = self.block.implied_type();
-        let inside = || value.elements().map(|(_, element)| self.block.with_empty_blocks(element.clone()));
-        match self.nesting {
-            _ if !value.is_known() => value.clone(),
-            Nesting::Single | Nesting::Group => self.block.with_empty_blocks(value.clone()),
-            Nesting::List => Value::list(element, inside().collect()),
-            Nesting::Set => Value::set(element, inside().collect()),
-            Nesting::Map => {
-                let keys = value.elements().map(|(key, _)| key.as_str().unwrap_or_default().to_owned());
-                Value::map(element, keys.zip(inside()))
-            }
-        }
-    }
-
     /// A nested block that may stand any number of times.
     pub fn new(name: &str, nesting: Nesting, block: Block) -> Nested {
-        Nested { name: name.to_owned(), nesting, block, min: 0, max: if nesting == Nesting::Single { 1 } else { 0 } }
+        Nested { name: name.to_owned(), nesting, block, min: 0, max: 0 }
     }
 
     /// Must stand at least as often.
@@ -399,14 +370,5 @@ impl Attr {
                 nest(*nesting, Type::object(attributes.iter().map(|attr| (attr.name.clone(), attr.ty()))))
             }
         }
-    }
-}
-
-/// Objects inside a value of a nested block or nested attribute, each with its path.
-pub(crate) fn elements(nesting: Nesting, value: &Value, path: &Path) -> Vec<(Path, Value)> {
-    match nesting {
-        _ if !value.is_given() => Vec::new(),
-        Nesting::Single | Nesting::Group => vec![(path.clone(), value.clone())],
-        Nesting::List | Nesting::Map | Nesting::Set => value.elements().map(|(key, element)| (path.index(key), element.clone())).collect(),
     }
 }

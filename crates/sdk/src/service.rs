@@ -7,30 +7,25 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cty::{Type, Value};
+use cty::Type;
 use proto::tfplugin6 as pb;
 use proto::tfplugin6::provider_server::Provider as Wire;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status};
 
+use crate::calls::{apply, diagnostics_of, plan, read, upgrade, words};
 use crate::codec;
-use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
-use crate::provider::{Change, Context, DataSource, Planning, Provider, Resource, State};
+use crate::diagnostics::Failure;
+use crate::provider::{Context, DataSource, Provider, Resource};
 use crate::schema::Schema;
 use crate::{check, wire_schema};
 
 /// A schema with the type of its values and what it belongs to.
-struct Entry<T: ?Sized> {
-    item: Arc<T>,
-    schema: Schema,
-    ty: Type,
-}
-
-impl<T: ?Sized> Clone for Entry<T> {
-    fn clone(&self) -> Self {
-        Entry { item: self.item.clone(), schema: self.schema.clone(), ty: self.ty.clone() }
-    }
+pub(crate) struct Entry<T: ?Sized> {
+    pub(crate) item: Arc<T>,
+    pub(crate) schema: Schema,
+    pub(crate) ty: Type,
 }
 
 impl<T: ?Sized> Entry<T> {
@@ -52,7 +47,7 @@ pub(crate) struct Service {
 }
 
 /// The outcome of a call's task: a panic in it becomes a diagnostic.
-type Outcome<T> = Result<T, Failure>;
+pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Service {
     /// Asks the provider for everything that does not change; the error says what is wrong with a schema.
@@ -116,148 +111,6 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
 
 fn capabilities() -> pb::ServerCapabilities {
     pb::ServerCapabilities { plan_destroy: true, get_provider_schema_optional: true, ..Default::default() }
-}
-
-/// Diagnostics of a failure; a failure always says something.
-fn words(failure: Failure) -> Diagnostics {
-    let mut diagnostics = failure.diagnostics;
-    if !diagnostics.has_errors() {
-        diagnostics.error("the provider failed", "it did not say why");
-    }
-    diagnostics
-}
-
-fn diagnostics_of(outcome: Outcome<Diagnostics>) -> Vec<pb::Diagnostic> {
-    outcome.unwrap_or_else(words).into_wire()
-}
-
-/// What the host keeps of an answer: private bytes that the author did not set stay as they were.
-fn private_of(state: &State, former: &[u8]) -> proto::Bytes {
-    if state.private.is_empty() { proto::Bytes::copy_from_slice(former) } else { state.private.clone().into() }
-}
-
-async fn plan(
-    entry: Arc<Entry<dyn Resource>>,
-    cx: Context,
-    request: pb::plan_resource_change::Request,
-) -> Outcome<pb::plan_resource_change::Response> {
-    let (prior, proposed) = (codec::decode(request.prior_state, &entry.ty)?, codec::decode(request.proposed_new_state, &entry.ty)?);
-    let config = codec::decode(request.config, &entry.ty)?;
-    let private = request.prior_private.to_vec();
-    let mut answer = pb::plan_resource_change::Response::default();
-    if proposed.is_null() {
-        let diagnostics = entry.item.plan_destroy(&cx, &State::new(prior).with_private(private)).await?;
-        answer.planned_state = Some(codec::encode(&proposed, &entry.ty)?);
-        answer.planned_private = request.prior_private;
-        answer.diagnostics = diagnostics.into_wire();
-        return Ok(answer);
-    }
-    let planned = entry.item.plan(&cx, Planning { schema: &entry.schema, prior, proposed, config, private }).await?;
-    answer.planned_state = Some(codec::encode(&planned.value, &entry.ty)?);
-    answer.requires_replace = planned.replace.iter().map(path_to_wire).collect();
-    answer.planned_private = planned.private.into();
-    answer.diagnostics = planned.warnings.into_wire();
-    Ok(answer)
-}
-
-async fn apply(
-    entry: Arc<Entry<dyn Resource>>,
-    cx: Context,
-    request: pb::apply_resource_change::Request,
-) -> Outcome<pb::apply_resource_change::Response> {
-    let mut answer = pb::apply_resource_change::Response::default();
-    let prior = codec::decode(request.prior_state, &entry.ty)?;
-    let planned = codec::decode(request.planned_state, &entry.ty)?;
-    let config = codec::decode(request.config, &entry.ty)?;
-    let former = request.planned_private;
-    let gone = Value::null(entry.ty.clone());
-    let keep = prior.clone();
-    let done = if planned.is_null() {
-        let state = State::new(prior).with_private(former.to_vec());
-        entry.item.delete(&cx, state).await.map(|warnings| State { warnings, ..State::new(gone) })
-    } else {
-        let change = Change { prior, planned, config, private: former.to_vec() };
-        let creating = change.prior.is_null();
-        let made = if creating { entry.item.create(&cx, change).await } else { entry.item.update(&cx, change).await };
-        made.and_then(finished)
-    };
-    match done {
-        Ok(state) => {
-            // the private bytes of an object that is gone are of no use to anyone
-            answer.private = if state.value.is_null() { proto::Bytes::new() } else { private_of(&state, &former) };
-            answer.new_state = Some(codec::encode(&state.value, &entry.ty)?);
-            answer.diagnostics = state.warnings.into_wire();
-        }
-        Err(mut failure) => {
-            // without a partial state: what was there is there still (for a create: nothing)
-            let state = failure.partial.take().map_or_else(|| State::new(keep), |partial| *partial);
-            answer.private = private_of(&state, &former);
-            match codec::encode(&state.value, &entry.ty) {
-                Ok(value) => answer.new_state = Some(value),
-                Err(wrong) => failure.diagnostics.extend(wrong.diagnostics),
-            }
-            answer.diagnostics = words(failure).into_wire();
-        }
-    }
-    Ok(answer)
-}
-
-/// What a create or update may return: an object in which everything is known.
-fn finished(state: State) -> Outcome<State> {
-    if state.value.is_null() {
-        return Err(Failure::new(
-            "the provider returned nothing",
-            "a create or update must return the object; this is a fault of the provider",
-        ));
-    }
-    let mut unknown = Vec::new();
-    state.value.walk(&mut |path, value| {
-        if !value.is_known() {
-            unknown.push(path.clone());
-        }
-        !value.is_wholly_known()
-    });
-    let Some(first) = unknown.first().cloned() else { return Ok(state) };
-    let detail = format!("{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place");
-    let known = State { value: state.value.unknown_as_null(), ..state };
-    Err(Failure::from(Diagnostic::error("the provider did not say all", detail).at(first)).with_partial(known))
-}
-
-async fn read(entry: Arc<Entry<dyn Resource>>, cx: Context, request: pb::read_resource::Request) -> Outcome<pb::read_resource::Response> {
-    let value = codec::decode(request.current_state.clone(), &entry.ty)?;
-    if value.is_null() {
-        return Ok(pb::read_resource::Response { new_state: request.current_state, private: request.private, ..Default::default() });
-    }
-    let state = State::new(value).with_private(request.private.to_vec());
-    let found = entry.item.read(&cx, state).await?;
-    let state = found.unwrap_or_else(|| State::new(Value::null(entry.ty.clone())));
-    Ok(pb::read_resource::Response {
-        new_state: Some(codec::encode(&state.value, &entry.ty)?),
-        private: private_of(&state, &request.private),
-        diagnostics: state.warnings.into_wire(),
-        ..Default::default()
-    })
-}
-
-async fn upgrade(entry: Arc<Entry<dyn Resource>>, cx: Context, request: pb::upgrade_resource_state::Request) -> Outcome<pb::DynamicValue> {
-    let version = entry.schema.version;
-    if request.version > version {
-        return Err(Failure::new(
-            format!("the state of this {} is newer than the provider", request.type_name),
-            format!("it was written with schema version {}, this provider knows {version}; use the newer provider", request.version),
-        ));
-    }
-    let raw = request.raw_state.unwrap_or_default();
-    if raw.json.is_empty() {
-        return Err(Failure::new("the state is of a form that is not supported", "it holds no JSON; it was written by a very old program"));
-    }
-    let mut json: serde_json::Value = serde_json::from_slice(&raw.json)
-        .map_err(|error| Failure::new(format!("the state of this {} is not JSON", request.type_name), error.to_string()))?;
-    if request.version < version {
-        json = entry.item.upgrade(&cx, request.version, json).await?;
-    }
-    let state = codec::from_state_json(json, &entry.ty)?;
-    codec::encode(&entry.schema.block.with_empty_blocks(state), &entry.ty)
 }
 
 fn not_served(method: &str) -> Status {

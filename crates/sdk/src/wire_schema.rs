@@ -86,11 +86,18 @@ fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, String> {
         Nesting::Set => BlockNesting::Set,
         Nesting::Map => BlockNesting::Map,
     };
+    // hosts refuse a single block whose limits differ: it is required (1 and 1) or not (0 and 0)
+    let (min_items, max_items) = match from.nesting {
+        Nesting::Single if from.min > 0 => (1, 1),
+        Nesting::Single | Nesting::Group => (0, 0),
+        _ if from.max > 0 && from.min > from.max => return Err(format!("{}: at least {} and at most {}", from.name, from.min, from.max)),
+        _ => (from.min, from.max),
+    };
     Ok(pb::schema::NestedBlock {
         type_name: from.name.clone(),
         block: Some(block(&from.block).map_err(|inner| format!("{}.{inner}", from.name))?),
         nesting: nesting as i32,
-        min_items: from.min,
-        max_items: from.max,
+        min_items,
+        max_items,
     })
 }

@@ -1,0 +1,45 @@
+//! Values seen by their schema: the objects in a nested block, and blocks that are missing.
+
+use cty::{Path, Value};
+
+use crate::schema::{Block, Nested, Nesting};
+
+impl Block {
+    /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
+    pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
+        let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else { return value };
+        let mut members = members.clone();
+        for nested in &self.blocks {
+            if let Some(inner) = members.get_mut(nested.name.as_str()) {
+                *inner = nested.with_empty_blocks(inner);
+            }
+        }
+        Value::object_from_map(members)
+    }
+}
+
+impl Nested {
+    fn with_empty_blocks(&self, value: &Value) -> Value {
+        let element = self.block.implied_type();
+        let inside = || value.elements().map(|(_, element)| self.block.with_empty_blocks(element.clone()));
+        match self.nesting {
+            _ if !value.is_known() => value.clone(),
+            Nesting::Single | Nesting::Group => self.block.with_empty_blocks(value.clone()),
+            Nesting::List => Value::list(element, inside().collect()),
+            Nesting::Set => Value::set(element, inside().collect()),
+            Nesting::Map => {
+                let keys = value.elements().map(|(key, _)| key.as_str().unwrap_or_default().to_owned());
+                Value::map(element, keys.zip(inside()))
+            }
+        }
+    }
+}
+
+/// Objects inside a value of a nested block or nested attribute, each with its path.
+pub(crate) fn elements(nesting: Nesting, value: &Value, path: &Path) -> Vec<(Path, Value)> {
+    match nesting {
+        _ if !value.is_given() => Vec::new(),
+        Nesting::Single | Nesting::Group => vec![(path.clone(), value.clone())],
+        Nesting::List | Nesting::Map | Nesting::Set => value.elements().map(|(key, element)| (path.index(key), element.clone())).collect(),
+    }
+}
