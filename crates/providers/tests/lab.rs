@@ -24,6 +24,18 @@ async fn fresh() -> (tempfile::TempDir, Plugin) {
     (folder, plugin)
 }
 
+/// Waits for a call, and asks the provider to stop until it is over: an early request may come before the call.
+async fn stopping<T>(plugin: &mut Plugin, call: impl Future<Output = T>) -> T {
+    let mut call = std::pin::pin!(call);
+    loop {
+        tokio::select! {
+            biased; // the answer first
+            done = &mut call => return done,
+            () = tokio::time::sleep(Duration::from_millis(100)) => plugin.host.stop().await,
+        }
+    }
+}
+
 fn thing(name: &str, fault: serde_json::Value) -> serde_json::Value {
     json!({"name": name, "fault": [fault]})
 }
@@ -217,10 +229,7 @@ async fn latency_is_kept_and_stop_cuts_it_short() {
     assert!(begun.elapsed() >= Duration::from_millis(300));
     // the resource's own counts before the provider's
     let mut other = plugin::common::Host::new(plugin.host.channel.clone()).await;
-    let (slow, ()) = tokio::join!(other.create("lab_thing", json!({"name": "b", "create_ms": 600000})), async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        plugin.host.stop().await;
-    });
+    let slow = stopping(&mut plugin, other.create("lab_thing", json!({"name": "b", "create_ms": 600000}))).await;
     assert!(said(&slow.diagnostics)[0].0.contains("stopped"), "{slow:?}");
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(cloud(folder.path()).objects.len(), 1);
@@ -232,10 +241,7 @@ async fn a_hang_ends_with_stop_before_or_after_the_work() {
     for (after, objects) in [(false, 0), (true, 1)] {
         let mut other = plugin::common::Host::new(plugin.host.channel.clone()).await;
         let config = thing("t", json!({"kind": "hang", "after": after}));
-        let (hung, ()) = tokio::join!(other.create("lab_thing", config), async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            plugin.host.stop().await;
-        });
+        let hung = stopping(&mut plugin, other.create("lab_thing", config)).await;
         assert_eq!(hung.diagnostics.is_empty(), after, "{hung:?}");
         assert_eq!(hung.state.is_null(), !after);
         assert_eq!(cloud(folder.path()).objects.len(), objects);
