@@ -235,7 +235,7 @@ impl Number {
         match (&self.form, &other.form) {
             (Form::Zero { .. }, Form::Zero { .. }) => true,
             (Form::Finite { mantissa: a, exponent: ea, .. }, Form::Finite { mantissa: b, exponent: eb, .. }) => {
-                if a == b && ea == eb {
+                if a == b && ea == eb && (self.precision == other.precision || self.is_integer()) {
                     return true;
                 }
                 let near = ((ea + a.bit_len() as i64) - (eb + b.bit_len() as i64)).abs() <= 1;

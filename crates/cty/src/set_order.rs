@@ -7,6 +7,9 @@ use std::fmt::Write;
 use crate::value::Data;
 use crate::{Type, Value};
 
+/// How far back the twin of an element is looked for: fractions with the same text at different precisions are neighbours.
+const TWINS: usize = 16;
+
 /// Brings elements into set order and drops duplicates. Unknown elements are never duplicates of each other.
 pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     let mut keyed: Vec<(Rank, String, Value)> = elements
@@ -19,8 +22,12 @@ pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| natural(&a.2, &b.2)).then_with(|| a.1.as_bytes().cmp(b.1.as_bytes())));
     let mut kept: Vec<(String, Value)> = Vec::with_capacity(keyed.len());
     for (_, key, value) in keyed {
-        // Equal elements have equal keys, and so lie together.
-        let twin = kept.iter().rev().take_while(|(k, v)| *k == key && natural(v, &value) == Ordering::Equal).any(|(_, v)| same(v, &value));
+        // Equal elements have equal keys, and so lie together. Numbers of one text lie next to each other; the zeros stay apart.
+        let near = |v: &Value| match (v.as_number(), value.as_number()) {
+            (Some(a), Some(b)) => a.is_negative() == b.is_negative() && !(a.is_integer() && b.is_integer() && a.compare(b).is_ne()),
+            _ => natural(v, &value) == Ordering::Equal,
+        };
+        let twin = kept.iter().rev().take_while(|(k, v)| *k == key && near(v)).take(TWINS).any(|(_, v)| same(v, &value));
         if !twin {
             kept.push((key, value));
         }
@@ -62,7 +69,7 @@ fn natural(a: &Value, b: &Value) -> Ordering {
     match (&a.data, &b.data) {
         (Data::String(x), Data::String(y)) => x.cmp(y),
         (Data::Bool(x), Data::Bool(y)) => x.cmp(y),
-        (Data::Number(x), Data::Number(y)) => x.compare(y),
+        (Data::Number(x), Data::Number(y)) => x.compare(y).then_with(|| y.is_negative().cmp(&x.is_negative())),
         _ => Ordering::Equal,
     }
 }

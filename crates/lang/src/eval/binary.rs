@@ -37,8 +37,9 @@ pub(super) fn apply(op: BinaryOp, left: Outcome, left_span: Span, right: Outcome
         diags.append(right_diags);
         return (failed(result_type(op)), diags);
     };
-    let (left, mut marks) = left.unmark();
-    let (right, right_marks) = right.unmark();
+    // Comparison looks into the values, so marks inside count as well.
+    let (left, mut marks) = left.unmark_deep();
+    let (right, right_marks) = right.unmark_deep();
     marks.extend(&right_marks);
     if let BinaryOp::And | BinaryOp::Or = op
         && let Some((value, side)) = decided(op, &left, &right, left_diags.has_errors())
@@ -121,8 +122,13 @@ fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
         BinaryOp::Subtract => number(left.sub(right)),
         BinaryOp::Multiply => number(left.mul(right)),
         BinaryOp::Divide => number(left.div(right)),
+        BinaryOp::Modulo if infinite(left) || infinite(right) => Err("can't use modulo with zero and infinity".to_owned()),
         BinaryOp::Modulo => number(left.modulo(right)),
     }
+}
+
+fn infinite(value: &Value) -> bool {
+    value.as_number().is_some_and(cty::Number::is_infinite)
 }
 
 impl Env<'_> {

@@ -12,12 +12,17 @@ pub(super) fn abs() -> Function {
     Function::new(vec![num("num").marked()], Type::Number, |a, _, _| Ok(a[0].abs())).not_null()
 }
 
+/// Whole numbers made from others have no negative zero.
+fn rounded(number: Number) -> Value {
+    if number.is_zero() { Number::zero().with_precision(number.precision()).into() } else { number.into() }
+}
+
 pub(super) fn ceil() -> Function {
-    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(number(a, 0)?.ceil().into())).not_null()
+    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(rounded(number(a, 0)?.ceil()))).not_null()
 }
 
 pub(super) fn floor() -> Function {
-    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(number(a, 0)?.floor().into())).not_null()
+    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(rounded(number(a, 0)?.floor()))).not_null()
 }
 
 pub(super) fn signum() -> Function {
@@ -68,7 +73,78 @@ pub(super) fn log() -> Function {
 
 pub(super) fn pow() -> Function {
     let params = vec![Param::new("num", Type::Number), Param::new("power", Type::Number)];
-    Function::new(params, Type::Number, |a, _, _| from_float(float(a, 0)?.powf(float(a, 1)?))).not_null()
+    Function::new(params, Type::Number, |a, _, _| from_float(power(float(a, 0)?, float(a, 1)?))).not_null()
+}
+
+/// `x` to the power of `y`, by repeated squaring of the fraction beside its exponent: the last digits are those of the
+/// reference language, where the platform's own function may differ.
+fn power(x: f64, y: f64) -> f64 {
+    if y == 0.0 || x == 1.0 {
+        return 1.0;
+    }
+    if y == 0.5 {
+        return x.sqrt();
+    }
+    if y == -0.5 {
+        return 1.0 / x.sqrt();
+    }
+    let (whole, mut rest) = (y.abs().trunc(), y.abs().fract());
+    // Zero, infinities, roots of negative numbers and results beyond all bounds: the platform agrees on those.
+    if y == 1.0 || x == 0.0 || !x.is_finite() || !y.is_finite() || (rest != 0.0 && x < 0.0) || whole >= 9.2e18 {
+        return x.powf(y);
+    }
+    let mut times = whole as u64;
+    let mut fraction = 1.0;
+    let mut exponent = 0i64;
+    if rest != 0.0 {
+        if rest > 0.5 {
+            rest -= 1.0;
+            times += 1;
+        }
+        fraction = (rest * x.ln()).exp();
+    }
+    let (mut square, mut square_exponent) = split(x);
+    while times != 0 {
+        if square_exponent.abs() > 1 << 12 {
+            exponent += square_exponent;
+            break;
+        }
+        if times & 1 == 1 {
+            fraction *= square;
+            exponent += square_exponent;
+        }
+        square *= square;
+        square_exponent *= 2;
+        if square < 0.5 {
+            square += square;
+            square_exponent -= 1;
+        }
+        times >>= 1;
+    }
+    if y < 0.0 {
+        fraction = 1.0 / fraction;
+        exponent = -exponent;
+    }
+    scale(fraction, exponent)
+}
+
+/// A finite number other than zero as a fraction of at least a half, below one, and a power of two.
+fn split(x: f64) -> (f64, i64) {
+    let (x, shift) = if x.abs() < f64::MIN_POSITIVE { (x * 2f64.powi(52), -52) } else { (x, 0) };
+    let bits = x.to_bits();
+    let exponent = ((bits >> 52) & 0x7FF) as i64 - 1022;
+    (f64::from_bits(bits & !(0x7FF << 52) | 1022 << 52), exponent + shift)
+}
+
+/// `fraction · 2^exponent` in steps that cannot overflow before their time.
+fn scale(mut fraction: f64, exponent: i64) -> f64 {
+    let mut left = exponent.clamp(-4096, 4096);
+    while left != 0 && fraction.is_finite() && fraction != 0.0 {
+        let step = left.clamp(-1000, 1000);
+        fraction *= 2f64.powi(step as i32);
+        left -= step;
+    }
+    fraction
 }
 
 pub(super) fn parseint() -> Function {

@@ -36,7 +36,7 @@ pub(in crate::functions) fn length() -> Function {
 }
 
 pub(in crate::functions) fn contains() -> Function {
-    Function::new(vec![any("list"), any("value").null()], Type::Bool, |args, _, _| {
+    Function::new(vec![any("list"), any("value")], Type::Bool, |args, _, _| {
         let (list, wanted) = (&args[0], &args[1]);
         if !(list.ty().is_list() || list.ty().is_tuple() || list.ty().is_set()) {
             return Err(CallError::call("argument must be list, tuple, or set"));

@@ -1,5 +1,7 @@
 //! JSON as `jsonencode` and `jsondecode` have it.
 
+use std::borrow::Cow;
+
 use cty::{Type, Value};
 
 use crate::functions::call::{CallError, Function, Param, text};
@@ -46,7 +48,69 @@ pub(in crate::functions) fn jsondecode() -> Function {
 }
 
 fn decode(text: &str) -> Result<Value, CallError> {
+    let text = surrogates(text);
+    if let Some(key) = denormal_key(&text) {
+        return Err(CallError::call(format!("unsupported attribute {key:?}")));
+    }
     cty::json::decode_implied(text.as_bytes()).map_err(|e| CallError::call(e.to_string()))
+}
+
+/// Halves of surrogate pairs stand for the replacement character.
+fn surrogates(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\u") {
+        return Cow::Borrowed(text);
+    }
+    let code = |at: usize| -> Option<u32> {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(found) = text[at..].find('\\') {
+        let escape = at + found;
+        out.push_str(&text[at..escape]);
+        let width = match (code(escape), code(escape + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                out.push('\u{FFFD}');
+                at = escape + 6;
+                continue;
+            }
+            (Some(_), _) => 6,
+            (None, _) => 1 + text[escape + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+        out.push_str(&text[escape..escape + width]);
+        at = escape + width;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}
+
+/// A key that is not in normal form C: the value would have an attribute that its type has not.
+fn denormal_key(text: &str) -> Option<String> {
+    if text.is_ascii() && !text.contains("\\u") {
+        return None;
+    }
+    let mut rest = text;
+    while let Some(open) = rest.find('"') {
+        let mut end = open + 1;
+        while let Some(c) = rest[end..].chars().next() {
+            match c {
+                '"' => break,
+                '\\' => end += 1 + rest[end + 1..].chars().next().map_or(0, char::len_utf8),
+                c => end += c.len_utf8(),
+            }
+        }
+        let quoted = rest.get(open..=end)?;
+        rest = &rest[end + 1..];
+        if rest.trim_start_matches([' ', '\t', '\r', '\n']).starts_with(':')
+            && let Ok(key) = serde_json::from_str::<String>(quoted)
+            && *cty::normalize(&key) != *key
+        {
+            return Some(key);
+        }
+    }
+    None
 }
 
 /// What the known beginning of a JSON text says about the type of the whole.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use cty::{Type, Value};
-use granit_parser::{Event, Parser, ScalarStyle, Tag};
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 
 use super::yaml_resolve;
 
@@ -20,7 +20,7 @@ const NODES: usize = 1 << 20;
 /// What is wrong, with the line.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     // An empty text has no document at all.
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), line: 1, nodes: 0 };
+    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), line: 1, nodes: 0, flow: 0, text };
     reader.want_start()?;
     let (event, tag, anchor) = reader.next_node()?;
     let value = reader.node(event, &tag, anchor, 0)?;
@@ -39,6 +39,9 @@ struct Reader<'a> {
     anchors: HashMap<usize, (Value, usize)>,
     line: usize,
     nodes: usize,
+    /// How many flow containers are open: only outside of them are tabs no indentation.
+    flow: usize,
+    text: &'a str,
 }
 
 enum Node {
@@ -67,10 +70,29 @@ impl<'a> Reader<'a> {
                 Some(Ok((Event::Comment(..), _))) => {}
                 Some(Ok((event, span))) => {
                     self.line = span.start.line();
+                    self.indentation(&event)?;
+                    match &event {
+                        Event::SequenceStart(StructureStyle::Flow, ..) | Event::MappingStart(StructureStyle::Flow, ..) => self.flow += 1,
+                        Event::SequenceEnd | Event::MappingEnd => self.flow = self.flow.saturating_sub(1),
+                        _ => {}
+                    }
                     return Ok(event);
                 }
             }
         }
+    }
+
+    /// A tab may not stand before what begins a line.
+    fn indentation(&self, event: &Event<'_>) -> Result<(), String> {
+        if self.flow > 0 || !matches!(event, Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_)) {
+            return Ok(());
+        }
+        let line = self.text.lines().nth(self.line.saturating_sub(1)).unwrap_or_default();
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if line[..blank].contains('\t') {
+            return Err(self.fault("found character that cannot start any token"));
+        }
+        Ok(())
     }
 
     fn want_start(&mut self) -> Result<(), String> {

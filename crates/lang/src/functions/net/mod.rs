@@ -63,13 +63,15 @@ pub(super) fn cidrsubnets() -> Function {
             if bits < 1 {
                 return Err(CallError::arg(index, "must extend prefix by at least one bit"));
             }
+            if bits > 32 {
+                return Err(CallError::arg(index, "may not extend prefix by more than 32 bits"));
+            }
             let length = i64::from(range.length) + bits;
             if length > i64::from(range.first.width) {
                 let protocol = if range.first.width == 32 { "IPv4" } else { "IPv6" };
                 let reason = format!("would extend prefix to {length} bits, which is too long for an {protocol} address");
                 return Err(CallError::arg(index, reason));
             }
-            // Growing by more than 32 bits at once was never allowed for the number of a subnet to fit a machine word.
             let packed = range.pack(behind, length as u32);
             let Some((subnet, next)) = packed else {
                 let reason = format!("not enough remaining address space for a subnet with a prefix of {length} bits after {last}");

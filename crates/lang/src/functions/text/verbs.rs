@@ -111,7 +111,11 @@ impl Verb {
                 return Ok(self.padded(text.to_owned()));
             }
             if let Some(number) = value.as_number() {
-                let sign = if number.is_negative() { "-" } else { "" };
+                let sign = match (number.is_negative(), number.is_infinite()) {
+                    (true, _) => "-",
+                    (false, true) => "+",
+                    (false, false) => "",
+                };
                 return Ok(self.padded(format!("{sign}{}", magnitude(number, 'g', None))));
             }
         }
@@ -174,7 +178,7 @@ impl Verb {
 
     fn fraction(&self, number: &Number) -> String {
         let text = magnitude(number, self.letter, self.precision);
-        let sign = self.sign(number.is_negative());
+        let sign = if number.is_infinite() && !number.is_negative() && !self.space { "+" } else { self.sign(number.is_negative()) };
         let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + text.len());
         if self.minus {
             format!("{sign}{text}{}", " ".repeat(missing))

@@ -1,0 +1,241 @@
+//! Locals and outputs of the recorded cases that need no resource: their values, and the places of their errors.
+//! A scope of a few lines stands for the engine here; everything it evaluates is the real thing.
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cty::Value;
+use lang::body::{Body, BodySchema};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::eval::{Scope, evaluate};
+use lang::source::SourceMap;
+use lang::syntax::{Expr, StepKind, Traversal, parse_file};
+use serde_json::Value as Json;
+
+/// The names of one root module.
+struct Module {
+    locals: BTreeMap<Arc<str>, Arc<Expr>>,
+    variables: BTreeMap<Arc<str>, Value>,
+    known: RefCell<BTreeMap<Arc<str>, Value>>,
+    faults: RefCell<Diagnostics>,
+    folder: PathBuf,
+    sources: SourceMap,
+}
+
+impl Scope for Module {
+    fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
+        let refuse = |what: &str| Err(Diagnostic::error("Invalid reference", what).at(traversal.span()).into());
+        let Some(StepKind::Attr(name)) = traversal.steps.first().map(|s| &s.kind) else { return refuse("no attribute") };
+        match &*traversal.root {
+            "local" => {
+                if let Some(value) = self.known.borrow().get(name) {
+                    return Ok((value.clone(), 1));
+                }
+                let Some(expr) = self.locals.get(name).cloned() else { return refuse("no such local") };
+                self.known.borrow_mut().insert(name.clone(), Value::dynamic());
+                let (value, diags) = evaluate(&expr, self);
+                self.faults.borrow_mut().append(diags);
+                self.known.borrow_mut().insert(name.clone(), value.clone());
+                Ok((value, 1))
+            }
+            "var" => match self.variables.get(name) {
+                Some(value) => Ok((value.clone(), 1)),
+                None => refuse("no such variable"),
+            },
+            "path" => Ok((if &**name == "cwd" { self.folder.to_string_lossy().into_owned().into() } else { ".".into() }, 1)),
+            "terraform" | "tofu" => Ok(("default".into(), 1)),
+            _ => refuse("unknown root"),
+        }
+    }
+
+    fn base_dir(&self) -> &Path {
+        &self.folder
+    }
+
+    fn planning(&self) -> bool {
+        true
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        Some("2026-01-02T03:04:05Z".into())
+    }
+
+    fn sources(&self) -> SourceMap {
+        self.sources.clone()
+    }
+}
+
+/// Whether a step is about expressions alone.
+fn suitable(step: &Json) -> bool {
+    let files = step["files"].as_object().unwrap();
+    let main = files.get("main.tf").and_then(Json::as_str).unwrap_or("");
+    let simple = ["resource \"", "data \"", "module \"", "check \"", "terraform {", "provider \"", "validation", "precondition"]
+        .iter()
+        .all(|word| !main.contains(word));
+    !main.is_empty() && simple && files.keys().all(|name| !name.contains(".tf") || name == "main.tf" || name.contains(".tftpl"))
+}
+
+struct Outcome {
+    outputs: BTreeMap<String, Value>,
+    errors: Vec<(u64, u64)>,
+    words: String,
+}
+
+fn run(step: &Json) -> Outcome {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in step["files"].as_object().unwrap() {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text.as_str().unwrap()).unwrap();
+    }
+    let sources = SourceMap::new();
+    let text = step["files"]["main.tf"].as_str().unwrap();
+    let file = sources.add("main.tf", text);
+    let (native, mut diags) = parse_file(text, file);
+    let schema = BodySchema::new().block("locals", &[]).block("output", &["name"]).block("variable", &["name"]);
+    let (content, more) = Body::native(Arc::new(native)).content(&schema);
+    diags.append(more);
+    let mut module = Module {
+        locals: BTreeMap::new(),
+        variables: BTreeMap::new(),
+        known: RefCell::default(),
+        faults: RefCell::default(),
+        folder: dir.path().canonicalize().unwrap(),
+        sources: sources.clone(),
+    };
+    let mut outputs = Vec::new();
+    for block in &content.blocks {
+        let (attributes, _) = block.body.just_attributes();
+        match &*block.type_name {
+            "locals" => module.locals.extend(attributes.into_iter().map(|(name, a)| (name, a.expr))),
+            "output" => outputs.extend(attributes.get("value").map(|a| (block.labels[0].text.to_string(), a.expr.clone()))),
+            _ => {
+                let mut value = attributes.get("default").map_or_else(Value::dynamic, |a| evaluate(&a.expr, &module).0);
+                for (flag, mark) in [("sensitive", cty::Mark::Sensitive), ("ephemeral", cty::Mark::Ephemeral)] {
+                    if attributes.contains_key(flag) {
+                        value = value.mark(mark);
+                    }
+                }
+                module.variables.insert(block.labels[0].text.clone(), value);
+            }
+        }
+    }
+    let mut values = BTreeMap::new();
+    for (name, expr) in outputs {
+        let (value, more) = evaluate(&expr, &module);
+        diags.append(more);
+        values.insert(name, value);
+    }
+    let names: Vec<_> = module.locals.keys().cloned().collect();
+    for name in names {
+        let (expr, _) = lang::syntax::parse_expression(&format!("local.{name}"), "test", &SourceMap::new());
+        let _ = evaluate(&expr, &module);
+    }
+    diags.append(module.faults.take());
+    let errors = diags.errors().map(|d| d.range(&sources).map_or((0, 0), |r| (u64::from(r.start.line), u64::from(r.start.column))));
+    let errors = errors.collect();
+    let words = diags.iter().map(|d| d.render(&sources)).collect::<Vec<_>>().join("  ");
+    Outcome { outputs: values, errors, words }
+}
+
+/// Recorded JSON and ours, numbers by value.
+fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Object(a), Json::Object(b)) => a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| same(v, w))),
+        (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}
+
+fn check(step: &Json) -> Result<(), String> {
+    let outcome = run(step);
+    let expect = &step["expect"];
+    if let Some(places) = expect["error"]["at"].as_array() {
+        let key = |p: &Json| (p["line"].as_u64().unwrap_or(0), p["column"].as_u64().unwrap_or(0));
+        let mut want: Vec<_> = places.iter().map(key).collect();
+        let mut got = outcome.errors.clone();
+        want.sort_unstable();
+        got.sort_unstable();
+        want.dedup();
+        got.dedup();
+        // A recorded error without a place may have any of ours.
+        let missing: Vec<_> = want.iter().filter(|p| p.0 != 0 && !got.contains(p)).collect();
+        let extra = got.iter().filter(|p| !want.contains(p)).count();
+        let placeless = want.iter().filter(|p| p.0 == 0).count();
+        if missing.is_empty() && extra <= placeless && !got.is_empty() {
+            return Ok(());
+        }
+        return Err(format!("errors at {got:?}, not {want:?}\n  {}", outcome.words));
+    }
+    if !outcome.errors.is_empty() {
+        return Err(format!("unexpected errors\n  {}", outcome.words));
+    }
+    let mut wrong = String::new();
+    for (name, change) in expect["plan"]["output_changes"].as_object().into_iter().flatten() {
+        let Some(value) = outcome.outputs.get(name) else {
+            wrong.push_str(&format!("\n  no output {name}"));
+            continue;
+        };
+        let (bare, _) = value.clone().unmark_deep();
+        let got = cty::json::to_json_value(&bare.unknown_as_null()).map_err(|e| e.to_string())?;
+        if !same(&got, &change["after"]) {
+            wrong.push_str(&format!("\n  {name}: {got}\n    not {}", change["after"]));
+        }
+        let unknown = change["after_unknown"].as_array().is_some_and(|a| !a.is_empty());
+        if unknown == bare.is_wholly_known() {
+            wrong.push_str(&format!("\n  {name}: unknown parts differ: {bare:?}"));
+        }
+        let sensitive = change["after_sensitive"].as_array().is_some_and(|a| !a.is_empty());
+        if sensitive != value.contains_mark(&cty::Mark::Sensitive) {
+            wrong.push_str(&format!("\n  {name}: sensitive parts differ: {value:?}"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+fn group(name: &str) {
+    let Some(folder) = common::folder("FLIGHTDECK_CASES", "fidelity") else { return };
+    let (mut passed, mut total) = (0, 0);
+    for case in common::rows(&folder, &format!("{name}.jsonl")) {
+        let steps = case["steps"].as_array().unwrap();
+        if !steps.iter().all(suitable) {
+            continue;
+        }
+        total += 1;
+        match steps.iter().try_for_each(check) {
+            Ok(()) => passed += 1,
+            Err(why) => println!("differs: {}: {why}", case["name"]),
+        }
+    }
+    common::at_least(&format!("cases_{name}"), passed, total);
+}
+
+#[test]
+fn functions_behave_as_recorded() {
+    group("functions");
+}
+
+#[test]
+fn expressions_behave_as_recorded() {
+    group("expr");
+}
+
+#[test]
+fn sensitive_values_behave_as_recorded() {
+    group("sensitive");
+}
+
+#[test]
+fn faults_are_where_they_were_recorded() {
+    group("errors");
+}
+
+#[test]
+fn locals_and_outputs_behave_as_recorded() {
+    group("outputs_locals");
+}
