@@ -13,7 +13,7 @@ mod parts;
 mod refactor;
 mod resource;
 mod settings;
-mod types;
+pub(crate) mod types;
 mod values;
 mod version;
 

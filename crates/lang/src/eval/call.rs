@@ -30,8 +30,12 @@ impl Env<'_> {
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),
+            "convert" if call.args.len() == 2 && !call.expand_final => return self.convert(call, whole),
             "can" if call.args.len() == 1 && !call.expand_final => return self.succeeds(&call.args[0]),
             _ => {}
+        }
+        if let Some(fault) = wrong_lazy_count(name, call) {
+            return (Value::dynamic(), fault.within(whole).into());
         }
         let Some(function) = self.function(&call.name) else {
             return (Value::dynamic(), unknown_function(call).within(whole).into());
@@ -157,6 +161,22 @@ impl Env<'_> {
         };
         (result, Diagnostics::new())
     }
+
+    fn convert(&self, call: &Call, whole: Span) -> Outcome {
+        let (value, mut diags) = self.value(&call.args[0]);
+        let (ty, defaults) = crate::config::types::of_expr(&call.args[1], &mut diags);
+        if diags.has_errors() {
+            return (Value::dynamic(), diags);
+        }
+        let filled = defaults.map_or_else(|| value.clone(), |defaults| defaults.apply(&value));
+        match cty::convert(&filled, &ty) {
+            Ok(value) => (value, diags),
+            Err(error) => {
+                diags.push(invalid_argument("value", &error.to_string()).at(start_of(&call.args[0])).within(whole));
+                (Value::dynamic(), diags)
+            }
+        }
+    }
 }
 
 enum Expanded {
@@ -183,6 +203,27 @@ fn wrong_count(call: &Call, function: &Function, args: &[Argument<'_>], whole: S
         return Some(Diagnostic::error("Too many function arguments", detail).at(extra.place()).within(whole));
     }
     None
+}
+
+/// `can` and `convert` with the wrong number of arguments.
+fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
+    let params: &[&str] = match name {
+        "can" => &["expression"],
+        "convert" => &["value", "type"],
+        _ => return None,
+    };
+    if call.expand_final {
+        let detail = format!("The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\".");
+        return Some(Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span));
+    }
+    let want = params.len();
+    if let Some(missing) = params.get(call.args.len()) {
+        let detail = format!("Function {name:?} expects {want} argument(s). Missing value for {missing:?}.");
+        return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close));
+    }
+    let extra = call.args.get(want)?;
+    let detail = format!("Function {name:?} expects only {want} argument(s).");
+    Some(Diagnostic::error("Too many function arguments", detail).at(start_of(extra)))
 }
 
 fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: &CallError, whole: Span) -> Diagnostic {
