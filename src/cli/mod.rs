@@ -26,11 +26,13 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refuse(&error, &words),
     };
+    if let Some(args::Command::Plugin(args::PluginSubcommand::Serve { name })) = &args.command {
+        // A plugin's stdout, stderr and runtime are its own.
+        return providers::main(name);
+    }
     let mut out = Output::new(args.no_color, args.command.as_ref().is_some_and(args::Command::wants_json));
     out.log_level = args.log_level;
-    if !matches!(args.command, Some(args::Command::Plugin(_))) {
-        start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
-    }
+    start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {

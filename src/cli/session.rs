@@ -120,7 +120,8 @@ impl Session {
                 _ = ticks.tick(), if out.live => progress.tick(),
             }
         };
-        while let Some(Some(update)) = self.events.recv().now_or_never() {
+        // Unconstrained: tokio's budget must not make a full channel look empty.
+        while let Some(Some(update)) = tokio::task::unconstrained(self.events.recv()).now_or_never() {
             hear(update, out, progress);
         }
         progress.clear();

@@ -4,10 +4,12 @@ use super::api::*;
 use super::bus::{Bus, Subscription};
 use super::error::EngineError;
 use super::event::*;
+use super::memory::Memory;
 use super::plugin::record::{PluginId, UnixMs};
 use super::settings::Settings;
 use super::view::View;
 use std::sync::Arc;
+use tokio_util::task::TaskTracker;
 
 /// A running engine on one workspace. Cheap to clone.
 #[derive(Clone)]
@@ -18,6 +20,8 @@ pub struct Engine {
 struct Shared {
     settings: Settings,
     bus: Bus,
+    memory: Memory,
+    tasks: TaskTracker,
 }
 
 fn later<T>() -> Result<T, EngineError> {
@@ -27,7 +31,9 @@ fn later<T>() -> Result<T, EngineError> {
 impl Engine {
     /// Opens the workspace's store and, with [`Access::ReadWrite`](super::settings::Access), takes its lock when it is first needed.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
-        Ok(Self { shared: Arc::new(Shared { settings, bus: Bus::default() }) })
+        let (bus, tasks) = (Bus::default(), TaskTracker::new());
+        let memory = Memory::open(&settings, &bus, &tasks).await?;
+        Ok(Self { shared: Arc::new(Shared { settings, bus, memory, tasks }) })
     }
 
     /// The settings it was started with.
@@ -86,35 +92,43 @@ impl Engine {
     }
 
     /// Deploys, newest first.
-    pub async fn history(&self, _limit: u32) -> Result<Vec<DeploySummary>, EngineError> {
-        later()
+    pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, EngineError> {
+        self.shared.memory.history(limit).await
     }
 
     /// One deploy with its operations and events.
-    pub async fn deploy_record(&self, _deploy: DeployId) -> Result<DeployRecord, EngineError> {
-        later()
+    pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
+        self.shared.memory.deploy_record(deploy).await
     }
 
     /// Failures since then (all where `None`), grouped by fingerprint, newest first.
-    pub async fn failures(&self, _since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
-        later()
+    pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
+        self.shared.memory.failures(since).await
     }
 
     /// What plugins said, oldest first.
-    pub async fn logs(&self, _query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
-        later()
+    pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
+        self.shared.memory.logs(query).await
     }
 
     /// The state, for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        later()
+        self.shared.memory.state_rows().await
     }
 
     /// The state as state version 4. Reads the store alone.
     pub async fn export_state(&self) -> Result<serde_json::Value, EngineError> {
-        later()
+        self.shared.memory.export_state().await
     }
 
     /// Stops every plugin, writes what is not written, gives the lock back.
-    pub async fn shutdown(&self) {}
+    pub async fn shutdown(&self) {
+        self.shared.memory.flush().await;
+        if self.shared.settings.access == super::settings::Access::ReadWrite
+            && let Err(error) = self.shared.memory.unlock().await
+        {
+            tracing::warn!(%error, "the workspace's lock could not be given back");
+        }
+        self.shared.tasks.close();
+    }
 }

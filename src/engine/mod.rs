@@ -7,6 +7,7 @@ pub mod error;
 pub mod event;
 pub mod graph;
 pub mod handle;
+pub mod memory;
 pub mod plugin;
 pub mod pool;
 pub mod provider;

@@ -6,7 +6,6 @@ mod failures;
 mod files;
 mod history;
 mod logs;
-mod plugin;
 mod plugins;
 mod program;
 mod stage;
@@ -44,7 +43,10 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::State(command) => state::run(command, out).await,
         Command::Logs { plugin, follow, level, since, .. } => logs::run(logs::Wanted { plugin, follow, level, since }, out).await,
         Command::Doctor { .. } => Err(not_yet("doctor", "`flightdeck plugins` shows what is wrong with plugins")),
-        Command::Plugin(PluginSubcommand::Serve { name }) => plugin::serve(&name).await,
+        // Carried out before there is a runtime; never comes here.
+        Command::Plugin(PluginSubcommand::Serve { name }) => {
+            Err(CliError::Refused(format!("{name} must be served by a process of its own")))
+        }
         Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet("plugin new", "the bundled providers show what a plugin looks like")),
         Command::Plugin(PluginSubcommand::Check { .. }) => {
             Err(not_yet("plugin check", "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`"))

@@ -1,5 +1,6 @@
 //! What can go wrong with the store, in words for an operator.
 
+use crate::engine::error::EngineError;
 use crate::engine::event::LockHolder;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,15 @@ impl StoreError {
             K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory { path: path.to_owned(), why: source.to_string() },
             K::StorageFull | K::QuotaExceeded => Self::DiskFull { path: path.to_owned() },
             _ => Self::Io { what: format!("cannot {what} {}", path.display()), source: Arc::new(source) },
+        }
+    }
+}
+
+impl From<StoreError> for EngineError {
+    fn from(e: StoreError) -> Self {
+        match e {
+            StoreError::Held(holder) => Self::Locked(holder),
+            other => Self::Store(other.to_string()),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod deploys;
 mod error;
+mod export;
 mod failures;
 mod file;
 mod launches;
@@ -12,6 +13,8 @@ mod liveness;
 mod lock;
 mod logs;
 pub mod model;
+mod recorder;
+mod rows;
 mod stages;
 mod state;
 mod writer;
@@ -19,11 +22,14 @@ mod writer;
 pub use crate::engine::settings::Access;
 pub use deploys::{KEPT_EVENTS, NewDeploy};
 pub use error::StoreError;
+pub use export::version4;
 pub use file::Store;
 pub use launches::CallSample;
 pub use liveness::{is_alive, this_process};
 pub use lock::Acquired;
 pub use logs::KEPT_LINES;
+pub use recorder::Recorder;
+pub use rows::rows;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 mod crash;
 mod file;
+mod readers;
 mod records;
 
 use super::model::*;

@@ -1,0 +1,93 @@
+//! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the engine's handle; answers
+//! the questions that need nothing but what is on record.
+
+use super::api::*;
+use super::bus::Bus;
+use super::error::EngineError;
+use super::event::{DeployId, DeploySummary};
+use super::plugin::record::UnixMs;
+use super::settings::{Access, Settings};
+use super::store::{Recorder, Store, rows, this_process, version4};
+use tokio_util::task::TaskTracker;
+
+/// What is remembered of a workspace.
+pub struct Memory {
+    store: Store,
+    recorder: Option<Recorder>,
+}
+
+impl Memory {
+    /// Opens the store as the settings say; from then on what `bus` hears is written down.
+    ///
+    /// # Errors
+    /// When the store cannot be used; see [`StoreError`](super::store::StoreError).
+    pub async fn open(settings: &Settings, bus: &Bus, tasks: &TaskTracker) -> Result<Self, EngineError> {
+        let (dir, access) = (settings.workspace.clone(), settings.access);
+        let store = tokio::task::spawn_blocking(move || Store::open(&dir, access))
+            .await
+            .map_err(|e| EngineError::Store(format!("the store could not be opened: {e}")))??;
+        let recorder = (access == Access::ReadWrite).then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
+        Ok(Self { store, recorder })
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Takes the workspace's lock for this process. The answer: in words, whose lock was taken over.
+    ///
+    /// # Errors
+    /// [`EngineError::Locked`] where somebody else who is alive has it.
+    pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
+        let taken = self.store.acquire_lock(this_process(reason)).await?;
+        Ok(taken
+            .taken_over
+            .map(|h| format!("the lock of {} (pid {} on {}, {}) was taken over: that process is gone", h.who, h.pid, h.host, h.reason)))
+    }
+
+    /// Gives the lock back.
+    pub async fn unlock(&self) -> Result<(), EngineError> {
+        Ok(self.store.release_lock().await?)
+    }
+
+    /// Waits until everything that was said so far is on record.
+    pub async fn flush(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.flush().await;
+        }
+    }
+
+    /// Deploys, newest first; all for a `limit` of 0.
+    pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, EngineError> {
+        Ok(self.store.history(limit).await?)
+    }
+
+    /// One deploy with its operations and events.
+    pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
+        self.flush().await;
+        let record = self.store.deploy_record(deploy).await?;
+        record.ok_or_else(|| EngineError::NotFound(format!("there is no deploy {deploy} on record; `flightdeck history` lists them")))
+    }
+
+    /// Failures since then, grouped.
+    pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, EngineError> {
+        Ok(self.store.failures(since).await?)
+    }
+
+    /// Log lines, oldest first.
+    pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, EngineError> {
+        self.flush().await;
+        Ok(self.store.logs(query).await?)
+    }
+
+    /// The state for showing.
+    pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
+        Ok(rows(&self.store.state().await?))
+    }
+
+    /// State version 4.
+    pub async fn export_state(&self) -> Result<serde_json::Value, EngineError> {
+        Ok(version4(&self.store.state().await?))
+    }
+}

@@ -1,0 +1,170 @@
+//! Writes down what the engine says: plugins, launch attempts, log lines, latencies, and the events of deploys for their
+//! replay. One task reads the bus; what it cannot keep up with is counted and said so in the log.
+
+use super::error::StoreError;
+use super::file::Store;
+use super::launches::CallSample;
+use crate::engine::bus::{Subscription, Update, now_ms};
+use crate::engine::event::{CallOutcome, DeployId, Event, EventKind};
+use crate::engine::plugin::record::{LaunchAttempt, LogLevel, LogLine, LogStream, PluginEvent, PluginFound, PluginId, UnixMs};
+use crate::engine::view::View;
+use futures_util::FutureExt;
+use std::collections::BTreeMap;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+
+/// Events taken together before they are written: as many as fit in one commit's time.
+const TOGETHER: usize = 4_096;
+
+/// The task that writes. Ends when it is dropped; [`Recorder::flush`] first, to lose nothing.
+#[derive(Debug)]
+pub struct Recorder {
+    flush: mpsc::Sender<oneshot::Sender<()>>,
+}
+
+/// What is to be written.
+#[derive(Default)]
+struct Batch {
+    found: BTreeMap<PluginId, PluginFound>,
+    attempts: BTreeMap<(PluginId, UnixMs, u32), LaunchAttempt>,
+    logs: Vec<LogLine>,
+    calls: Vec<CallSample>,
+    events: BTreeMap<DeployId, Vec<Event>>,
+    size: usize,
+}
+
+impl Recorder {
+    /// Starts to write what comes out of `events` to `store`, which must be open for writing.
+    pub fn start(store: Store, events: Subscription, tasks: &TaskTracker) -> Self {
+        let (flush, asked) = mpsc::channel(8);
+        tasks.spawn(run(store, events, asked));
+        Self { flush }
+    }
+
+    /// Waits until everything that was emitted before is written.
+    pub async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        if self.flush.send(done).await.is_ok() {
+            // The task answers or is gone: either way there is nothing left to wait for.
+            drop(written.await);
+        }
+    }
+}
+
+async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
+    let mut deploy = None;
+    loop {
+        let mut batch = Batch::default();
+        tokio::select! {
+            update = events.recv() => {
+                let Some(update) = update else { return };
+                batch.take(update, &mut deploy);
+                batch.fill(&mut events, &mut deploy);
+                batch.write(&store).await;
+            }
+            flush = asked.recv() => {
+                let Some(done) = flush else { return };
+                loop {
+                    batch.fill(&mut events, &mut deploy);
+                    if batch.size == 0 {
+                        break;
+                    }
+                    std::mem::take(&mut batch).write(&store).await;
+                }
+                // Who asked may have given up waiting.
+                done.send(()).unwrap_or_default();
+            }
+        }
+    }
+}
+
+impl Batch {
+    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look empty.
+    fn fill(&mut self, events: &mut Subscription, deploy: &mut Option<DeployId>) {
+        while self.size < TOGETHER
+            && let Some(Some(update)) = tokio::task::unconstrained(events.recv()).now_or_never()
+        {
+            self.take(update, deploy);
+        }
+    }
+
+    fn take(&mut self, update: Update, deploy: &mut Option<DeployId>) {
+        match update {
+            Update::Events(events) => {
+                self.size += events.len();
+                events.iter().for_each(|event| self.event(event, deploy));
+            }
+            Update::Snapshot(view) => self.snapshot(&view, deploy),
+        }
+    }
+
+    fn event(&mut self, event: &Event, deploy: &mut Option<DeployId>) {
+        if let EventKind::DeployStarted(started) = &event.kind {
+            *deploy = Some(started.deploy);
+        }
+        match &event.kind {
+            EventKind::Plugin(PluginEvent::Found { plugin, found }) => drop(self.found.insert(plugin.clone(), found.clone())),
+            EventKind::Plugin(PluginEvent::Attempt { plugin, attempt }) => {
+                self.attempts.insert((plugin.clone(), attempt.began, attempt.number), attempt.clone());
+            }
+            EventKind::Plugin(PluginEvent::Log { line }) => self.logs.push(line.clone()),
+            // How long a call ran until it was cancelled tells nothing of the method.
+            EventKind::CallFinished(call) if call.outcome != CallOutcome::Cancelled => self.calls.push(CallSample {
+                plugin: call.plugin.clone(),
+                method: call.method.clone(),
+                took_ms: call.took_ms,
+                ok: call.outcome == CallOutcome::Ok,
+            }),
+            _ => {}
+        }
+        // Lines are kept in the log, and usage is of its moment alone.
+        if let Some(id) = *deploy
+            && !matches!(event.kind, EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. }))
+        {
+            self.events.entry(id).or_default().push(event.clone());
+        }
+        if matches!(event.kind, EventKind::DeployFinished(_)) {
+            *deploy = None;
+        }
+    }
+
+    /// After a gap: what the view still knows is kept, the gap is said.
+    fn snapshot(&mut self, view: &View, deploy: &mut Option<DeployId>) {
+        self.size += 1;
+        for plugin in view.plugins.values() {
+            if let Some(found) = &plugin.found {
+                self.found.insert(plugin.id.clone(), found.clone());
+            }
+            for attempt in &plugin.attempts {
+                self.attempts.insert((plugin.id.clone(), attempt.began, attempt.number), attempt.clone());
+            }
+        }
+        *deploy = view.deploy.as_ref().filter(|d| d.summary.is_none()).map(|d| d.deploy);
+        self.logs.push(LogLine {
+            plugin: PluginId("flightdeck".into()),
+            at: now_ms(),
+            level: LogLevel::Warn,
+            stream: LogStream::Engine,
+            module: None,
+            text: format!("events came faster than they could be kept: lines and calls before event {} are missing here", view.seq),
+            panic: false,
+        });
+    }
+
+    async fn write(self, store: &Store) {
+        let found = self.found.into_iter().map(|(plugin, found)| store.plugin_found(plugin, found).boxed());
+        let attempts = self.attempts.into_iter().map(|((plugin, ..), attempt)| store.launch_attempt(plugin, attempt).boxed());
+        let events = self.events.into_iter().map(|(deploy, events)| store.append_events(deploy, events).map(|r| r.map(drop)).boxed());
+        let mut writes: Vec<_> = found.chain(attempts).chain(events).collect();
+        if !self.logs.is_empty() {
+            writes.push(store.append_logs(self.logs).boxed());
+        }
+        if !self.calls.is_empty() {
+            writes.push(store.add_calls(self.calls).boxed());
+        }
+        let failed: Option<StoreError> = futures_util::future::join_all(writes).await.into_iter().find_map(Result::err);
+        if let Some(error) = failed {
+            tracing::warn!(%error, "what plugins did could not be written down");
+        }
+    }
+}
