@@ -3,7 +3,6 @@
 pub mod api;
 pub mod bus;
 pub mod calls;
-pub mod deploy;
 pub mod error;
 pub mod event;
 pub mod graph;
@@ -13,10 +12,8 @@ pub mod plugin;
 pub mod pool;
 pub mod provider;
 pub mod settings;
-pub mod stage;
 pub mod store;
 pub mod view;
-pub mod workspace;
 
 pub use error::EngineError;
 pub use handle::Engine;

@@ -27,8 +27,6 @@ pub struct Diagnostic {
     pub context: Option<Span>,
     /// The object it is about, as an address.
     pub address: Option<String>,
-    /// What evaluation knew: names and short renderings of the values in the failing expression.
-    pub values: Vec<(String, String)>,
 }
 
 impl Diagnostic {
@@ -41,7 +39,6 @@ impl Diagnostic {
             subject: None,
             context: None,
             address: None,
-            values: Vec::new(),
         }
     }
 

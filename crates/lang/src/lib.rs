@@ -4,7 +4,6 @@
 pub mod addr;
 pub mod body;
 pub mod config;
-pub mod decode;
 pub mod diag;
 pub mod eval;
 pub mod functions;

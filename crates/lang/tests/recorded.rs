@@ -58,9 +58,6 @@ fn load(step: &Value) -> Outcome {
     }
 }
 
-/// Constants and sources with operators and functions in them, which the loader does not evaluate yet.
-const NEEDS_EVALUATION: [&str; 2] = ["modules/source_from_parents_variable step 0", "variables/tfvars_expressions step 0"];
-
 #[test]
 fn configurations_load_or_fail_as_recorded() {
     let cases = cases();
@@ -80,9 +77,6 @@ fn configurations_load_or_fail_as_recorded() {
                 continue;
             }
             refused += 1;
-            if NEEDS_EVALUATION.contains(&name.as_str()) {
-                continue;
-            }
             if !is_error {
                 wrong.push(format!("{name}: refused\n{}", outcome.errors.join("\n")));
             } else if let Some(places) = recorded_places(step)

@@ -1,6 +1,7 @@
 //! The files of one directory into one module: declarations collected, overrides merged, duplicates refused.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use super::call::{self, CallBlock};
@@ -132,12 +133,15 @@ impl Draft {
         words: impl FnOnce() -> (String, String),
         diags: &mut Diagnostics,
     ) {
-        if slots.contains_key(&key) {
-            let (summary, detail) = words();
-            diags.error(block.def_span, summary, detail);
-            duplicates.push(block);
-        } else {
-            slots.insert(key, Slot { block, over: None });
+        match slots.entry(key) {
+            Entry::Occupied(_) => {
+                let (summary, detail) = words();
+                diags.error(block.def_span, summary, detail);
+                duplicates.push(block);
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert(Slot { block, over: None });
+            }
         }
     }
 
@@ -249,8 +253,8 @@ impl Draft {
             }
             "locals" => {
                 for (name, local) in values::locals(&block.body, diags) {
-                    if self.locals.contains_key(&name) {
-                        self.locals.insert(name, local);
+                    if let Some(own) = self.locals.get_mut(&name) {
+                        *own = local;
                     } else {
                         let detail = format!("There is no local value named \"{name}\" in the normal files to override.");
                         diags.error(local.span, "Missing base local value definition to override", detail);

@@ -1,14 +1,14 @@
-//! What shows once all modules are read: provider configurations between modules, arguments of calls, `depends_on`.
+//! What shows once all modules are read: provider configurations between modules, and arguments of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::model::{Module, ModuleCall, ProviderRef};
-use crate::addr::{ProviderSource, Reference, Subject};
+use crate::addr::ProviderSource;
 use crate::body::BodySchema;
 use crate::diag::Diagnostics;
 use crate::source::Span;
-use crate::syntax::{Step, Traversal};
+use crate::syntax::Traversal;
 
 /// Local name and alias (empty for the default configuration).
 type Key = (Arc<str>, Arc<str>);
@@ -154,59 +154,11 @@ fn passed(
     }
 }
 
-/// Arguments of module calls that are missing or have no variable, in all modules; then `depends_on`.
+/// Arguments of module calls that are missing or have no variable, in all modules.
 pub(super) fn arguments(root: &Module, diags: &mut Diagnostics) {
     for module in root.all() {
         for call in module.calls.values() {
             diags.append(call.argument_errors.clone());
         }
     }
-}
-
-impl Module {
-    /// What is wrong with the `depends_on` of resources, outputs and calls: they must name whole objects that exist.
-    pub fn check_depends_on(&self) -> Diagnostics {
-        let mut diags = Diagnostics::new();
-        let resources = self.resources.values().map(|r| &r.depends_on);
-        let outputs = self.outputs.values().map(|o| &o.depends_on);
-        let calls = self.calls.values().map(|c| &c.depends_on);
-        for traversal in resources.chain(outputs).chain(calls).flatten() {
-            match Reference::parse(traversal) {
-                Err(error) => diags.push(error),
-                Ok(reference) => self.check_dependency(&reference, &mut diags),
-            }
-        }
-        diags
-    }
-
-    fn check_dependency(&self, reference: &Reference, diags: &mut Diagnostics) {
-        if let [first, .., last] | [first @ last] = &reference.remaining[..] {
-            let span = span_of(first, last);
-            let detail = "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object.";
-            diags.error(span, "Invalid depends_on reference", detail);
-            return;
-        }
-        let missing = match &reference.subject {
-            Subject::Resource { resource, .. } if !self.resources.contains_key(resource) => {
-                Some(("resource", format!("A resource {resource} has not been declared in {}.", place(self))))
-            }
-            Subject::Module { name, .. } | Subject::ModuleOutput { name, .. } if !self.calls.contains_key(name) => {
-                Some(("module", format!("No module call named \"{name}\" is declared in {}.", place(self))))
-            }
-            Subject::Variable(name) if !self.variables.contains_key(name) => {
-                Some(("input variable", format!("An input variable with the name \"{name}\" has not been declared.")))
-            }
-            Subject::Local(name) if !self.locals.contains_key(name) => {
-                Some(("local value", format!("A local value with the name \"{name}\" has not been declared.")))
-            }
-            _ => None,
-        };
-        if let Some((what, detail)) = missing {
-            diags.error(reference.span, format!("Reference to undeclared {what}"), detail);
-        }
-    }
-}
-
-fn span_of(first: &Step, last: &Step) -> Span {
-    first.span.to(last.span)
 }

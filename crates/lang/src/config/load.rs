@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cty::{Type, Value};
+use cty::Type;
 
 use super::assemble::assemble;
 use super::call::{CallBlock, arguments};
 use super::inputs::{Inputs, RootValues, collect};
 use super::model::{Module, Variable};
-use super::{check, constant, files, settings};
+use super::statics::{Given, Statics};
+use super::{check, files, settings};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::SourceMap;
-use crate::syntax::{Expr, StepKind, Traversal};
 
 /// How deep modules may call modules.
 const MAX_MODULE_DEPTH: usize = 32;
-/// How deep locals may refer to locals where values must be known while loading.
-const MAX_STATIC_DEPTH: usize = 64;
 
 /// A configuration with the values of its root variables.
 #[derive(Clone, Debug, Default)]
@@ -60,9 +58,6 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     }
     (Loaded { root: Arc::new(root), values }, diags)
 }
-
-/// The value that a module's variable has while loading, if any.
-type Given<'a> = &'a dyn Fn(&str, usize) -> Option<Value>;
 
 fn read_module(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<(Module, Vec<CallBlock>)> {
     let mut found = Diagnostics::new();
@@ -154,8 +149,8 @@ fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics)
     let span = attribute.expr.span;
     let value = match statics.value(&attribute.expr, 0) {
         Ok(value) => value,
-        Err(error) => {
-            diags.push(*error);
+        Err(errors) => {
+            diags.append(errors);
             return None;
         }
     };
@@ -189,76 +184,4 @@ fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics)
         return None;
     }
     Some(text)
-}
-
-/// What can be known of a module while it is loaded: variables with a known value, locals over them, paths.
-struct Statics<'a> {
-    module: &'a Module,
-    given: Given<'a>,
-}
-
-impl Statics<'_> {
-    fn value(&self, expr: &Expr, depth: usize) -> Result<Value, Box<Diagnostic>> {
-        if depth > MAX_STATIC_DEPTH {
-            let detail = "A value that must be known while modules are loaded refers to itself, or through too many others.";
-            return Err(Box::new(Diagnostic::error("Circular reference", detail).at(expr.span)));
-        }
-        constant::evaluate(expr, &|traversal: &Traversal| self.resolve(traversal, depth))
-    }
-
-    fn resolve(&self, traversal: &Traversal, depth: usize) -> Result<Value, Box<Diagnostic>> {
-        let fail = |summary: &str, detail: String| Err(Box::new(Diagnostic::error(summary, detail).at(traversal.span())));
-        let name = match traversal.steps.first().map(|s| &s.kind) {
-            Some(StepKind::Attr(name)) => name.clone(),
-            _ => return fail("Invalid reference", format!("The \"{}\" object cannot be used alone here.", traversal.root)),
-        };
-        let value = match &*traversal.root {
-            "var" => {
-                let Some(variable) = self.module.variables.get(&name) else {
-                    return fail("Undefined variable", format!("Undefined variable var.{name}."));
-                };
-                let some_constant = self.module.variables.values().any(|v| v.constant.is_some());
-                if some_constant && variable.constant != Some(true) {
-                    let detail =
-                        format!("var.{name} is used where values must be known while loading: it must be declared with const = true.");
-                    return fail("Variable is not constant", detail);
-                }
-                if variable.sensitive || variable.ephemeral {
-                    let detail = format!("var.{name} is sensitive or ephemeral, which is not allowed where modules are loaded.");
-                    return fail("Unsuitable variable", detail);
-                }
-                match (self.given)(&name, depth) {
-                    Some(value) => value,
-                    None => return fail("Variable value not provided", format!("var.{name} has no value that is known while loading.")),
-                }
-            }
-            "local" => match self.module.locals.get(&name) {
-                Some(local) => self.value(&local.expr, depth + 1)?,
-                None => return fail("Undefined local", format!("Undefined local local.{name}.")),
-            },
-            "path" if &*name == "module" => Value::string(&self.module.dir_text),
-            "path" if &*name == "root" => Value::string("."),
-            "terraform" | "tofu" if &*name == "workspace" => Value::string("default"),
-            _ => {
-                let detail = format!("{traversal} cannot be used here: only variables and locals known while loading can.");
-                return fail("Dynamic value in static context", detail);
-            }
-        };
-        let mut value = value;
-        for step in &traversal.steps[1..] {
-            let next = match &step.kind {
-                StepKind::Attr(attr) => value.get_attr(attr).or_else(|| value.index_str(attr)),
-                StepKind::Index(key) => value.index(key),
-            };
-            value = match next {
-                Some(next) => next,
-                None => {
-                    return Err(Box::new(
-                        Diagnostic::error("Unsupported attribute", "The value has nothing under this name.").at(step.span),
-                    ));
-                }
-            };
-        }
-        Ok(value)
-    }
 }

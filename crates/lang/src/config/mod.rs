@@ -13,6 +13,7 @@ mod parts;
 mod refactor;
 mod resource;
 mod settings;
+mod statics;
 pub(crate) mod types;
 mod values;
 mod version;

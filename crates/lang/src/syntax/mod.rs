@@ -4,10 +4,15 @@
 use cty::{Number, Type, Value};
 
 pub mod ast;
+mod brackets;
+mod directives;
 mod expression;
+mod follow;
+mod for_expr;
 pub mod json;
 mod lexer;
 mod parser;
+mod strings;
 mod structure;
 mod template;
 mod token;

@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::ast::{Expr, ExprKind, ForExpr, MAX_DEPTH, TemplateOrigin};
+use super::ast::{Expr, ExprKind, TemplateOrigin};
+use super::directives::Directives;
 use super::parser::{Parser, normal};
-use super::token::{Kind, Token};
+use super::token::Kind;
 use crate::source::Span;
 
 /// Which directive ends or divides a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Control {
+pub(super) enum Control {
     Else,
     EndIf,
     EndFor,
 }
 
 impl Control {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Control::Else => "else",
             Control::EndIf => "endif",
@@ -28,7 +29,7 @@ impl Control {
     }
 }
 
-enum Part {
+pub(super) enum Part {
     Text(String, Span),
     Interp(Expr),
     If(Expr, Span),
@@ -73,9 +74,9 @@ impl Parser<'_> {
             }
             return (ExprKind::Error, span);
         }
-        let mut directives = Directives { parts: parts.into_iter().peekable(), depth: self.depth, parser: self };
+        let mut directives = Directives::new(parts, self);
         let mut exprs = Vec::new();
-        while directives.parts.peek().is_some_and(|p| !matches!(p, Part::End(_))) {
+        while directives.more() {
             exprs.push(directives.next());
         }
         (ExprKind::Template { parts: exprs, origin }, span)
@@ -262,118 +263,6 @@ impl Parser<'_> {
         let collection = self.expression();
         Some(Part::For { key, value, collection, span: open.to(self.span(self.peek())) })
     }
-
-    /// The text of a literal token with its escapes resolved.
-    pub(crate) fn unescape(&mut self, token: Token) -> String {
-        let raw = self.bytes(token);
-        if raw == "$${" || raw == "%%{" {
-            return raw[1..].to_owned();
-        }
-        if token.kind == Kind::StringLit || !raw.contains('\\') {
-            return normal(raw);
-        }
-        let span = self.span(token);
-        let mut out = String::with_capacity(raw.len());
-        let mut at = 0;
-        while let Some(found) = raw[at..].find('\\') {
-            out.push_str(&raw[at..at + found]);
-            at += found;
-            let rest = &raw[at + 1..];
-            let Some(selector) = rest.chars().next() else {
-                self.bad_escape(span, at, 1, "Backslash must be followed by an escape sequence selector character.");
-                at += 1;
-                break;
-            };
-            at += 1 + selector.len_utf8();
-            match selector {
-                'n' => out.push('\n'),
-                'r' => out.push('\r'),
-                't' => out.push('\t'),
-                '"' => out.push('"'),
-                '\\' => out.push('\\'),
-                'u' | 'U' => {
-                    let want = if selector == 'u' { 4 } else { 8 };
-                    let digits = raw[at..].bytes().take(want).take_while(u8::is_ascii_hexdigit).count();
-                    let hex = &raw[at..at + digits];
-                    let decoded = u32::from_str_radix(hex, 16).ok().filter(|_| digits == want).map(char::from_u32);
-                    match decoded {
-                        Some(Some(c)) => out.push(c),
-                        Some(None) => self.bad_escape(span, at - 2, 2 + digits, "This is no character of Unicode."),
-                        None if want == 4 => {
-                            self.bad_escape(
-                                span,
-                                at - 2,
-                                2 + digits,
-                                "The \\u escape sequence must be followed by four hexadecimal digits.",
-                            );
-                        }
-                        None => {
-                            self.bad_escape(
-                                span,
-                                at - 2,
-                                2 + digits,
-                                "The \\U escape sequence must be followed by eight hexadecimal digits.",
-                            );
-                        }
-                    }
-                    at += digits;
-                }
-                other => {
-                    let detail = format!("The symbol \"{other}\" is not a valid escape sequence selector.");
-                    self.bad_escape(span, at - 1 - other.len_utf8(), 1 + other.len_utf8(), &detail);
-                    out.push(other);
-                }
-            }
-        }
-        out.push_str(&raw[at..]);
-        normal(&out)
-    }
-
-    fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: &str) {
-        let span = Span { file: token.file, start: token.start + at as u32, end: token.start + (at + len) as u32 };
-        self.error(span, "Invalid escape sequence", detail);
-    }
-
-    /// A quoted string that may hold no template sequences (a block label), from its opening quote.
-    pub(crate) fn quoted_literal(&mut self) -> (String, Span) {
-        let open = self.read();
-        let open_span = self.span(open);
-        let mut text = String::new();
-        loop {
-            let token = self.read();
-            let span = self.span(token);
-            match token.kind {
-                Kind::CQuote => return (normal(&text), open_span.to(span)),
-                Kind::QuotedLit => text.push_str(&self.unescape(token)),
-                Kind::TemplateInterp | Kind::TemplateControl => {
-                    let sigil = if token.kind == Kind::TemplateControl { '%' } else { '$' };
-                    self.error_within(
-                        span,
-                        open_span.to(span),
-                        "Invalid string literal",
-                        format!("Template sequences are not allowed in this string. To write a literal \"{sigil}\", double it (\"{sigil}{sigil}\")."),
-                    );
-                    text.push(sigil);
-                    text.push_str("{ ... }");
-                    self.recover(Kind::TemplateSeqEnd);
-                }
-                Kind::Eof => {
-                    self.error_within(
-                        span,
-                        open_span.to(span),
-                        "Unterminated string literal",
-                        "There is no closing quote before the end of the file.",
-                    );
-                    return (text, open_span.to(span));
-                }
-                _ => {
-                    self.error_within(span, open_span.to(span), "Invalid string literal", "This item is not valid in a string literal.");
-                    self.recover(Kind::CQuote);
-                    return (text, open_span.to(span));
-                }
-            }
-        }
-    }
 }
 
 /// Removes the common indentation of the lines of a `<<-` heredoc. Lines that are blank do not count; a line that
@@ -433,145 +322,4 @@ fn meld(parts: &mut Vec<Part>) {
         }
     }
     *parts = out;
-}
-
-/// The second pass: directives into a tree.
-struct Directives<'p, 'a> {
-    parts: std::iter::Peekable<std::vec::IntoIter<Part>>,
-    depth: usize,
-    parser: &'p mut Parser<'a>,
-}
-
-/// How the parts inside a directive ended.
-enum Ended {
-    By(Control, Span),
-    Early(Span),
-}
-
-impl Directives<'_, '_> {
-    fn next(&mut self) -> Expr {
-        match self.parts.next() {
-            Some(Part::Text(text, span)) => Expr { kind: ExprKind::Literal(super::text_value(&text)), span },
-            Some(Part::Interp(expr)) => expr,
-            Some(Part::If(cond, span)) => self.deeper(span, |d| d.conditional(cond, span)),
-            Some(Part::For { key, value, collection, span }) => self.deeper(span, |d| d.repetition(key, value, collection, span)),
-            Some(Part::Control(control, span)) => {
-                self.parser.error(
-                    span,
-                    format!("Unexpected {} directive", control.name()),
-                    "The control directives within this template are unbalanced.",
-                );
-                self.parser.placeholder(span)
-            }
-            Some(Part::End(span)) => {
-                self.parts = vec![Part::End(span)].into_iter().peekable();
-                self.parser.error(span, "Unexpected end of template", "The control directives within this template are unbalanced.");
-                self.parser.placeholder(span)
-            }
-            None => Expr { kind: ExprKind::Error, span: self.parser.previous() },
-        }
-    }
-
-    fn deeper(&mut self, span: Span, parse: impl FnOnce(&mut Self) -> Expr) -> Expr {
-        if self.depth >= MAX_DEPTH {
-            self.parser.error(
-                span,
-                "Template nested too deeply",
-                format!("Directives may be nested in each other at most {MAX_DEPTH} deep."),
-            );
-            while self.parts.peek().is_some_and(|p| !matches!(p, Part::End(_))) {
-                self.parts.next();
-            }
-            return self.parser.placeholder(span);
-        }
-        self.depth += 1;
-        let expr = parse(self);
-        self.depth -= 1;
-        expr
-    }
-
-    /// Parts up to the next dividing or ending directive.
-    fn until_control(&mut self, out: &mut Vec<Expr>) -> Ended {
-        loop {
-            match self.parts.peek() {
-                Some(Part::Control(control, span)) => {
-                    let ended = Ended::By(*control, *span);
-                    self.parts.next();
-                    return ended;
-                }
-                Some(Part::End(span)) => return Ended::Early(*span),
-                Some(_) => {
-                    let expr = self.next();
-                    out.push(expr);
-                }
-                None => return Ended::Early(self.parser.previous()),
-            }
-        }
-    }
-
-    fn conditional(&mut self, cond: Expr, open: Span) -> Expr {
-        let (mut then, mut other) = (Vec::new(), Vec::new());
-        let mut ended = self.until_control(&mut then);
-        if matches!(ended, Ended::By(Control::Else, _)) {
-            ended = self.until_control(&mut other);
-            if let Ended::By(Control::Else, span) = ended {
-                self.parser.error(span, "Unexpected else directive", "This if directive already has its else.");
-                return self.parser.placeholder(span);
-            }
-        }
-        match ended {
-            Ended::By(Control::EndIf, close) => {
-                let then = body(then, open.at_end());
-                let other = body(other, close.at_start());
-                Expr {
-                    kind: ExprKind::Conditional { cond: Box::new(cond), then: Box::new(then), other: Box::new(other) },
-                    span: open.to(close),
-                }
-            }
-            ended => self.unbalanced(ended, "endif", "if"),
-        }
-    }
-
-    fn repetition(&mut self, key_var: Option<Arc<str>>, value_var: Arc<str>, collection: Expr, open: Span) -> Expr {
-        let mut content = Vec::new();
-        match self.until_control(&mut content) {
-            Ended::By(Control::EndFor, close) => {
-                let value = body(content, open.at_end());
-                let span = open.to(close);
-                let inner = ForExpr { key_var, value_var, collection, key: None, value, cond: None, group: false, open, close };
-                let tuple = Expr { kind: ExprKind::For(Box::new(inner)), span };
-                Expr { kind: ExprKind::TemplateJoin(Box::new(tuple)), span }
-            }
-            ended => self.unbalanced(ended, "endfor", "for"),
-        }
-    }
-
-    fn unbalanced(&mut self, ended: Ended, want: &str, open: &str) -> Expr {
-        match ended {
-            Ended::By(control, span) => {
-                self.parser.error(
-                    span,
-                    format!("Unexpected {} directive", control.name()),
-                    format!("Expecting an {want} directive for the {open} before."),
-                );
-                self.parser.placeholder(span)
-            }
-            Ended::Early(span) => {
-                self.parser.error(
-                    span,
-                    "Unexpected end of template",
-                    format!("An {open} directive before is missing its {want} directive."),
-                );
-                self.parser.placeholder(span)
-            }
-        }
-    }
-}
-
-fn body(parts: Vec<Expr>, empty_at: Span) -> Expr {
-    let span = match (parts.first(), parts.last()) {
-        (Some(first), Some(last)) => first.span.to(last.span),
-        _ => empty_at,
-    };
-    Expr { kind: ExprKind::Template { parts, origin: TemplateOrigin::Directive }, span }
 }
