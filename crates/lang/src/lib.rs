@@ -4,6 +4,7 @@
 pub mod addr;
 pub mod body;
 pub mod config;
+pub mod decode;
 pub mod diag;
 pub mod eval;
 pub mod functions;

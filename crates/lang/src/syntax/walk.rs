@@ -211,6 +211,10 @@ fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, out: &mut Vec<&'a Trave
             }
             bound.truncate(depth);
         }
+        // The second argument of `convert` is a type: its words refer to nothing.
+        ExprKind::Call(call) if matches!(&*call.name, "convert" | "core::convert") && call.args.len() == 2 => {
+            collect(&call.args[0], bound, out);
+        }
         _ => for_each_child(expr, &mut |child| collect(child, bound, out)),
     }
 }

@@ -1,0 +1,44 @@
+//! Where values that must not be stored may not go.
+
+use cty::schema::Block;
+use cty::{Mark, Path, Value};
+
+use super::place_of;
+use crate::body::Body;
+use crate::diag::{Diagnostic, Diagnostics};
+
+/// Errors for ephemeral values in anything but write-only arguments. Not for provider configurations and ephemeral resources:
+/// those may hold such values anywhere.
+pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    if !value.contains_mark(&Mark::Ephemeral) {
+        return diags;
+    }
+    let (_, marks) = value.clone().unmark_deep_with_paths();
+    for (path, _) in marks.into_iter().filter(|(_, marks)| marks.is_ephemeral()) {
+        let (write_only, owner) = owner(schema, &path);
+        if write_only {
+            continue;
+        }
+        let detail = format!(
+            "Attribute \"{owner}\" is referencing an ephemeral value but ephemeral values can be referenced only by other ephemeral \
+             attributes or by write-only ones."
+        );
+        let diag = Diagnostic::error("Ephemeral value used in non-ephemeral context", detail);
+        diags.push(diag.at(place_of(body, &owner)));
+    }
+    diags
+}
+
+/// Whether the nearest attribute on the way is write-only, and the path to it.
+fn owner(schema: &Block, path: &Path) -> (bool, Path) {
+    let mut at = path.clone();
+    loop {
+        if let Some(attribute) = schema.attribute_at(&at) {
+            return (attribute.write_only, at);
+        }
+        if at.pop().is_none() {
+            return (false, path.clone());
+        }
+    }
+}
