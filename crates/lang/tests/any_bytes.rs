@@ -1,6 +1,7 @@
 //! No input makes the parsers panic, overflow the stack or run without end, and every error has a place in its file.
 
 use lang::body::{Body, BodySchema};
+use lang::config::{Flag, Inputs, load_root};
 use lang::diag::Diagnostics;
 use lang::source::SourceMap;
 use lang::syntax::{self, TemplateOrigin};
@@ -125,12 +126,96 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|parts| parts.concat())
 }
 
+/// Configurations of blocks that exist, with labels, arguments and nested blocks thrown together.
+fn blocks() -> impl Strategy<Value = String> {
+    let header = prop::sample::select(vec![
+        "variable \"v\"",
+        "variable",
+        "output \"o\"",
+        "locals",
+        "resource \"a\" \"b\"",
+        "resource \"a\"",
+        "data \"a\" \"b\"",
+        "module \"m\"",
+        "provider \"p\"",
+        "terraform",
+        "moved",
+        "removed",
+        "import",
+        "check \"c\"",
+        "language",
+        "ephemeral \"a\" \"b\"",
+        "required_providers",
+        "\"x\"",
+        "lifecycle",
+    ]);
+    let item = prop::sample::select(vec![
+        "type = list(object({ a = optional(string, 1) }))",
+        "type = nope(",
+        "default = [{}]",
+        "default = null",
+        "nullable = false",
+        "sensitive = x",
+        "value = a.b.c",
+        "source = \"./m\"",
+        "source = \"${var.v}\"",
+        "version = 1",
+        "count = 1",
+        "for_each = {}",
+        "provider = p.q",
+        "provider = f()",
+        "depends_on = [a.b, \"a.b\", 1]",
+        "providers = { p = p.q, q.r = p }",
+        "from = a.b[0]",
+        "from = module.m",
+        "to = data.a.b",
+        "to = a[1][2]",
+        "id = 1",
+        "alias = \"q\"",
+        "lifecycle {\n ignore_changes = [a, b[0]]\n enabled = 1\n replace_triggered_by = [a.b, each.key]\n}",
+        "lifecycle {\n precondition {\n condition = a.b.c\n }\n}",
+        "validation {\n condition = var.v\n error_message = 1\n}",
+        "provisioner \"local-exec\" {\n when = destroy\n}",
+        "provisioner {\n}",
+        "connection {\n}",
+        "_ {\n count = 1\n}",
+        "assert {\n}",
+        "data \"a\" \"b\" {\n}",
+        "required_providers {\n p = { source = \"a/b/c/d\", configuration_aliases = [p.q] }\n q = \"~> 1\"\n}",
+        "backend \"x\" {\n}",
+        "cloud {\n}",
+        "edition = 1",
+        "experiments = [a]",
+        "x {",
+        "}",
+    ]);
+    let block = (header, prop::collection::vec(item, 0..6)).prop_map(|(h, items)| format!("{h} {{\n{}\n}}\n", items.join("\n")));
+    prop::collection::vec(block, 0..8).prop_map(|blocks| blocks.concat())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         read_all_ways(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn any_files_in_a_directory_never_panic_the_loader(tf in blocks(), json in "[\\[\\]{}:,\"a-z0-9 ]{0,80}", tfvars in pieces()) {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("written");
+        write("main.tf", &tf);
+        write("x_override.tf", &tf);
+        write("j.tf.json", &json);
+        write("terraform.tfvars", &tfvars);
+        write("z.auto.tfvars.json", &json);
+        let flags = vec![Flag::Var { name: "v".to_owned(), text: tfvars }];
+        let sources = SourceMap::new();
+        let (_, diags) = load_root(dir.path(), &sources, &Inputs { flags, env: Vec::new() });
+        for d in diags.iter() {
+            d.render(&sources);
+        }
     }
 
     #[test]
@@ -203,5 +288,27 @@ fn two_hundred_levels_are_read() {
         let (expr, diags) = syntax::parse_expression_at(&text, file, 0);
         assert!(!diags.has_errors(), "{open}: {:?}", diags.iter().next());
         let _copy = expr.clone();
+        let names = lang::eval::Bindings::new([("x".into(), cty::Value::bool(false))].into());
+        let (_, diags) = lang::eval::evaluate(&expr, &names);
+        assert!(!diags.has_errors(), "{open}: {:?}", diags.iter().next());
     }
+}
+
+#[test]
+fn a_large_file_is_read_in_time_that_grows_with_its_size() {
+    let block = |i: usize| {
+        format!(
+            "# comment {i}\nresource \"aws_x\" \"r{i}\" {{\n  name = \"n-${{var.env}}-{i}\"\n  tags = {{ a = {i}, b = [1, 2, aws_x.r0.id] }}\n}}\n\n"
+        )
+    };
+    let seconds = |n: usize| {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        std::fs::write(dir.path().join("main.tf"), (0..n).map(block).collect::<String>()).expect("written");
+        let start = std::time::Instant::now();
+        let (loaded, diags) = load_root(dir.path(), &SourceMap::new(), &Inputs::default());
+        assert!(!diags.has_errors() && loaded.root.resources.len() == n);
+        start.elapsed().as_secs_f64()
+    };
+    let (small, large) = (seconds(1_000), seconds(8_000));
+    assert!(large < small * 40.0 + 0.5, "1000 blocks: {small} s, 8000 blocks: {large} s");
 }
