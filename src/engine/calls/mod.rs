@@ -108,3 +108,6 @@ impl Shared {
         self.deadlines.read().unwrap_or_else(PoisonError::into_inner).get(method)
     }
 }
+
+#[cfg(test)]
+mod tests;

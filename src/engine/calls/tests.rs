@@ -1,0 +1,321 @@
+//! The order of calls, what waiters are told, deadlines and cancellation.
+
+use super::*;
+use crate::engine::bus::Bus;
+use crate::engine::event::*;
+use crate::engine::provider::{CallContext, Checked, ProviderDiagnostic, ProviderError};
+use std::sync::atomic::AtomicUsize;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Keeps events as short words.
+#[derive(Default)]
+struct Ear(Mutex<Vec<String>>);
+
+impl EventSink for Ear {
+    fn emit(&self, kind: EventKind) {
+        let words = match kind {
+            EventKind::CallQueued(q) => format!("{} waits for {}", q.call, q.blocker.map_or("nobody".into(), |b| b.to_string())),
+            EventKind::CallStarted(s) => format!("{} in slot {} of {}", s.call, s.slot, s.slots),
+            EventKind::CallFinished(f) => format!("{} {:?}", f.call, f.outcome),
+            other => format!("{other:?}"),
+        };
+        lock(&self.0).push(words);
+    }
+}
+
+struct Bench {
+    ear: Arc<Ear>,
+    lane: Arc<Lane>,
+    tasks: TaskTracker,
+    cancel: CancellationToken,
+}
+
+type Answered = Result<Checked, ProviderError>;
+
+impl Bench {
+    fn new(slots: u32) -> Self {
+        let ear = Arc::new(Ear::default());
+        let calls = Calls::new(ear.clone(), Deadlines::default(), Vec::new());
+        let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), slots);
+        Self { ear, lane, tasks: TaskTracker::new(), cancel: CancellationToken::new() }
+    }
+
+    fn ctx(&self, resource: &str) -> CallContext {
+        CallContext::of(resource, &self.cancel)
+    }
+
+    /// Starts a call that ends when it is told to.
+    async fn begin(&self, method: Method, resource: &str) -> (oneshot::Sender<Answered>, tokio::task::JoinHandle<Answered>) {
+        let (end, ended) = oneshot::channel::<Answered>();
+        let (lane, ctx) = (self.lane.clone(), self.ctx(resource));
+        let task = self.tasks.spawn(async move { lane.run(method, &ctx, async { ended.await.expect("told") }).await });
+        settle().await;
+        (end, task)
+    }
+
+    fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.ear.0))
+    }
+}
+
+/// Lets every task do what it can.
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn fine() -> Answered {
+    Ok(Checked::default())
+}
+
+#[tokio::test]
+async fn first_come_first_served_and_each_waiter_names_its_blocker() {
+    let bench = Bench::new(2);
+    let (end1, _) = bench.begin(Method::Apply, "aws_db_instance.main").await;
+    let (end2, _) = bench.begin(Method::Read, "b").await;
+    let (end3, _) = bench.begin(Method::Read, "c").await;
+    let (end4, _) = bench.begin(Method::Read, "d").await;
+    let (end5, _) = bench.begin(Method::Read, "e").await;
+    assert_eq!(bench.heard(), ["1 in slot 1 of 2", "2 in slot 2 of 2", "3 waits for 1", "4 waits for 1", "5 waits for 1"]);
+    // Nobody waited for 2 by name, so nobody is told anew.
+    end2.send(fine()).expect("waits");
+    settle().await;
+    assert_eq!(bench.heard(), ["2 Ok", "3 in slot 2 of 2"]);
+    // 4 gets the slot of the one that all waited for; 5 learns who is the longest now.
+    end1.send(fine()).expect("waits");
+    settle().await;
+    assert_eq!(bench.heard(), ["1 Ok", "5 waits for 3", "4 in slot 1 of 2"]);
+    for end in [end3, end4, end5] {
+        end.send(fine()).expect("waits");
+        settle().await;
+    }
+    assert_eq!(bench.heard(), ["3 Ok", "5 in slot 2 of 2", "4 Ok", "5 Ok"]);
+}
+
+#[tokio::test]
+async fn the_board_shows_who_waits_for_whom_in_words() {
+    let bus = Bus::default();
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 1);
+    let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
+    for resource in ["aws_db_instance.main", "aws_s3_bucket.logs"] {
+        let (lane, ctx) = (lane.clone(), CallContext::of(resource, &cancel));
+        tasks.spawn(async move { lane.run::<Checked, _>(Method::Apply, &ctx, std::future::pending()).await });
+        settle().await;
+    }
+    let view = bus.view();
+    let waiter = &view.calls[&2];
+    assert_eq!(waiter.waits_for.as_deref(), Some("slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)"));
+    assert_eq!((waiter.blocker, waiter.slot), (Some(1), None));
+    assert_eq!(view.longest_blocker().map(|c| c.call), Some(1));
+    assert_eq!(view.slots(), (1, 1));
+}
+
+#[tokio::test]
+async fn a_waiter_that_gives_up_leaves_the_line_and_the_others_move_up() {
+    let bench = Bench::new(1);
+    let (end1, _) = bench.begin(Method::Read, "a").await;
+    let alone = CancellationToken::new();
+    let (lane, ctx) = (bench.lane.clone(), CallContext::of("b", &alone));
+    let given_up = bench.tasks.spawn(async move { lane.run(Method::Apply, &ctx, async { fine() }).await });
+    settle().await;
+    let (end3, task3) = bench.begin(Method::Read, "c").await;
+    bench.heard();
+    alone.cancel();
+    let error = given_up.await.expect("ran").expect_err("cancelled");
+    assert!(matches!(error, ProviderError::Cancelled { sent: false, .. }) && !error.may_have_acted(), "{error}");
+    assert_eq!(bench.heard(), ["2 Cancelled"]);
+    end1.send(fine()).expect("waits");
+    settle().await;
+    end3.send(fine()).expect("has its turn");
+    task3.await.expect("ran").expect("answered");
+    assert_eq!(bench.heard(), ["1 Ok", "3 in slot 1 of 1", "3 Ok"]);
+}
+
+#[tokio::test]
+async fn a_caller_that_is_gone_gives_its_slot_back_wherever_it_was() {
+    let bench = Bench::new(1);
+    let (_end1, task1) = bench.begin(Method::Read, "a").await;
+    let (_end2, task2) = bench.begin(Method::Read, "b").await;
+    let (end3, task3) = bench.begin(Method::Read, "c").await;
+    bench.heard();
+    // The second is in line, the first holds the slot.
+    task2.abort();
+    task1.abort();
+    settle().await;
+    end3.send(fine()).expect("has its turn");
+    task3.await.expect("ran").expect("answered");
+    let heard = bench.heard();
+    assert_eq!(heard[..2], ["2 Cancelled", "1 Cancelled"]);
+    assert_eq!(heard[2..], ["3 in slot 1 of 1", "3 Ok"]);
+}
+
+#[tokio::test]
+async fn deadlines_count_from_the_start_of_the_call_and_can_be_set() {
+    let bench = Bench::new(1);
+    let began = std::time::Instant::now();
+    let ctx = CallContext { deadline: Some(Duration::from_millis(50)), ..bench.ctx("a") };
+    let (first, second) = tokio::join!(
+        bench.lane.run::<Checked, _>(Method::Read, &ctx, std::future::pending()),
+        bench.lane.run::<Checked, _>(Method::Read, &ctx, std::future::pending()),
+    );
+    assert!(began.elapsed() >= Duration::from_millis(100), "the second one's time began with its turn");
+    for error in [first, second].map(|r| r.expect_err("too late")) {
+        assert_eq!(
+            error.to_string(),
+            "hashicorp/aws did not answer ReadResource within 50 ms; raise the deadline of this method, or look at the plugin's log"
+        );
+        assert!(error.may_have_acted());
+        assert_eq!(error.class(), FailureClass::Deadline);
+    }
+    assert_eq!(bench.heard()[2..], ["1 Deadline", "2 in slot 1 of 1", "2 Deadline"]);
+}
+
+#[tokio::test]
+async fn methods_have_their_own_deadlines_and_an_apply_has_none() {
+    assert_eq!(Deadlines::default().get(Method::ValidateResource), Some(Duration::from_secs(60)));
+    assert_eq!(Deadlines::default().get(Method::Apply), None);
+    let calls = Calls::new(Arc::new(Ear::default()), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("p".to_owned()), 2);
+    let mut short = Deadlines::default();
+    Method::ALL.into_iter().filter(|m| *m != Method::Apply).for_each(|m| short.set(m, Some(Duration::from_millis(20))));
+    calls.set_deadlines(short);
+    let ctx = CallContext::default();
+    let error = lane.run::<Checked, _>(Method::Plan, &ctx, std::future::pending()).await.expect_err("too late");
+    assert!(matches!(error, ProviderError::Deadline { .. }));
+    let apply = lane.run::<Checked, _>(Method::Apply, &ctx, std::future::pending());
+    assert!(tokio::time::timeout(Duration::from_millis(200), apply).await.is_err(), "an apply is waited for");
+}
+
+#[tokio::test]
+async fn cancelling_drops_a_read_and_never_an_apply() {
+    let bench = Bench::new(2);
+    let (_end, read) = bench.begin(Method::Read, "a").await;
+    let (end, apply) = bench.begin(Method::Apply, "b").await;
+    bench.cancel.cancel();
+    let error = read.await.expect("ran").expect_err("cancelled");
+    assert!(matches!(error, ProviderError::Cancelled { sent: true, .. }), "{error}");
+    settle().await;
+    assert!(!apply.is_finished());
+    end.send(fine()).expect("still waited for");
+    apply.await.expect("ran").expect("its answer is heard");
+}
+
+#[tokio::test]
+async fn stop_gets_through_when_all_slots_are_held() {
+    let bench = Bench::new(1);
+    let (_end, _task) = bench.begin(Method::Apply, "a").await;
+    bench.heard();
+    bench.lane.run_beside(Method::Stop, &CallContext::default(), async { fine() }).await.expect("answered");
+    assert_eq!(bench.heard(), ["2 in slot 0 of 1", "2 Ok"]);
+}
+
+#[tokio::test]
+async fn draining_waits_for_all_and_is_no_call() {
+    let bench = Bench::new(2);
+    let (end, task) = bench.begin(Method::Read, "a").await;
+    bench.heard();
+    let lane = bench.lane.clone();
+    let drain = bench.tasks.spawn(async move { lane.drain(Method::Configure, &CallContext::default()).await });
+    settle().await;
+    let (end2, task2) = bench.begin(Method::Read, "b").await;
+    assert!(!drain.is_finished());
+    end.send(fine()).expect("waits");
+    task.await.expect("ran").expect("answered");
+    let all = drain.await.expect("ran").expect("drained");
+    settle().await;
+    assert!(!task2.is_finished());
+    assert!(bench.heard().iter().all(|w| !w.starts_with("0 ")), "nobody sees it");
+    drop(all);
+    end2.send(fine()).expect("has its turn");
+    task2.await.expect("ran").expect("answered");
+}
+
+#[tokio::test]
+async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method() {
+    let ear = Arc::new(Ear::default());
+    let plugin = PluginId("p".to_owned());
+    let past = Latency { count: 9, errors: 1, p50_ms: 500, p95_ms: 800, max_ms: 900 };
+    let history = vec![CallStat { plugin: plugin.clone(), method: "ReadResource".to_owned(), latency: past }];
+    let calls = Calls::new(ear.clone(), Deadlines::default(), history);
+    let lane = calls.lane(&plugin, 1);
+    let ctx = CallContext::default();
+    let usual = lane.usual(Method::Read).expect("known from history");
+    assert!(usual.p50_ms.abs_diff(500) <= 31 && usual.count == 9, "{usual:?}");
+    assert_eq!(lane.usual(Method::Plan), None);
+    let bad = Checked { diagnostics: vec![ProviderDiagnostic::error("no", "")] };
+    lane.run(Method::Plan, &ctx, async { Ok(bad) }).await.expect("an answer all the same");
+    lane.run(Method::Plan, &ctx, async { fine() }).await.expect("answered");
+    let stats = calls.stats();
+    assert_eq!(stats.len(), 1, "what was not called in this run is left out");
+    assert_eq!((stats[0].method.as_str(), stats[0].latency.count, stats[0].latency.errors), ("PlanResourceChange", 2, 1));
+    assert_eq!(*lock(&ear.0), ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]);
+}
+
+/// One call at work, until it ends or is dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(running: &'a AtomicUsize, most: &AtomicUsize) -> Self {
+        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Self(running)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn never_more_calls_than_slots_and_none_is_lost() {
+    let bus = Bus::default();
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("p".to_owned()), 3);
+    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let tasks = TaskTracker::new();
+    for n in 0..400 {
+        let (lane, running, most) = (lane.clone(), running.clone(), most.clone());
+        tasks.spawn(async move {
+            let ctx = CallContext { resource: Some(format!("r[{n}]")), ..Default::default() };
+            let call = async {
+                let _counted = Counted::new(&running, &most);
+                tokio::task::yield_now().await;
+                fine()
+            };
+            // Some give up at some point, in line or at work.
+            if n % 7 == 0 {
+                tokio::time::timeout(Duration::from_micros(n * 3), lane.run(Method::Read, &ctx, call)).await.ok();
+                return;
+            }
+            lane.run(Method::Read, &ctx, call).await.expect("answered");
+        });
+    }
+    tasks.close();
+    tokio::time::timeout(Duration::from_secs(20), tasks.wait()).await.expect("all have their turn");
+    assert!(most.load(Ordering::SeqCst) <= 3);
+    assert!(bus.with_view(|v| v.calls.is_empty()), "every call that was seen has ended");
+    // All three slots are free again.
+    tokio::time::timeout(Duration::from_secs(5), lane.drain(Method::Read, &CallContext::default())).await.expect("free").expect("free");
+}
+
+/// Not a benchmark, but what must not be forgotten: the way through here costs microseconds. Ten times the budget,
+/// for debug builds and busy machines.
+#[tokio::test]
+async fn the_way_through_is_cheap() {
+    let bus = Bus::default();
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 10);
+    let ctx = CallContext { resource: Some("module.network.aws_subnet.private[3]".to_owned()), ..Default::default() };
+    let began = std::time::Instant::now();
+    for _ in 0..5_000 {
+        lane.run(Method::Plan, &ctx, async { fine() }).await.expect("answered");
+    }
+    let each = began.elapsed() / 5_000;
+    println!("{each:?} a call");
+    assert!(each < Duration::from_micros(200), "{each:?}");
+}

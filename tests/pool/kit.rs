@@ -1,0 +1,145 @@
+//! What the tests share: a pool over bundled providers, and values from JSON by schema.
+
+use cty::schema::{Block, NestedBlock, Nesting};
+use cty::{Path, Value};
+use flightdeck::engine::bus::Bus;
+use flightdeck::engine::calls::{Calls, Deadlines};
+use flightdeck::engine::plugin::record::*;
+use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
+use flightdeck::engine::pool::{Pool, PoolSettings};
+use flightdeck::engine::provider::*;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub const LAB: &str = "flightdeck.internal/bundled/lab";
+
+pub struct Bench {
+    pub bus: Bus,
+    pub pool: Pool,
+    pub calls: Calls,
+    pub folder: TempDir,
+    pub ctx: CallContext,
+}
+
+impl Bench {
+    pub fn new(slots: u32) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bus = Bus::default();
+        let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+        let mut settings = PluginSettings::default();
+        settings.launch.backoff = vec![Duration::from_millis(5)];
+        let plugins = Plugins::start(settings, Arc::new(bus.clone()));
+        let settings = PoolSettings { slots, ..PoolSettings::new(folder.path()) };
+        let pool = Pool::new(settings, plugins, calls.clone(), Arc::new(bus.clone()));
+        Self { bus, pool, calls, folder, ctx: CallContext::default() }
+    }
+
+    /// Declares a bundled provider, served by the program under test itself.
+    pub async fn declare(&self, name: &str) -> PluginId {
+        let executable = env!("CARGO_BIN_EXE_flightdeck");
+        let spec = SpawnSpec {
+            executable: executable.into(),
+            args: ["plugin", "serve", name].map(Into::into).to_vec(),
+            env: [("FLIGHTDECK_LAB_DIR".into(), self.folder.path().into())].into(),
+            directory: None,
+        };
+        self.pool.declare(found(&format!("flightdeck.internal/bundled/{name}"), executable), Start::Spawn(spec)).await
+    }
+
+    /// The lab's first configuration, configured.
+    pub async fn lab(&self, config: Json) -> Arc<dyn Provider> {
+        self.lab_as("provider.lab", config).await.0
+    }
+
+    /// The lab for one configuration; and whether it had been given this configuration before.
+    pub async fn lab_as(&self, key: &str, config: Json) -> (Arc<dyn Provider>, bool) {
+        let plain = self.pool.plain(LAB, &self.ctx).await.expect("it comes up");
+        let schema = plain.known_schema().expect("known once it is up");
+        let config = fill(&schema.provider.block, &config);
+        let (provider, done) = self.pool.configured(LAB, key, &config, &self.ctx).await.expect("it comes up");
+        if !done {
+            assert_eq!(provider.configure(config, &self.ctx).await.expect("answered").diagnostics, []);
+        }
+        (provider, done)
+    }
+
+    pub fn pids(&self) -> Vec<u32> {
+        let attempts = self.bus.with_view(|v| v.plugins.values().filter_map(|p| p.attempts.back()?.pid).collect::<Vec<_>>());
+        attempts.into_iter().filter(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists()).collect()
+    }
+}
+
+pub fn found(address: &str, executable: &str) -> PluginFound {
+    PluginFound {
+        address: address.to_owned(),
+        version: None,
+        dialect: None,
+        executable: Some(executable.to_owned()),
+        source: "the test".to_owned(),
+        why: "the test wants it".to_owned(),
+    }
+}
+
+/// A whole value of a block from the parts that matter.
+pub fn fill(block: &Block, json: &Json) -> Value {
+    let attribute = |name: &String, a: &cty::schema::Attribute| match json.get(name) {
+        Some(given) => cty::json::decode_value(given, &a.implied_type()).expect("fits"),
+        None => a.empty_value(),
+    };
+    let nested = |name: &String, b: &NestedBlock| match json.get(name).and_then(Json::as_array) {
+        Some(given) if b.nesting == Nesting::Set => Value::set(b.block.implied_type(), given.iter().map(|j| fill(&b.block, j)).collect()),
+        Some(given) => Value::list(b.block.implied_type(), given.iter().map(|j| fill(&b.block, j)).collect()),
+        None => b.empty_value(),
+    };
+    let attributes = block.attributes.iter().map(|(n, a)| (n.clone(), attribute(n, a)));
+    let blocks = block.blocks.iter().map(|(n, b)| (n.clone(), nested(n, b)));
+    Value::object(attributes.chain(blocks))
+}
+
+pub fn attr(value: &Value, name: &str) -> Value {
+    value.get_attr(name).expect("an attribute")
+}
+
+/// A thing of the lab with a fault.
+pub fn thing(provider: &dyn Provider, name: &str, fault: Json) -> Value {
+    let mut json = json!({"name": name});
+    if !fault.is_null() {
+        json["fault"] = json!([fault]);
+    }
+    let schema = provider.known_schema().expect("known");
+    fill(&schema.resources["lab_thing"].block, &json)
+}
+
+/// Plans and applies the creation of a thing whose configuration leaves nothing to the merge with a prior.
+pub async fn create(provider: &dyn Provider, config: Value, address: &str, ctx: &CallContext) -> Result<ApplyResponse, ProviderError> {
+    let ctx = CallContext { resource: Some(address.to_owned()), ..ctx.clone() };
+    let nothing = Value::null(config.ty().clone());
+    // Write-only values never become part of a plan.
+    let request = PlanRequest {
+        type_name: "lab_thing".to_owned(),
+        prior: nothing.clone(),
+        proposed: config.clone(),
+        config: config.clone(),
+        prior_private: Bytes::new(),
+        prior_identity: None,
+        provider_meta: None,
+    };
+    let plan = provider.plan(request, &ctx).await?;
+    assert_eq!(plan.diagnostics, []);
+    let request = ApplyRequest {
+        type_name: "lab_thing".to_owned(),
+        prior: nothing,
+        planned: plan.planned,
+        config,
+        private: plan.private,
+        planned_identity: None,
+        provider_meta: None,
+    };
+    provider.apply(request, &ctx).await
+}
+
+pub fn at(name: &str) -> Option<Path> {
+    Some(Path::root().attr(name))
+}

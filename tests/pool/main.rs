@@ -1,0 +1,7 @@
+//! The pool over real processes: the bundled providers, and whatever a filesystem mirror holds that the environment
+//! names. Processes, crashes and configurations are real; nothing is faked.
+
+mod kit;
+mod lives;
+mod real;
+mod trouble;

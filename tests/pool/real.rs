@@ -1,0 +1,135 @@
+//! Unmodified providers, from the filesystem mirror that `FLIGHTDECK_TEST_MIRROR` names
+//! (`HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/terraform-provider-TYPE…`).
+
+use crate::kit::*;
+use flightdeck::engine::plugin::{SpawnSpec, Start};
+use flightdeck::engine::provider::*;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<_> = std::fs::read_dir(folder).map(|d| d.filter_map(|e| Some(e.ok()?.path())).collect()).unwrap_or_default();
+    all.sort();
+    all
+}
+
+/// Address and executable of every unpacked provider of this platform.
+fn providers(mirror: &Path) -> Vec<(String, PathBuf)> {
+    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut found = Vec::new();
+    for host in children(mirror) {
+        for namespace in children(&host) {
+            for kind in children(&namespace) {
+                for version in children(&kind) {
+                    let program = format!("terraform-provider-{}", name(&kind));
+                    let files = children(&version.join("linux_amd64"));
+                    if let Some(executable) = files.into_iter().find(|f| name(f).starts_with(&program)) {
+                        found.push((format!("{}/{}/{}", name(&host), name(&namespace), name(&kind)), executable));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration() {
+    let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR") else {
+        println!("skipped: FLIGHTDECK_TEST_MIRROR names no filesystem mirror");
+        return;
+    };
+    let all = providers(Path::new(&mirror));
+    assert!(!all.is_empty(), "the mirror holds no provider of this platform");
+    for (address, executable) in all {
+        let bench = Bench::new(10);
+        let began = Instant::now();
+        let spec = SpawnSpec { executable: executable.clone(), ..Default::default() };
+        bench.pool.declare(found(&address, &executable.to_string_lossy()), Start::Spawn(spec)).await;
+        let provider = bench.pool.plain(&address, &bench.ctx).await.expect("it comes up");
+        let up = began.elapsed();
+        let schema = provider.known_schema().expect("known");
+        println!(
+            "{address}: {}, up in {up:?}; {} resources, {} data sources, {} ephemeral, {} functions, {} identities, {:?}",
+            provider.info().dialect,
+            schema.resources.len(),
+            schema.data_sources.len(),
+            schema.ephemeral.len(),
+            schema.functions.len(),
+            schema.identities.len(),
+            schema.capabilities,
+        );
+        assert!(schema.resources.len() + schema.data_sources.len() + schema.functions.len() > 0);
+        // Every type has values: what a schema implies can be sent, and the provider reads it.
+        let nothing = fill(&schema.provider.block, &serde_json::json!({}));
+        let checked = provider.validate_provider(nothing, &bench.ctx).await.expect("answered");
+        println!("  empty provider configuration: {} diagnostics", checked.diagnostics.len());
+        for (name, resource) in schema.resources.iter().take(20) {
+            let config = fill(&resource.block, &serde_json::json!({}));
+            let checked = provider.validate_resource(name, config, &bench.ctx).await;
+            let checked = checked.unwrap_or_else(|e| panic!("{name}: {e}"));
+            // What is required and not there is an error of the configuration, with words.
+            assert!(checked.diagnostics.iter().all(|d| !d.summary.is_empty()), "{name}");
+        }
+        let usual = bench.calls.stats().into_iter().find(|s| s.method == "ValidateResourceConfig");
+        println!("  {:?}", usual.map(|s| s.latency));
+        bench.pool.shutdown().await;
+        assert_eq!(bench.pids(), Vec::<u32>::new());
+    }
+}
+
+/// A create and a read of a provider of protocol 5 that needs no account.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_of_protocol_5_makes_an_object() {
+    let path = std::env::var_os("FLIGHTDECK_TEST_MIRROR").map(PathBuf::from);
+    let found_time = path.iter().flat_map(|m| providers(m)).find(|(address, _)| address.ends_with("/time"));
+    let Some((address, executable)) = found_time else {
+        println!("skipped: no mirror with terraform-provider-time");
+        return;
+    };
+    let bench = Bench::new(10);
+    let spec = SpawnSpec { executable: executable.clone(), ..Default::default() };
+    bench.pool.declare(found(&address, &executable.to_string_lossy()), Start::Spawn(spec)).await;
+    let config = cty::Value::empty_object();
+    let (time, _) = bench.pool.configured(&address, "provider.time", &config, &bench.ctx).await.expect("up");
+    assert_eq!(time.info().dialect, "tfplugin5");
+    assert_eq!(time.configure(config, &bench.ctx).await.expect("answered").diagnostics, []);
+    let schema = time.known_schema().expect("known");
+    let config = fill(&schema.resources["time_static"].block, &serde_json::json!({"rfc3339": "2026-11-21T10:00:00Z"}));
+    let nothing = cty::Value::null(config.ty().clone());
+    let request = PlanRequest {
+        type_name: "time_static".into(),
+        prior: nothing.clone(),
+        proposed: config.clone(),
+        config: config.clone(),
+        prior_private: Bytes::new(),
+        prior_identity: None,
+        provider_meta: None,
+    };
+    let plan = time.plan(request, &bench.ctx).await.expect("planned");
+    assert_eq!(plan.diagnostics, []);
+    let request = ApplyRequest {
+        type_name: "time_static".into(),
+        prior: nothing,
+        planned: plan.planned,
+        config,
+        private: plan.private,
+        planned_identity: None,
+        provider_meta: None,
+    };
+    let made = time.apply(request, &bench.ctx).await.expect("applied");
+    assert_eq!(made.diagnostics, []);
+    let state = made.new_state.expect("a state");
+    assert_eq!(attr(&state, "hour"), cty::Value::int(10));
+    let request =
+        ReadRequest { type_name: "time_static".into(), current: state.clone(), private: made.private, identity: None, provider_meta: None };
+    assert_eq!(time.read(request, &bench.ctx).await.expect("read").state, state);
+    if schema.functions.contains_key("rfc3339_parse") {
+        let called = time.call_function("rfc3339_parse", vec![cty::Value::string("2026-11-21T10:00:00Z")], &bench.ctx).await;
+        let parsed = called.expect("answered").result.expect("parsed");
+        assert_eq!(attr(&parsed, "month"), cty::Value::int(11));
+        let called = time.call_function("rfc3339_parse", vec![cty::Value::string("yesterday")], &bench.ctx).await;
+        assert_eq!(called.expect("answered").result.expect_err("refused").argument, Some(0));
+    }
+    bench.pool.shutdown().await;
+}

@@ -1,0 +1,140 @@
+//! Providers that die, hang, do not come up or are stopped.
+
+use crate::kit::*;
+use cty::Value;
+use flightdeck::engine::event::*;
+use flightdeck::engine::plugin::record::PluginState;
+use flightdeck::engine::plugin::{SpawnSpec, Start};
+use flightdeck::engine::provider::*;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_crash_is_one_incident_for_all_calls_it_took_down_and_later_calls_go_on() {
+    let bench = Bench::new(10);
+    bench.declare("lab").await;
+    // The file is named by the configuration alone: a process that was not configured again would not find it.
+    let lab = bench.lab(json!({"file": bench.folder.path().join("only.json")})).await;
+    let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
+    let crash = thing(&*lab, "crashing", json!({"kind": "crash", "text": "index out of range [3] with length 3"}));
+    let (hung, crashed) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        create(&*lab, crash, "lab_thing.crashing", &bench.ctx).await
+    });
+    let errors = [hung.expect_err("taken down"), crashed.expect_err("crashed")];
+    let incident = errors[0].incident().expect("an incident").to_owned();
+    for error in &errors {
+        assert_eq!(error.incident(), Some(incident.as_str()));
+        assert_eq!((error.class(), error.outcome()), (FailureClass::PluginCrashed, CallOutcome::Crashed));
+        assert!(error.may_have_acted());
+        assert!(error.to_string().contains("index out of range [3] with length 3"), "{error}");
+    }
+    let view = bench.bus.view();
+    assert_eq!(view.incidents.iter().map(|i| i.incident.as_str()).collect::<Vec<_>>(), [incident.as_str()]);
+    // The same handle, another process, configured as before.
+    let config = thing(&*lab, "after", json!(null));
+    let made = create(&*lab, config, "lab_thing.after", &bench.ctx).await.expect("answered");
+    assert_eq!(made.diagnostics, []);
+    let kept = std::fs::read_to_string(bench.folder.path().join("only.json")).expect("the configured file");
+    assert!(kept.contains("after"));
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_go_on() {
+    let bench = Bench::new(10);
+    let broken = bench.declare("broken").await;
+    bench.declare("lab").await;
+    let error = bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("it never comes up");
+    let ProviderError::Blocked { state, why, .. } = &error else { panic!("{error}") };
+    assert_eq!(state, "was given up after 5 launches");
+    assert!(why.contains("assignment to entry in nil map"), "{why}");
+    assert!(!error.may_have_acted());
+    let blocked = bench.pool.blocked();
+    assert_eq!(blocked.len(), 1);
+    assert_eq!(blocked[0].plugin, broken);
+    assert!(matches!(blocked[0].state, PluginState::GaveUp { .. }));
+    // Asked again, it answers at once and is not launched again.
+    let began = Instant::now();
+    bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
+    assert!(began.elapsed() < Duration::from_millis(500));
+    bench.lab(json!({})).await;
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_is_late_is_waited_for() {
+    let bench = Bench::new(10);
+    bench.declare("slowstart").await;
+    let provider = bench.pool.plain("flightdeck.internal/bundled/slowstart", &bench.ctx).await.expect("up at its third launch");
+    assert!(provider.known_schema().is_some());
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_had_or_is_not_known_is_refused_in_words() {
+    let bench = Bench::new(10);
+    bench.pool.declare_rejected(found("registry.terraform.io/hashicorp/nope", ""), "no mirror has it").await;
+    let error = bench.pool.plain("registry.terraform.io/hashicorp/nope", &bench.ctx).await.err().expect("rejected");
+    assert_eq!(error.to_string(), "hashicorp/nope cannot be had: no mirror has it");
+    let spec = SpawnSpec { executable: "/nonexistent/terraform-provider-x".into(), ..Default::default() };
+    bench.pool.declare(found("example.com/a/x", "/nonexistent/terraform-provider-x"), Start::Spawn(spec)).await;
+    let error = bench.pool.plain("example.com/a/x", &bench.ctx).await.err().expect("not there");
+    assert!(error.to_string().starts_with("example.com/a/x cannot be used: "), "{error}");
+    let error = bench.pool.plain("example.com/never/heard", &bench.ctx).await.err().expect("unknown");
+    assert!(matches!(error, ProviderError::Blocked { .. }));
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killing_leaves_an_unknown_outcome_and_stopping_is_asked_of_running_ones() {
+    let bench = Bench::new(10);
+    bench.declare("lab").await;
+    let lab = bench.lab(json!({})).await;
+    assert_eq!(bench.pool.stop_all(&bench.ctx).await, []);
+    let stops = bench.calls.stats().into_iter().find(|s| s.method == "StopProvider").expect("asked");
+    assert_eq!(stops.latency.count, 1);
+    let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
+    let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        bench.pool.kill_all().await;
+    });
+    let error = hung.expect_err("killed");
+    assert_eq!(error.to_string(), "bundled/lab was stopped while ApplyResourceChange ran");
+    assert!(error.may_have_acted() && error.class() == FailureClass::Cancelled);
+    assert_eq!(bench.pids(), Vec::<u32>::new());
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_ends_a_hanging_call_and_the_slot_is_free_again() {
+    let bench = Bench::new(1);
+    bench.declare("lab").await;
+    let lab = bench.lab(json!({})).await;
+    let state = create(&*lab, thing(&*lab, "x", json!({"kind": "hang", "on": "read"})), "lab_thing.x", &bench.ctx).await.expect("applied");
+    let state = state.new_state.expect("a state");
+    let ctx = CallContext { deadline: Some(Duration::from_millis(300)), ..bench.ctx.clone() };
+    let request = ReadRequest { type_name: "lab_thing".into(), current: state, private: Bytes::new(), identity: None, provider_meta: None };
+    let began = Instant::now();
+    match lab.read(request, &ctx).await {
+        Err(error) => {
+            assert_eq!(error.class(), FailureClass::Deadline);
+            assert!(began.elapsed() >= Duration::from_millis(300));
+        }
+        Ok(answer) => panic!("the fault was meant for reads: {answer:?}"),
+    }
+    let config = thing(&*lab, "y", json!(null));
+    create(&*lab, config, "lab_thing.y", &bench.ctx).await.expect("there is a slot");
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_does_not_fit_the_schema_is_not_sent() {
+    let bench = Bench::new(10);
+    bench.declare("lab").await;
+    let lab = bench.lab(json!({})).await;
+    let wrong = Value::object([("name", Value::int(1))]);
+    let error = lab.validate_resource("lab_thing", wrong, &bench.ctx).await.expect_err("it does not fit");
+    assert!(matches!(error, ProviderError::Unencodable { .. }), "{error}");
+    bench.pool.shutdown().await;
+}
