@@ -4,8 +4,8 @@ use super::values::{Level, since, variable};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 
-const AFTER: &str = "Exit codes: 0 done, 1 error, 2 changes present (--detailed-exitcode), 3 a required plugin did not register,\n\
-    4 the workspace is locked, 5 the deploy finished with failures, 130 cancelled.";
+const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
+    4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
 
 /// An operations console for plugin-driven deployments
 #[derive(Debug, Parser)]
