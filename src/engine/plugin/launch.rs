@@ -7,11 +7,11 @@ use super::failure::{Exit, StartFailure};
 use super::identity::ProcessIdentity;
 use super::logs::{Logs, drain};
 use super::record::{LogStream, PhaseName};
+use super::schema::{SchemaReply, fetch_schema};
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
 use super::spawn::{Process, socket_folder, spawn};
-use super::transport::{MESSAGE_LIMIT, connect, is_transport, status_text};
-use super::{stdio, transport};
-use proto::{tfplugin5, tfplugin6};
+use super::stdio;
+use super::transport::connect;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,13 +29,6 @@ use wire::{Address, Handshake, Identity};
 const SETTLE: Duration = Duration::from_secs(1);
 /// How long a process that printed something else than a handshake may take to end by itself.
 const WRONG_LINE_GRACE: Duration = Duration::from_millis(300);
-
-/// The schema as the plugin sent it.
-#[derive(Debug, Clone)]
-pub enum SchemaReply {
-    V5(Box<tfplugin5::get_provider_schema::Response>),
-    V6(Box<tfplugin6::get_provider_schema::Response>),
-}
 
 /// A plugin that can be called. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -416,36 +409,4 @@ async fn attach(
 
 fn connection(channel: Channel, protocol: u32, generation: u64, pid: Option<u32>, schema: Option<SchemaReply>) -> Connection {
     Connection { channel, protocol, generation, pid, schema: Arc::new(Mutex::new(schema)), ended: CancellationToken::new() }
-}
-
-async fn fetch_schema(settings: &PluginSettings, channel: &Channel, protocol: u32) -> Result<Option<SchemaReply>, StartFailure> {
-    if !settings.fetch_schema {
-        return Ok(None);
-    }
-    match timeout(settings.schema_deadline, ask_schema(channel.clone(), protocol)).await {
-        Ok(reply) => reply.map(Some).map_err(StartFailure::Schema),
-        Err(_) => Err(StartFailure::Schema(format!("no answer within {} s", settings.schema_deadline.as_secs()))),
-    }
-}
-
-async fn ask_schema(channel: Channel, protocol: u32) -> Result<SchemaReply, String> {
-    let failed = |status: tonic::Status| if is_transport(&status) { status_text(&status) } else { transport::refusal(&status) };
-    let (reply, errors): (_, Vec<String>) = if protocol == 5 {
-        let mut client = tfplugin5::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-        let reply = client.get_schema(tfplugin5::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
-        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin5::diagnostic::Severity::Error);
-        let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
-        (SchemaReply::V5(Box::new(reply)), errors)
-    } else {
-        let mut client = tfplugin6::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-        let reply = client.get_provider_schema(tfplugin6::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
-        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin6::diagnostic::Severity::Error);
-        let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
-        (SchemaReply::V6(Box::new(reply)), errors)
-    };
-    if errors.is_empty() { Ok(reply) } else { Err(errors.join("; ")) }
-}
-
-fn sentence(summary: &str, detail: &str) -> String {
-    if detail.is_empty() { summary.to_owned() } else { format!("{summary}: {detail}") }
 }

@@ -1,290 +1,28 @@
-//! One task for each plugin process, which alone owns its state, and the handle to it, in the manner of systemctl:
-//! start, stop, restart, disable, watch. All supervisors of an engine are made by one [`Plugins`].
+//! One task for each plugin process, which alone owns its state: launches, pauses, life, crash, end. Orders come from
+//! handles.
 
 use super::board::Board;
+use super::failure::Exit;
+use super::handle::{Done, Order, PluginError, Ticket};
 use super::incident::Incident;
 use super::launch::{Body, Connection, LaunchContext, Running, launch};
 use super::logs::now_ms;
-use super::record::{LogLine, PluginFound, PluginId, PluginObserver, PluginState, UnixMs};
-use super::settings::{PluginSettings, Start, backoff_after};
+use super::record::{PluginState, UnixMs};
+use super::settings::{PluginSettings, backoff_after};
 use super::usage::Meter;
 use proto::plugin::Empty;
 use proto::plugin::grpc_controller_client::GrpcControllerClient;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use thiserror::Error;
-use tokio::sync::{mpsc, oneshot, watch};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Orders that may wait for a supervisor.
-const ORDERS: usize = 64;
+pub(super) const ORDERS: usize = 64;
 /// Incidents of one plugin that are kept.
 const INCIDENTS: usize = 16;
-
-/// Why a plugin cannot be called.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PluginError {
-    #[error("the plugin {plugin} was given up after {attempts} launches: {why}")]
-    GaveUp { plugin: PluginId, attempts: u32, why: String },
-    #[error("the plugin {plugin} cannot be used: {why}")]
-    Incompatible { plugin: PluginId, why: String },
-    #[error("the plugin {plugin} cannot be had: {why}")]
-    Rejected { plugin: PluginId, why: String },
-    #[error("the plugin {plugin} is disabled; enable it to use it")]
-    Disabled { plugin: PluginId },
-    #[error("the plugin {plugin} was stopped before it was ready")]
-    Stopped { plugin: PluginId },
-    #[error("the plugin {plugin} is not supervised any more")]
-    Gone { plugin: PluginId },
-}
-
-type Ticket = oneshot::Sender<Result<Connection, PluginError>>;
-type Done = oneshot::Sender<()>;
-
-/// What is ordered, with the channel for the answer.
-enum Order {
-    /// Somebody needs it: start it unless it has failed for good.
-    Demand(Ticket),
-    /// An operator wants it: start it whatever was before.
-    Start(Ticket),
-    Restart(Ticket),
-    Stop(Done),
-    Kill(Done),
-    Disable(Done),
-    Enable(Done),
-}
-
-/// The handle to one plugin. Cheap to clone.
-#[derive(Clone)]
-pub struct Plugin {
-    board: Arc<Board>,
-    orders: mpsc::Sender<Order>,
-    incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
-}
-
-impl std::fmt::Debug for Plugin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plugin").field("id", &self.board.id).field("state", &self.state()).finish_non_exhaustive()
-    }
-}
-
-impl Plugin {
-    /// Its name among the plugins of the engine.
-    #[must_use]
-    pub fn id(&self) -> &PluginId {
-        &self.board.id
-    }
-
-    /// What it is and where it was found; the dialect once it is known.
-    #[must_use]
-    pub fn found(&self) -> PluginFound {
-        self.board.found.borrow().clone()
-    }
-
-    #[must_use]
-    pub fn state(&self) -> PluginState {
-        self.board.current()
-    }
-
-    /// The state, and every change of it.
-    #[must_use]
-    pub fn subscribe(&self) -> watch::Receiver<PluginState> {
-        self.board.state.subscribe()
-    }
-
-    /// The newest log lines, at most `count` (some hundred are kept), oldest first.
-    #[must_use]
-    pub fn last_lines(&self, count: usize) -> Vec<LogLine> {
-        self.board.logs.last(count)
-    }
-
-    /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by launches, their
-    /// deadlines and the pauses between them.
-    ///
-    /// # Errors
-    /// It failed for good (now or before), is disabled, or was stopped meanwhile.
-    pub async fn ready(&self) -> Result<Connection, PluginError> {
-        self.connect(Order::Demand).await
-    }
-
-    /// As [`Plugin::ready`], and tries anew a plugin that had failed for good.
-    ///
-    /// # Errors
-    /// As [`Plugin::ready`].
-    pub async fn start(&self) -> Result<Connection, PluginError> {
-        self.connect(Order::Start).await
-    }
-
-    /// Stops it if it runs, and starts it with a fresh count of launches.
-    ///
-    /// # Errors
-    /// As [`Plugin::ready`].
-    pub async fn restart(&self) -> Result<Connection, PluginError> {
-        self.connect(Order::Restart).await
-    }
-
-    /// Asks the process to end, kills it where it does not, and returns when it is gone. The next demand starts it again.
-    pub async fn stop(&self) {
-        self.tell(Order::Stop).await;
-    }
-
-    /// Kills the process and its group without asking, and returns when it is gone.
-    pub async fn kill(&self) {
-        self.tell(Order::Kill).await;
-    }
-
-    /// Stops it, and refuses every demand until it is enabled.
-    pub async fn disable(&self) {
-        self.tell(Order::Disable).await;
-    }
-
-    /// Takes back [`Plugin::disable`]. Starts nothing.
-    pub async fn enable(&self) {
-        self.tell(Order::Enable).await;
-    }
-
-    /// The death of the process with that generation, waited for `within`: a call that lost its connection usually
-    /// knows before the process is gone.
-    pub async fn incident(&self, generation: u64, within: Duration) -> Option<Arc<Incident>> {
-        let mut incidents = self.incidents.clone();
-        let of = |all: &VecDeque<Arc<Incident>>| all.iter().find(|i| i.generation == generation).cloned();
-        let seen = timeout(within, incidents.wait_for(|all| of(all).is_some())).await.ok()?.ok()?;
-        of(&seen)
-    }
-
-    async fn connect(&self, order: fn(Ticket) -> Order) -> Result<Connection, PluginError> {
-        let gone = || PluginError::Gone { plugin: self.board.id.clone() };
-        let (ticket, answer) = oneshot::channel();
-        self.orders.send(order(ticket)).await.map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
-    }
-
-    async fn tell(&self, order: fn(Done) -> Order) {
-        let (done, answer) = oneshot::channel();
-        // A supervisor that is gone has stopped its process: there is nothing left to do.
-        if self.orders.send(order(done)).await.is_ok() {
-            answer.await.ok();
-        }
-    }
-}
-
-/// All plugins of an engine: makes their supervisors, owns their tasks, ends them.
-#[derive(Clone)]
-pub struct Plugins {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    settings: PluginSettings,
-    observer: Arc<dyn PluginObserver>,
-    tracker: TaskTracker,
-    cancel: CancellationToken,
-    meter: Arc<Meter>,
-    plugins: Mutex<Vec<Plugin>>,
-}
-
-impl Plugins {
-    /// Starts with no plugin. Needs a runtime.
-    #[must_use]
-    pub fn start(settings: PluginSettings, observer: Arc<dyn PluginObserver>) -> Self {
-        let (tracker, cancel, meter) = (TaskTracker::new(), CancellationToken::new(), Arc::new(Meter::default()));
-        tracker.spawn(Arc::clone(&meter).run(Arc::clone(&observer), settings.usage_every, cancel.clone()));
-        Self { shared: Arc::new(Shared { settings, observer, tracker, cancel, meter, plugins: Mutex::default() }) }
-    }
-
-    fn plugins(&self) -> MutexGuard<'_, Vec<Plugin>> {
-        self.shared.plugins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The settings that plugins get where none of their own are given.
-    #[must_use]
-    pub fn settings(&self) -> &PluginSettings {
-        &self.shared.settings
-    }
-
-    /// Takes a plugin under supervision. Launches nothing yet.
-    pub fn add(&self, id: PluginId, found: PluginFound, start: Start) -> Plugin {
-        self.add_with(id, found, start, self.shared.settings.clone())
-    }
-
-    /// As [`Plugins::add`], with settings of its own.
-    pub fn add_with(&self, id: PluginId, found: PluginFound, start: Start, settings: PluginSettings) -> Plugin {
-        self.supervise(id, found, Some(start), settings)
-    }
-
-    /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with the reason.
-    pub fn add_rejected(&self, id: PluginId, found: PluginFound, why: String) -> Plugin {
-        let plugin = self.supervise(id, found, None, self.shared.settings.clone());
-        plugin.board.set(PluginState::Rejected { why });
-        plugin
-    }
-
-    fn supervise(&self, id: PluginId, found: PluginFound, start: Option<Start>, settings: PluginSettings) -> Plugin {
-        let shared = &self.shared;
-        let board = Board::new(id, found, Arc::clone(&shared.observer));
-        let (orders, receiver) = mpsc::channel(ORDERS);
-        let (incidents_sender, incidents) = watch::channel(VecDeque::new());
-        let supervisor = Supervisor {
-            context: start.map(|start| {
-                let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
-                Arc::new(LaunchContext { board, settings: settings.clone(), start, tracker })
-            }),
-            board: Arc::clone(&board),
-            settings,
-            orders: receiver,
-            cancel: shared.cancel.child_token(),
-            meter: Arc::clone(&shared.meter),
-            incidents: incidents_sender,
-            waiters: Vec::new(),
-            generation: 0,
-            crashes: VecDeque::new(),
-        };
-        shared.tracker.spawn(supervisor.run());
-        let plugin = Plugin { board, orders, incidents };
-        self.plugins().push(plugin.clone());
-        plugin
-    }
-
-    /// Every plugin, in the order of adding.
-    #[must_use]
-    pub fn list(&self) -> Vec<Plugin> {
-        self.plugins().clone()
-    }
-
-    /// One plugin by its id.
-    #[must_use]
-    pub fn get(&self, id: &PluginId) -> Option<Plugin> {
-        self.plugins().iter().find(|p| p.id() == id).cloned()
-    }
-
-    /// Stops a plugin and forgets it; handles that are left get [`PluginError::Gone`].
-    pub async fn remove(&self, id: &PluginId) {
-        let found = {
-            let mut plugins = self.plugins();
-            plugins.iter().position(|p| p.id() == id).map(|at| plugins.remove(at))
-        };
-        if let Some(plugin) = found {
-            plugin.disable().await;
-        }
-    }
-
-    /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be started afterwards.
-    pub async fn shutdown(&self) {
-        self.shared.cancel.cancel();
-        self.shared.tracker.close();
-        self.shared.tracker.wait().await;
-        self.plugins().clear();
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
-}
 
 /// What the supervisor does next.
 enum Next {
@@ -306,22 +44,23 @@ enum Interrupt {
     End,
 }
 
-struct Supervisor {
-    context: Option<Arc<LaunchContext>>,
-    board: Arc<Board>,
-    settings: PluginSettings,
-    orders: mpsc::Receiver<Order>,
-    cancel: CancellationToken,
-    meter: Arc<Meter>,
-    incidents: watch::Sender<VecDeque<Arc<Incident>>>,
+/// Owns one plugin's process and state.
+pub(super) struct Supervisor {
+    pub(super) context: Option<Arc<LaunchContext>>,
+    pub(super) board: Arc<Board>,
+    pub(super) settings: PluginSettings,
+    pub(super) orders: mpsc::Receiver<Order>,
+    pub(super) cancel: CancellationToken,
+    pub(super) meter: Arc<Meter>,
+    pub(super) incidents: watch::Sender<VecDeque<Arc<Incident>>>,
     /// Those who wait for the plugin to be ready.
-    waiters: Vec<Ticket>,
-    generation: u64,
-    crashes: VecDeque<Instant>,
+    pub(super) waiters: Vec<Ticket>,
+    pub(super) generation: u64,
+    pub(super) crashes: VecDeque<Instant>,
 }
 
 impl Supervisor {
-    async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         let mut next = Next::Idle;
         // Ends with the cancellation or the last handle.
         loop {
@@ -611,7 +350,7 @@ impl Supervisor {
         running.connection.ended().cancel();
     }
 
-    async fn crashed(&mut self, mut running: Running, exit: super::failure::Exit) -> Next {
+    async fn crashed(&mut self, mut running: Running, exit: Exit) -> Next {
         // First hear it out: the reason is in its last lines.
         running.body.hear_out().await;
         let pid = running.connection.pid.unwrap_or_default();

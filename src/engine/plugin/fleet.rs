@@ -1,0 +1,129 @@
+//! All plugins of one engine: makes their supervisors, owns their tasks, ends them together.
+
+use super::board::Board;
+use super::handle::Plugin;
+use super::launch::LaunchContext;
+use super::record::{PluginFound, PluginId, PluginObserver, PluginState};
+use super::settings::{PluginSettings, Start};
+use super::supervisor::{ORDERS, Supervisor};
+use super::usage::Meter;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// All plugins of an engine: makes their supervisors, owns their tasks, ends them.
+#[derive(Clone)]
+pub struct Plugins {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: PluginSettings,
+    observer: Arc<dyn PluginObserver>,
+    tracker: TaskTracker,
+    cancel: CancellationToken,
+    meter: Arc<Meter>,
+    plugins: Mutex<Vec<Plugin>>,
+}
+
+impl Plugins {
+    /// Starts with no plugin. Needs a runtime.
+    #[must_use]
+    pub fn start(settings: PluginSettings, observer: Arc<dyn PluginObserver>) -> Self {
+        let (tracker, cancel, meter) = (TaskTracker::new(), CancellationToken::new(), Arc::new(Meter::default()));
+        tracker.spawn(Arc::clone(&meter).run(Arc::clone(&observer), settings.usage_every, cancel.clone()));
+        Self { shared: Arc::new(Shared { settings, observer, tracker, cancel, meter, plugins: Mutex::default() }) }
+    }
+
+    fn plugins(&self) -> MutexGuard<'_, Vec<Plugin>> {
+        self.shared.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The settings that plugins get where none of their own are given.
+    #[must_use]
+    pub fn settings(&self) -> &PluginSettings {
+        &self.shared.settings
+    }
+
+    /// Takes a plugin under supervision. Launches nothing yet.
+    pub fn add(&self, id: PluginId, found: PluginFound, start: Start) -> Plugin {
+        self.add_with(id, found, start, self.shared.settings.clone())
+    }
+
+    /// As [`Plugins::add`], with settings of its own.
+    pub fn add_with(&self, id: PluginId, found: PluginFound, start: Start, settings: PluginSettings) -> Plugin {
+        self.supervise(id, found, Some(start), settings)
+    }
+
+    /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with the reason.
+    pub fn add_rejected(&self, id: PluginId, found: PluginFound, why: String) -> Plugin {
+        let plugin = self.supervise(id, found, None, self.shared.settings.clone());
+        plugin.board.set(PluginState::Rejected { why });
+        plugin
+    }
+
+    fn supervise(&self, id: PluginId, found: PluginFound, start: Option<Start>, settings: PluginSettings) -> Plugin {
+        let shared = &self.shared;
+        let board = Board::new(id, found, Arc::clone(&shared.observer));
+        let (orders, receiver) = mpsc::channel(ORDERS);
+        let (incidents_sender, incidents) = watch::channel(VecDeque::new());
+        let supervisor = Supervisor {
+            context: start.map(|start| {
+                let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
+                Arc::new(LaunchContext { board, settings: settings.clone(), start, tracker })
+            }),
+            board: Arc::clone(&board),
+            settings,
+            orders: receiver,
+            cancel: shared.cancel.child_token(),
+            meter: Arc::clone(&shared.meter),
+            incidents: incidents_sender,
+            waiters: Vec::new(),
+            generation: 0,
+            crashes: VecDeque::new(),
+        };
+        shared.tracker.spawn(supervisor.run());
+        let plugin = Plugin { board, orders, incidents };
+        self.plugins().push(plugin.clone());
+        plugin
+    }
+
+    /// Every plugin, in the order of adding.
+    #[must_use]
+    pub fn list(&self) -> Vec<Plugin> {
+        self.plugins().clone()
+    }
+
+    /// One plugin by its id.
+    #[must_use]
+    pub fn get(&self, id: &PluginId) -> Option<Plugin> {
+        self.plugins().iter().find(|p| p.id() == id).cloned()
+    }
+
+    /// Stops a plugin and forgets it; handles that are left get [`PluginError::Gone`].
+    pub async fn remove(&self, id: &PluginId) {
+        let found = {
+            let mut plugins = self.plugins();
+            plugins.iter().position(|p| p.id() == id).map(|at| plugins.remove(at))
+        };
+        if let Some(plugin) = found {
+            plugin.disable().await;
+        }
+    }
+
+    /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be started afterwards.
+    pub async fn shutdown(&self) {
+        self.shared.cancel.cancel();
+        self.shared.tracker.close();
+        self.shared.tracker.wait().await;
+        self.plugins().clear();
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}

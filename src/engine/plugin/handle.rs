@@ -1,0 +1,160 @@
+//! The handle to one plugin, in the manner of systemctl: start, stop, restart, disable, watch. Holds no state of its
+//! own; orders go to the supervisor, which owns the process.
+
+use super::board::Board;
+use super::incident::Incident;
+use super::launch::Connection;
+use super::record::{LogLine, PluginFound, PluginId, PluginState};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+/// Why a plugin cannot be called.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PluginError {
+    #[error("the plugin {plugin} was given up after {attempts} launches: {why}")]
+    GaveUp { plugin: PluginId, attempts: u32, why: String },
+    #[error("the plugin {plugin} cannot be used: {why}")]
+    Incompatible { plugin: PluginId, why: String },
+    #[error("the plugin {plugin} cannot be had: {why}")]
+    Rejected { plugin: PluginId, why: String },
+    #[error("the plugin {plugin} is disabled; enable it to use it")]
+    Disabled { plugin: PluginId },
+    #[error("the plugin {plugin} was stopped before it was ready")]
+    Stopped { plugin: PluginId },
+    #[error("the plugin {plugin} is not supervised any more")]
+    Gone { plugin: PluginId },
+}
+
+pub(super) type Ticket = oneshot::Sender<Result<Connection, PluginError>>;
+pub(super) type Done = oneshot::Sender<()>;
+
+/// What is ordered, with the channel for the answer.
+pub(super) enum Order {
+    /// Somebody needs it: start it unless it has failed for good.
+    Demand(Ticket),
+    /// An operator wants it: start it whatever was before.
+    Start(Ticket),
+    Restart(Ticket),
+    Stop(Done),
+    Kill(Done),
+    Disable(Done),
+    Enable(Done),
+}
+
+/// The handle to one plugin. Cheap to clone.
+#[derive(Clone)]
+pub struct Plugin {
+    pub(super) board: Arc<Board>,
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) incidents: watch::Receiver<VecDeque<Arc<Incident>>>,
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin").field("id", &self.board.id).field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+impl Plugin {
+    /// Its name among the plugins of the engine.
+    #[must_use]
+    pub fn id(&self) -> &PluginId {
+        &self.board.id
+    }
+
+    /// What it is and where it was found; the dialect once it is known.
+    #[must_use]
+    pub fn found(&self) -> PluginFound {
+        self.board.found.borrow().clone()
+    }
+
+    #[must_use]
+    pub fn state(&self) -> PluginState {
+        self.board.current()
+    }
+
+    /// The state, and every change of it.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<PluginState> {
+        self.board.state.subscribe()
+    }
+
+    /// The newest log lines, at most `count` (some hundred are kept), oldest first.
+    #[must_use]
+    pub fn last_lines(&self, count: usize) -> Vec<LogLine> {
+        self.board.logs.last(count)
+    }
+
+    /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by launches, their
+    /// deadlines and the pauses between them.
+    ///
+    /// # Errors
+    /// It failed for good (now or before), is disabled, or was stopped meanwhile.
+    pub async fn ready(&self) -> Result<Connection, PluginError> {
+        self.connect(Order::Demand).await
+    }
+
+    /// As [`Plugin::ready`], and tries anew a plugin that had failed for good.
+    ///
+    /// # Errors
+    /// As [`Plugin::ready`].
+    pub async fn start(&self) -> Result<Connection, PluginError> {
+        self.connect(Order::Start).await
+    }
+
+    /// Stops it if it runs, and starts it with a fresh count of launches.
+    ///
+    /// # Errors
+    /// As [`Plugin::ready`].
+    pub async fn restart(&self) -> Result<Connection, PluginError> {
+        self.connect(Order::Restart).await
+    }
+
+    /// Asks the process to end, kills it where it does not, and returns when it is gone. The next demand starts it again.
+    pub async fn stop(&self) {
+        self.tell(Order::Stop).await;
+    }
+
+    /// Kills the process and its group without asking, and returns when it is gone.
+    pub async fn kill(&self) {
+        self.tell(Order::Kill).await;
+    }
+
+    /// Stops it, and refuses every demand until it is enabled.
+    pub async fn disable(&self) {
+        self.tell(Order::Disable).await;
+    }
+
+    /// Takes back [`Plugin::disable`]. Starts nothing.
+    pub async fn enable(&self) {
+        self.tell(Order::Enable).await;
+    }
+
+    /// The death of the process with that generation, waited for `within`: a call that lost its connection usually
+    /// knows before the process is gone.
+    pub async fn incident(&self, generation: u64, within: Duration) -> Option<Arc<Incident>> {
+        let mut incidents = self.incidents.clone();
+        let of = |all: &VecDeque<Arc<Incident>>| all.iter().find(|i| i.generation == generation).cloned();
+        let seen = timeout(within, incidents.wait_for(|all| of(all).is_some())).await.ok()?.ok()?;
+        of(&seen)
+    }
+
+    async fn connect(&self, order: fn(Ticket) -> Order) -> Result<Connection, PluginError> {
+        let gone = || PluginError::Gone { plugin: self.board.id.clone() };
+        let (ticket, answer) = oneshot::channel();
+        self.orders.send(order(ticket)).await.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    async fn tell(&self, order: fn(Done) -> Order) {
+        let (done, answer) = oneshot::channel();
+        // A supervisor that is gone has stopped its process: there is nothing left to do.
+        if self.orders.send(order(done)).await.is_ok() {
+            answer.await.ok();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this once, nothing says that
+//! the plugin works; older ones want to be asked it before anything else.
+
+use super::failure::StartFailure;
+use super::settings::PluginSettings;
+use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text};
+use proto::{tfplugin5, tfplugin6};
+use tokio::time::timeout;
+use tonic::transport::Channel;
+
+/// The schema as the plugin sent it.
+#[derive(Debug, Clone)]
+pub enum SchemaReply {
+    V5(Box<tfplugin5::get_provider_schema::Response>),
+    V6(Box<tfplugin6::get_provider_schema::Response>),
+}
+
+/// Asks for the schema, if that is wanted.
+pub(super) async fn fetch_schema(settings: &PluginSettings, channel: &Channel, protocol: u32) -> Result<Option<SchemaReply>, StartFailure> {
+    if !settings.fetch_schema {
+        return Ok(None);
+    }
+    match timeout(settings.schema_deadline, ask_schema(channel.clone(), protocol)).await {
+        Ok(reply) => reply.map(Some).map_err(StartFailure::Schema),
+        Err(_) => Err(StartFailure::Schema(format!("no answer within {} s", settings.schema_deadline.as_secs()))),
+    }
+}
+
+async fn ask_schema(channel: Channel, protocol: u32) -> Result<SchemaReply, String> {
+    let failed = |status: tonic::Status| if is_transport(&status) { status_text(&status) } else { refusal(&status) };
+    let (reply, errors): (_, Vec<String>) = if protocol == 5 {
+        let mut client = tfplugin5::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
+        let reply = client.get_schema(tfplugin5::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
+        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin5::diagnostic::Severity::Error);
+        let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
+        (SchemaReply::V5(Box::new(reply)), errors)
+    } else {
+        let mut client = tfplugin6::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
+        let reply = client.get_provider_schema(tfplugin6::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
+        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin6::diagnostic::Severity::Error);
+        let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
+        (SchemaReply::V6(Box::new(reply)), errors)
+    };
+    if errors.is_empty() { Ok(reply) } else { Err(errors.join("; ")) }
+}
+
+fn sentence(summary: &str, detail: &str) -> String {
+    if detail.is_empty() { summary.to_owned() } else { format!("{summary}: {detail}") }
+}
