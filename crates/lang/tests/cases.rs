@@ -1,5 +1,6 @@
 //! Locals and outputs of the recorded cases that need no resource: their values, and the places of their errors.
 //! A scope of a few lines stands for the engine here; everything it evaluates is the real thing.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

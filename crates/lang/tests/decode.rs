@@ -1,4 +1,5 @@
 //! Bodies into values by schema: nested blocks, `dynamic`, arguments as blocks, faults and their places, references.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

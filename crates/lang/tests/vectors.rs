@@ -1,4 +1,5 @@
 //! Expressions, templates and functions against rows recorded from the reference language's own tests.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

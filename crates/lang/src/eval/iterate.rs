@@ -1,6 +1,7 @@
 //! `[for …]` and `{for …}`: names bound for each element, filters, keys and grouping.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use cty::{Marks, Type, Value};
@@ -117,15 +118,13 @@ impl Env<'_> {
             diags.append(more);
             if each.group {
                 grouped.entry(name).or_default().push(value);
-            } else if single.contains_key(&name) {
-                let detail = format!(
-                    "Two different items produced the key {name:?} in this 'for' expression. If duplicates are expected, use the \
-                     ellipsis (...) after the value expression to enable grouping by key."
-                );
-                let place = each.key.as_ref().map_or(whole, |k| k.span);
-                diags.push(Diagnostic::error("Duplicate object key", detail).at(place).within(whole));
             } else {
-                single.insert(name, value);
+                match single.entry(name) {
+                    Entry::Vacant(free) => {
+                        free.insert(value);
+                    }
+                    Entry::Occupied(taken) => diags.push(duplicate(taken.key(), each, whole)),
+                }
             }
         }
         if each.group {
@@ -185,6 +184,15 @@ impl Env<'_> {
             }
         }
     }
+}
+
+fn duplicate(name: &str, each: &ForExpr, whole: Span) -> Diagnostic {
+    let detail = format!(
+        "Two different items produced the key {name:?} in this 'for' expression. If duplicates are expected, use the ellipsis (...) \
+         after the value expression to enable grouping by key."
+    );
+    let place = each.key.as_ref().map_or(whole, |k| k.span);
+    Diagnostic::error("Duplicate object key", detail).at(place).within(whole)
 }
 
 fn invalid_filter(detail: String, place: Span, whole: Span) -> Diagnostic {

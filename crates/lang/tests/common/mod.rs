@@ -1,5 +1,5 @@
 //! What the tests against recordings share: where the recordings lie, and the floor below which a count must not fall.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::PathBuf;
 

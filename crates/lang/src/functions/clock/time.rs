@@ -229,7 +229,7 @@ impl Moment {
                 _ => return bad("day of week must either be \"EEE\" or \"EEEE\""),
             },
             'h' => plain_or_two(out, p.hour, "24-hour must either be \"h\" or \"hh\"")?,
-            'H' => plain_or_two(out, if p.hour % 12 == 0 { 12 } else { p.hour % 12 }, "12-hour must either be \"H\" or \"HH\"")?,
+            'H' => plain_or_two(out, (p.hour + 11) % 12 + 1, "12-hour must either be \"H\" or \"HH\"")?,
             'A' | 'a' => {
                 if run != 2 {
                     return bad(&format!("must be \"{letter}{letter}\""));

@@ -60,7 +60,7 @@ impl Charset {
         let text = match self {
             Charset::Utf8 => String::from_utf8(bytes.to_vec()).ok()?,
             Charset::Utf16 { big, bom } => {
-                if bytes.len() % 2 != 0 {
+                if !bytes.len().is_multiple_of(2) {
                     return None;
                 }
                 let mut units: Vec<u16> = bytes

@@ -146,12 +146,13 @@ impl Range {
     pub(crate) fn pack(&self, from: Option<u128>, length: u32) -> Option<(Range, u128)> {
         let size = power(self.first.width - length);
         let start = from.unwrap_or(self.first.bits);
-        let aligned = if size == 0 { if start == 0 { 0 } else { return None } } else { start.checked_add(size - 1)? / size * size };
+        // A size of 2^128 is written as 0 and fits once, at the very start.
+        let aligned = start.checked_add(size.wrapping_sub(1))?.checked_div(size).map_or(0, |n| n * size);
         let first = Address { bits: aligned, width: self.first.width };
         if aligned < self.first.bits || !self.contains(first) {
             return None;
         }
-        Some((Range { first, length }, aligned.checked_add(size).unwrap_or(u128::MAX)))
+        Some((Range { first, length }, if size == 0 { u128::MAX } else { aligned.saturating_add(size) }))
     }
 }
 
