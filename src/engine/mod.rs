@@ -3,6 +3,7 @@
 pub mod api;
 pub mod bus;
 pub mod calls;
+pub mod deploy;
 pub mod error;
 pub mod event;
 pub mod graph;
@@ -12,8 +13,12 @@ pub mod plugin;
 pub mod pool;
 pub mod provider;
 pub mod settings;
+pub mod source;
+pub mod stage;
 pub mod store;
+pub mod told;
 pub mod view;
+pub mod workspace;
 
 pub use error::EngineError;
 pub use handle::Engine;

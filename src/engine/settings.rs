@@ -49,6 +49,8 @@ pub struct Settings {
     pub slots: u32,
     /// Operations and plans at a time.
     pub parallelism: usize,
+    /// Variables that bundled plugins get on top of the environment.
+    pub bundled_environment: Vec<(String, String)>,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,
 }
@@ -63,6 +65,7 @@ impl Settings {
             launch: LaunchSettings::default(),
             slots: 10,
             parallelism: 10,
+            bundled_environment: Vec::new(),
             reason: "command".to_owned(),
         }
     }

@@ -1,0 +1,185 @@
+//! The apply of one managed resource instance: what the provider is asked, how its answer is checked, and what is left
+//! in the state whatever happens. Rules: 3.5 of the project's engine reference, after the reference engine.
+
+use crate::engine::event::{Action, FailureClass, Severity};
+use crate::engine::provider::{ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError};
+use cty::schema::Schema;
+use cty::{Marks, Path, Value};
+use proto::Bytes;
+
+/// One apply.
+pub struct Order<'a> {
+    pub type_name: &'a str,
+    pub schema: &'a Schema,
+    pub action: Action,
+    /// Unmarked; null for a create.
+    pub prior: Value,
+    /// Unmarked; null for a destroy.
+    pub planned: Value,
+    /// Wholly known; null for a destroy.
+    pub config: Value,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    /// The object that is there now, unmarked; `None` where there is none.
+    pub object: Option<Value>,
+    pub private: Bytes,
+    pub identity: Option<Value>,
+    /// A created object that is not as it should be.
+    pub tainted: bool,
+    pub warnings: Vec<ProviderDiagnostic>,
+    /// Why it failed, where it did.
+    pub failure: Option<Failed>,
+}
+
+/// Why an apply failed.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    pub class: FailureClass,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+    pub error: Option<ProviderError>,
+    /// Whether it is not known what the plugin did.
+    pub unknown: bool,
+}
+
+impl Failed {
+    /// The first error's summary and detail.
+    pub fn text(&self) -> (String, String) {
+        match (&self.error, self.diagnostics.iter().find(|d| d.severity == Severity::Error)) {
+            (Some(error), _) => (error.to_string(), String::new()),
+            (None, Some(d)) => (d.summary.clone(), d.detail.clone()),
+            (None, None) => ("failed".to_owned(), String::new()),
+        }
+    }
+}
+
+/// Calls the provider and judges what it answers. Never drops a call that was sent.
+pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext) -> Applied {
+    let request = ApplyRequest {
+        type_name: order.type_name.to_owned(),
+        prior: order.prior.clone(),
+        planned: order.planned.clone(),
+        config: order.config.clone(),
+        private: order.private.clone(),
+        planned_identity: order.identity.clone(),
+        provider_meta: None,
+    };
+    let response = match provider.apply(request, ctx).await {
+        Ok(response) => response,
+        Err(error) => {
+            let unknown = error.may_have_acted();
+            return Applied {
+                object: (!order.prior.is_null()).then(|| order.prior.clone()),
+                private: order.private,
+                identity: order.identity,
+                tainted: false,
+                warnings: Vec::new(),
+                failure: Some(Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown }),
+            };
+        }
+    };
+    let (mut errors, warnings): (Vec<_>, Vec<_>) = response.diagnostics.into_iter().partition(|d| d.severity == Severity::Error);
+    let provider_failed = !errors.is_empty();
+    let mut class = if errors.iter().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected };
+    let destroys = order.planned.is_null();
+    let null = Value::null(order.schema.block.implied_type());
+    let who = &provider.info().address;
+
+    let mut new = match response.new_state {
+        Some(value) => value,
+        // An answer without a value: the object counts as it was; for a delete as gone only where there is no error.
+        None if destroys && !provider_failed => null.clone(),
+        None => order.prior.clone(),
+    };
+    if !new.is_wholly_known() {
+        if !provider_failed {
+            errors.push(broken(who, "it left values unknown after the apply"));
+            class = FailureClass::InconsistentResult;
+        }
+        new = without_unknown(&new);
+    }
+    if !provider_failed && destroys && !new.is_null() {
+        errors.push(broken(who, "it left an object after a destroy"));
+        class = FailureClass::InconsistentResult;
+    }
+    if !provider_failed && !destroys && new.is_null() {
+        errors.push(broken(who, "it left no object after the apply"));
+        class = FailureClass::InconsistentResult;
+    }
+    if !provider_failed && !destroys && !new.is_null() && !response.legacy {
+        for (path, text) in cty::plan::assert_object_compatible(&order.schema.block, &order.planned, &new) {
+            let text = if at_sensitive(order.schema, &new, &path) { "a sensitive value differs from the plan".to_owned() } else { text };
+            errors.push(broken(who, &format!("{path}: {text}")).at(path));
+            class = FailureClass::InconsistentResult;
+        }
+    }
+    let failed = !errors.is_empty();
+    // Errors and no object from a create or update: what was there stays.
+    if failed && provider_failed && new.is_null() && !destroys {
+        new = order.prior.clone();
+    }
+    let creates = order.prior.is_null() && !destroys;
+    let object = (!new.is_null()).then_some(new);
+    Applied {
+        tainted: failed && creates && object.is_some(),
+        object,
+        private: response.private,
+        identity: response.identity,
+        warnings,
+        failure: failed.then_some(Failed { class, diagnostics: errors, error: None, unknown: false }),
+    }
+}
+
+fn broken(who: &str, what: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        "Provider produced inconsistent result after apply",
+        format!("{who}: {what}. This is a bug in the provider; report it there."),
+    )
+}
+
+fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> bool {
+    schema.block.sensitive_paths(value).iter().any(|p| path.starts_with(p) || p.starts_with(path))
+}
+
+/// The value with nulls where something is unknown, so that it can be kept.
+pub fn without_unknown(value: &Value) -> Value {
+    if !value.is_known() {
+        return Value::null(value.ty().clone());
+    }
+    if value.is_null() || value.is_wholly_known() {
+        return value.clone();
+    }
+    if let Some(map) = value.as_map() {
+        let inside: std::collections::BTreeMap<_, _> = map.iter().map(|(k, v)| (k.clone(), without_unknown(v))).collect();
+        return match value.ty().element_type() {
+            Some(element) => Value::try_map(element.clone(), inside).unwrap_or_else(|_| Value::null(value.ty().clone())),
+            None => Value::object_from_map(inside),
+        };
+    }
+    if let Some(slice) = value.as_slice() {
+        let inside: Vec<Value> = slice.iter().map(without_unknown).collect();
+        return match value.ty().element_type() {
+            Some(element) if value.ty().is_set() => Value::try_set(element.clone(), inside),
+            Some(element) => Value::try_list(element.clone(), inside),
+            None => Ok(Value::tuple(inside)),
+        }
+        .unwrap_or_else(|_| Value::null(value.ty().clone()));
+    }
+    value.clone()
+}
+
+/// Marks of the schema and of the configuration, for keeping an object in the state.
+pub fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)]) -> Vec<Path> {
+    let mut all: Vec<Path> =
+        config_marks.iter().filter(|(p, m)| m.is_sensitive() && p.apply(value).is_ok()).map(|(p, _)| p.clone()).collect();
+    for path in schema.block.sensitive_paths(value) {
+        if !all.contains(&path) {
+            all.push(path);
+        }
+    }
+    all
+}

@@ -1,0 +1,7 @@
+//! Deploying: a selection becomes steps, run in order; every call that changes the world is on record before and after.
+
+pub mod instance;
+pub mod provision;
+pub mod record;
+pub mod run;
+pub mod steps;

@@ -1,0 +1,218 @@
+//! What a deploy leaves behind: events for those who watch, records for those who come later. Every operation's state
+//! lives here; the store has it before the event goes out.
+
+use crate::engine::bus::{Bus, now_ms};
+use crate::engine::event::*;
+use crate::engine::plugin::record::PluginId;
+use crate::engine::pool::Pool;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::walk::lock;
+use crate::engine::store::model::{Intent, Outcome, StateEdit};
+use crate::engine::store::{Store, StoreError};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// How many of a plugin's last lines a failure keeps.
+const KEPT_LINES: usize = 100;
+
+/// Records one deploy.
+pub struct Recorder {
+    store: Store,
+    bus: Bus,
+    pool: Pool,
+    deploy: DeployId,
+    operations: Mutex<Operations>,
+}
+
+struct Operations {
+    all: Vec<Operation>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Recorder {
+    /// For a deploy whose operations are on record.
+    pub fn new(store: Store, bus: Bus, pool: Pool, deploy: DeployId, operations: Vec<Operation>) -> Self {
+        let by_id = operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
+        Self { store, bus, pool, deploy, operations: Mutex::new(Operations { all: operations, by_id }) }
+    }
+
+    /// Changes one operation, tells the store and everybody who watches.
+    async fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
+        let operation = {
+            let mut operations = lock(&self.operations);
+            let Some(&at) = operations.by_id.get(id) else { return };
+            change(&mut operations.all[at]);
+            operations.all[at].clone()
+        };
+        self.tell(operation).await;
+    }
+
+    async fn tell(&self, operation: Operation) {
+        self.bus.emit(EventKind::Operation(operation.clone()));
+        if let Err(error) = self.store.operation_changed(operation).await {
+            self.bus.emit(EventKind::Notice { text: format!("an operation's progress was not kept: {error}") });
+        }
+    }
+
+    /// What an operation waits for, known before anything runs; told with its first change.
+    pub fn waits_for(&self, id: &str, names: Vec<String>) {
+        let operation = {
+            let mut operations = lock(&self.operations);
+            let Some(&at) = operations.by_id.get(id) else { return };
+            let operation = &mut operations.all[at];
+            for name in names {
+                if !operation.waits_for.contains(&name) {
+                    operation.waits_for.push(name);
+                }
+            }
+            operation.clone()
+        };
+        self.bus.emit(EventKind::Operation(operation));
+    }
+
+    /// A step of an operation begins.
+    pub async fn began(&self, id: &str, step: &str) {
+        self.change(id, |o| {
+            o.state = OperationState::Running;
+            o.step = step.to_owned();
+            o.waits_for.clear();
+            o.attempt = o.attempt.max(1);
+            o.began.get_or_insert_with(now_ms);
+        })
+        .await;
+    }
+
+    /// A step of an operation has ended well; with a state, the whole operation has.
+    pub async fn ended(&self, id: &str, state: Option<OperationState>) {
+        self.change(id, |o| match state {
+            Some(state) => {
+                o.state = state;
+                o.step = done_word(o.action).to_owned();
+                o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
+            }
+            None => o.step = "waiting for its second half".to_owned(),
+        })
+        .await;
+    }
+
+    /// An operation has failed.
+    pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool) {
+        if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {
+            failure.last_lines = plugin.last_lines(KEPT_LINES).into_iter().map(|l| l.text).collect();
+        }
+        if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
+            self.bus.emit(EventKind::Notice { text: format!("a failure's reason was not kept: {error}") });
+        }
+        self.change(id, |o| {
+            o.state = if unknown { OperationState::Unknown } else { OperationState::Failed };
+            o.step = format!("{} failed", o.action.word());
+            o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
+            o.failure = Some(failure);
+        })
+        .await;
+    }
+
+    /// What a provisioner or the like says of an operation.
+    pub fn say(&self, address: &str, text: &str) {
+        let plugin = PluginId(format!("provisioner {address}"));
+        let line = crate::engine::plugin::record::LogLine {
+            plugin,
+            at: now_ms(),
+            level: crate::engine::plugin::record::LogLevel::Info,
+            stream: crate::engine::plugin::record::LogStream::Engine,
+            module: None,
+            text: text.to_owned(),
+            panic: false,
+        };
+        self.bus.emit(EventKind::Plugin(crate::engine::plugin::record::PluginEvent::Log { line }));
+    }
+
+    /// Commits what is about to be done; only then may it be done.
+    pub async fn intend(&self, change: &Change, deposed: &str, step: &str) -> Result<(), StoreError> {
+        let detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
+        let intent = Intent {
+            deploy: self.deploy,
+            index: self.index(&change.id()),
+            address: change.address.to_string(),
+            deposed: deposed.to_owned(),
+            step: step.to_owned(),
+            at: now_ms(),
+            detail: detail.to_string(),
+        };
+        self.store.intend(intent).await
+    }
+
+    fn index(&self, id: &str) -> u32 {
+        let operations = lock(&self.operations);
+        operations.by_id.get(id).map_or(0, |at| operations.all[*at].index)
+    }
+
+    /// Commits what came of it, together with the state that it left.
+    pub async fn settle(&self, change: &Change, step: &str, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.to_owned(), at: now_ms(), ok, edits };
+        self.store.settle(outcome).await.map(|_| ())
+    }
+
+    /// Commits a change of the state for which no call was made.
+    pub async fn edit(&self, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        self.store.edit_state(edits).await.map(|_| ())
+    }
+
+    /// Everything that has not begun will not.
+    pub async fn rest_not_attempted(&self) {
+        let rest: Vec<String> = {
+            let operations = lock(&self.operations);
+            let unfinished = |o: &&Operation| matches!(o.state, OperationState::Waiting | OperationState::Running);
+            operations.all.iter().filter(unfinished).map(|o| o.address.clone()).collect()
+        };
+        for id in rest {
+            self.change(&id, |o| {
+                o.step = if o.state == OperationState::Running { "not finished" } else { "not attempted" }.to_owned();
+                o.state = OperationState::NotAttempted;
+            })
+            .await;
+        }
+    }
+
+    /// How many ended how.
+    pub fn counts(&self) -> OperationCounts {
+        let mut counts = OperationCounts::default();
+        for operation in &lock(&self.operations).all {
+            match operation.state {
+                OperationState::Done => counts.done += 1,
+                OperationState::Failed => counts.failed += 1,
+                OperationState::Unknown => counts.unknown += 1,
+                _ => counts.not_attempted += 1,
+            }
+        }
+        counts
+    }
+}
+
+fn done_word(action: Action) -> &'static str {
+    match action {
+        Action::Create => "created",
+        Action::Update => "updated",
+        Action::Replace | Action::ReplaceCreateFirst => "replaced",
+        Action::Destroy => "destroyed",
+        Action::Read => "read",
+        Action::Forget => "forgotten",
+        Action::NoOp => "unchanged",
+    }
+}
+
+/// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do not count.
+pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str) -> String {
+    let mut text = format!("{} {kind} {summary}\n", class.word());
+    let mut quoted = false;
+    for c in detail.lines().next().unwrap_or("").chars() {
+        match c {
+            '"' | '\'' | '`' => quoted = !quoted,
+            c if quoted || c.is_ascii_digit() => {}
+            c => text.push(c),
+        }
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,198 @@
+//! Providers for a workspace: which addresses are meant, where each was found, and their processes by way of the pool.
+//! Owns nothing but the memory of package hashes.
+
+use super::event::{Diagnostic, Severity};
+use super::plugin::Plugins;
+use super::plugin::find::{self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want};
+use super::plugin::record::PluginFound;
+use super::plugin::settings::Start;
+use super::pool::Pool;
+use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
+use super::stage::walk::Providers;
+use super::workspace::load::digest;
+use super::workspace::provider_addr::{self, BUILTIN, ConfigKey};
+use async_trait::async_trait;
+use cty::Value;
+use lang::config::Module;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the search for a workspace's providers came to.
+#[derive(Debug, Default)]
+pub struct Sought {
+    /// Address as the configuration means it (with the default host where none is written) → as found.
+    pub found: HashMap<Arc<str>, Arc<str>>,
+    /// Why an address could not be had.
+    pub missing: BTreeMap<Arc<str>, String>,
+    /// To be declared to the pool.
+    pub records: Vec<(PluginFound, Result<Start, String>)>,
+    /// Digest of all executables.
+    pub digest: String,
+    /// What is wrong with lock file and CLI configuration.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Searches for every provider that the configuration declares or the state names. Blocking.
+pub fn seek(root: &Module, in_state: &BTreeSet<String>, workspace: PathBuf, bundled: &[(String, String)], cache: &HashCache) -> Sought {
+    let mut out = Sought::default();
+    let problem = |summary: &str, detail: String, severity: Severity| Diagnostic {
+        severity,
+        summary: summary.to_owned(),
+        detail,
+        address: None,
+        range: None,
+        snippet: None,
+    };
+    let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
+        Ok(places) => places,
+        Err(error) => {
+            out.problems.push(problem("Plugins cannot be looked for", error.to_string(), Severity::Error));
+            return out;
+        }
+    };
+    out.problems.extend(places.warnings.iter().map(|w| problem("CLI configuration", w.clone(), Severity::Warning)));
+    for (name, value) in bundled {
+        places.bundled_environment.insert(name.into(), value.into());
+    }
+    let lock = match LockFile::read(&workspace) {
+        Ok(lock) => lock,
+        Err(error) => {
+            out.problems.push(problem("The dependency lock file cannot be used", error.to_string(), Severity::Error));
+            return out;
+        }
+    };
+    let mut digests = Vec::new();
+    for (address, want) in wants(root, in_state, &mut out.problems) {
+        if *address == *BUILTIN {
+            out.found.insert(address.clone(), address);
+            continue;
+        }
+        match find::find(&want, &lock, &places, cache) {
+            Ok(found) => {
+                let actual: Arc<str> = found.address.to_string().into();
+                let executable =
+                    found.executable().map(|p| format!("{} {:?}", p.display(), std::fs::metadata(p).and_then(|m| m.modified()).ok()));
+                digests.push(format!("{actual} {:?} {executable:?}", found.version));
+                let start = found.start.clone().ok_or_else(|| "it is part of the engine".to_owned());
+                if !out.records.iter().any(|(r, _)| *r.address == *actual) {
+                    out.records.push((found.record(), start));
+                }
+                out.found.insert(address, actual);
+            }
+            Err(missing) => {
+                let record = PluginFound {
+                    address: address.to_string(),
+                    version: None,
+                    dialect: None,
+                    executable: None,
+                    source: "nowhere".to_owned(),
+                    why: missing.to_string(),
+                };
+                out.records.push((record, Err(missing.to_string())));
+                out.missing.insert(address, missing.to_string());
+            }
+        }
+    }
+    out.digest = digest(digests.into_iter());
+    out
+}
+
+/// Every address with what is known of it: constraints of all modules, addresses that the state has.
+fn wants(root: &Module, in_state: &BTreeSet<String>, problems: &mut Vec<Diagnostic>) -> BTreeMap<Arc<str>, Want> {
+    let mut out: BTreeMap<Arc<str>, Want> = BTreeMap::new();
+    let state: Vec<ProviderAddress> = in_state.iter().filter_map(|a| a.parse().ok()).collect();
+    let mut sources: BTreeMap<Arc<str>, (String, Constraints)> = BTreeMap::new();
+    for module in root.all() {
+        for (name, required) in &module.required_providers {
+            let entry =
+                sources.entry(provider_addr::address_of(module, name)).or_insert_with(|| (required.source.to_string(), Constraints::any()));
+            for (text, _) in &required.versions {
+                match Constraints::parse(text) {
+                    Ok(more) => entry.1.extend(more),
+                    Err(error) => problems.push(Diagnostic {
+                        severity: Severity::Error,
+                        summary: "Invalid version constraint".to_owned(),
+                        detail: format!("{name}: {error}"),
+                        address: None,
+                        range: None,
+                        snippet: None,
+                    }),
+                }
+            }
+        }
+    }
+    for address in provider_addr::addresses(root) {
+        let (source, constraints) =
+            sources.get(&address).cloned().unwrap_or_else(|| (provider_addr::short(&address).to_owned(), Constraints::any()));
+        let Ok(parsed) = source.parse::<ProviderAddress>() else { continue };
+        let named = state.iter().filter(|s| s.namespace == parsed.namespace && s.name == parsed.name).cloned().collect();
+        out.insert(address, Want { address: parsed, constraints, named });
+    }
+    for text in in_state {
+        let Ok(parsed) = text.parse::<ProviderAddress>() else { continue };
+        let known = out.values().any(|w| w.named.contains(&parsed)) || out.contains_key(text.as_str());
+        if !known {
+            out.insert(text.as_str().into(), Want { address: parsed.clone(), constraints: Constraints::any(), named: vec![parsed] });
+        }
+    }
+    out
+}
+
+/// The pool as a walk sees it.
+pub struct Pooled {
+    pub pool: Pool,
+}
+
+#[async_trait]
+impl Providers for Pooled {
+    async fn plain(&self, address: &str, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+        self.pool.plain(address, ctx).await
+    }
+
+    async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
+        self.pool.configured(&key.address, &key.to_string(), config, ctx).await
+    }
+}
+
+/// The schemas of these providers, fetched side by side; or why each is missing.
+pub async fn schemas(
+    pool: &Pool,
+    addresses: &BTreeSet<Arc<str>>,
+    ctx: &CallContext,
+) -> (HashMap<Arc<str>, Arc<ProviderSchema>>, BTreeMap<Arc<str>, ProviderError>) {
+    let answers = futures_util::future::join_all(addresses.iter().map(|address| async move {
+        let schema = async { pool.plain(address, ctx).await?.schema(ctx).await };
+        (address.clone(), schema.await)
+    }))
+    .await;
+    let mut good = HashMap::new();
+    let mut bad = BTreeMap::new();
+    for (address, answer) in answers {
+        match answer {
+            Ok(schema) => {
+                good.insert(address, schema);
+            }
+            Err(error) => {
+                bad.insert(address, error);
+            }
+        }
+    }
+    (good, bad)
+}
+
+/// Makes what was found known to the pool.
+pub async fn declare(pool: &Pool, sought: &Sought) {
+    for (record, start) in &sought.records {
+        match start {
+            Ok(start) => pool.declare(record.clone(), start.clone()).await,
+            Err(why) => pool.declare_rejected(record.clone(), why.clone()).await,
+        };
+    }
+}
+
+/// The supervisors with the settings of an engine.
+pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
+    let settings = super::plugin::PluginSettings { launch: settings.launch.clone(), ..super::plugin::PluginSettings::default() };
+    Plugins::start(settings, Arc::new(bus.clone()))
+}

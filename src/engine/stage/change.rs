@@ -1,0 +1,112 @@
+//! What a stage consists of: changes, outputs, and what refreshing already found. Values in here may be secret; what is
+//! shown is made from them by [`super::show`].
+
+use super::conditions::Statuses;
+use super::managed::Reason;
+use crate::engine::api::StageRequest;
+use crate::engine::event::{Action, StageId};
+use crate::engine::plugin::record::UnixMs;
+use crate::engine::store::model::StateEdit;
+use crate::engine::workspace::provider_addr::ConfigKey;
+use cty::{Path, Value};
+use lang::addr::AbsInstance;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What would happen to one object of a resource instance.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub address: AbsInstance,
+    /// Key of a deposed object; `None` for the current one.
+    pub deposed: Option<String>,
+    /// Where the object was before it was moved here.
+    pub previous: Option<AbsInstance>,
+    pub provider: ConfigKey,
+    pub action: Action,
+    pub reason: Option<Reason>,
+    /// Marked; null where there is nothing.
+    pub before: Value,
+    /// Marked; null where there will be nothing.
+    pub after: Value,
+    /// The configured object of a create or update as it was planned, marked; `None` where it was not kept.
+    pub config: Option<Value>,
+    /// Of the plan.
+    pub private: Vec<u8>,
+    /// Of the object that is there.
+    pub prior_private: Vec<u8>,
+    pub replace_paths: Vec<Path>,
+    pub schema_version: i64,
+    /// Configuration addresses on which the resource depends.
+    pub dependencies: BTreeSet<String>,
+    /// The same as the state had it.
+    pub prior_dependencies: BTreeSet<String>,
+    pub create_before_destroy: bool,
+    pub tainted: bool,
+    /// The id under which the object is imported first.
+    pub importing: Option<String>,
+    pub drifted: bool,
+    /// A read that waits for the deploy.
+    pub deferred_read: bool,
+}
+
+impl Change {
+    /// The address with the deposed key, unique in a stage.
+    pub fn id(&self) -> String {
+        match &self.deposed {
+            Some(key) => format!("{} (deposed {key})", self.address),
+            None => self.address.to_string(),
+        }
+    }
+}
+
+/// The change of one root output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputChange {
+    pub name: Arc<str>,
+    pub action: Action,
+    /// `None` where there is no value.
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+    /// Whether either side is declared sensitive.
+    pub sensitive: bool,
+}
+
+/// An object that refreshing found changed or gone.
+#[derive(Debug, Clone)]
+pub struct Drift {
+    pub address: AbsInstance,
+    pub previous: Option<AbsInstance>,
+    pub provider: ConfigKey,
+    /// `Update` or `Destroy`.
+    pub action: Action,
+    pub before: Value,
+    pub after: Value,
+}
+
+/// Digests of what a stage was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Digests {
+    pub config: String,
+    pub variables: String,
+    pub plugins: String,
+}
+
+/// A stage in whole.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub id: StageId,
+    pub request: StageRequest,
+    pub at: UnixMs,
+    pub took_ms: u64,
+    pub digests: Digests,
+    pub state_serial: i64,
+    /// In the order of dependencies.
+    pub changes: Vec<Change>,
+    pub outputs: Vec<OutputChange>,
+    pub drift: Vec<Drift>,
+    /// What moving and refreshing changed in the state; written when the stage is deployed.
+    pub edits: Vec<StateEdit>,
+    pub statuses: Statuses,
+    /// Values of root variables, for the plan representation.
+    pub variables: BTreeMap<Arc<str>, Value>,
+}

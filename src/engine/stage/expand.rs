@@ -1,0 +1,201 @@
+//! How often a resource or module is there: `count`, `for_each`, `enabled`. Rules as the reference engine's.
+
+use super::scope::{ModuleScope, Phase};
+use super::values::Expansion;
+use cty::{Mark, Type, Value};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::syntax::ast::Expr;
+use std::sync::Arc;
+
+/// The three arguments that decide it; at most one is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Meta<'a> {
+    pub count: Option<&'a Expr>,
+    pub for_each: Option<&'a Expr>,
+    pub enabled: Option<&'a Expr>,
+}
+
+/// Works the expansion out; `None` goes with errors. While validating, what is not known is no error.
+pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Diagnostics) {
+    let validating = scope.around.phase == Phase::Validate;
+    match meta {
+        Meta { count: Some(expr), .. } => {
+            let (n, diags) = count(scope, expr);
+            let expansion = if diags.has_errors() { None } else { n.map(Expansion::Count) };
+            match expansion {
+                _ if validating => (Some(Expansion::Unknown { count: true }), diags),
+                None if !diags.has_errors() => (None, unknown_count(expr).into()),
+                expansion => (expansion, diags),
+            }
+        }
+        Meta { for_each: Some(expr), .. } => {
+            let (items, diags) = for_each(scope, expr);
+            match items {
+                _ if validating => (Some(Expansion::Unknown { count: false }), diags),
+                Some(items) if !diags.has_errors() => (Some(Expansion::Each(items)), diags),
+                None if !diags.has_errors() => (None, unknown_for_each(expr).into()),
+                _ => (None, diags),
+            }
+        }
+        Meta { enabled: Some(expr), .. } => enabled(scope, expr, validating),
+        Meta { .. } => (Some(Expansion::Single), Diagnostics::new()),
+    }
+}
+
+fn unknown_count(expr: &Expr) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid count argument",
+        "The \"count\" value depends on resource attributes that cannot be determined until apply, so it is not known how many instances there will be. \
+         Deploy what the count depends on first (--target), or leave this resource out (--exclude).",
+    )
+    .at(expr.span)
+}
+
+fn unknown_for_each(expr: &Expr) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid for_each argument",
+        "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, so the full set of instances is not known. \
+         Use keys that are known, deploy what they depend on first (--target), or leave this resource out (--exclude).",
+    )
+    .at(expr.span)
+}
+
+/// `Ok(None)` in the first place: not known.
+fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
+    let (value, mut diags) = scope.evaluate(expr);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let fault = |detail: String| Diagnostic::error("Invalid count argument", detail).at(expr.span);
+    if value.contains_mark(&Mark::Ephemeral) {
+        diags.push(fault("The given \"count\" is an ephemeral value, which cannot be kept from plan to apply.".to_owned()));
+        return (None, diags);
+    }
+    let (value, _) = value.unmark_deep();
+    if value.is_known() && value.is_null() {
+        diags.push(fault(
+            "The given \"count\" argument value is null. A whole number greater than or equal to zero is required.".to_owned(),
+        ));
+        return (None, diags);
+    }
+    let number = match cty::convert::convert(&value, &Type::Number) {
+        Ok(number) => number,
+        Err(error) => {
+            diags.push(fault(format!("The given \"count\" argument value is unsuitable: {error}.")));
+            return (None, diags);
+        }
+    };
+    let Some(n) = number.as_number() else { return (None, diags) };
+    match n.to_u64() {
+        Some(n) if n <= 1_000_000 => (Some(n), diags),
+        Some(n) => {
+            diags.push(fault(format!(
+                "The given \"count\" argument value is unsuitable: {n} instances are more than the million that is supported."
+            )));
+            (None, diags)
+        }
+        None if n.is_negative() => {
+            diags.push(fault("The given \"count\" argument value is unsuitable: must be greater than or equal to zero.".to_owned()));
+            (None, diags)
+        }
+        None => {
+            diags.push(fault("The given \"count\" argument value is unsuitable: a whole number is required.".to_owned()));
+            (None, diags)
+        }
+    }
+}
+
+type Items = Vec<(Arc<str>, Value)>;
+
+fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Items>, Diagnostics) {
+    let (value, mut diags) = scope.evaluate(expr);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let fault = |detail: String| Diagnostic::error("Invalid for_each argument", detail).at(expr.span);
+    if value.has_mark(&Mark::Sensitive) || (value.ty().is_set() && value.contains_mark(&Mark::Sensitive)) {
+        diags.push(fault(
+            "Sensitive values, or values derived from sensitive values, cannot be used as for_each arguments. If used, the sensitive value could be exposed as a resource instance key.".to_owned(),
+        ));
+        return (None, diags);
+    }
+    if value.has_mark(&Mark::Ephemeral) {
+        diags.push(fault("The given \"for_each\" value is ephemeral, which cannot be kept from plan to apply.".to_owned()));
+        return (None, diags);
+    }
+    let (value, _) = value.unmark();
+    let ty = value.ty().clone();
+    if value.is_known() && value.is_null() {
+        diags.push(fault("The given \"for_each\" argument value is null. A map, or set of strings is allowed.".to_owned()));
+        return (None, diags);
+    }
+    if !(ty.is_map() || ty.is_object() || ty.is_set() || ty.is_dynamic()) {
+        diags.push(fault(format!(
+            "The given \"for_each\" argument value is unsuitable: the \"for_each\" argument must be a map, or set of strings, and you have provided a value of type {}.",
+            ty.friendly_name()
+        )));
+        return (None, diags);
+    }
+    if !value.is_known() {
+        return (None, diags);
+    }
+    if !ty.is_set() {
+        let items = value.as_map().map(|m| m.iter().map(|(k, v)| (k.clone(), v.clone())).collect());
+        return (items, diags);
+    }
+    let mut items = Items::new();
+    for element in value.as_slice().unwrap_or_default() {
+        if !element.is_known() {
+            return (None, diags);
+        }
+        if element.is_null() {
+            diags.push(
+                Diagnostic::error(
+                    "Invalid for_each set argument",
+                    "The given \"for_each\" argument value is unsuitable: \"for_each\" sets must not contain null values.",
+                )
+                .at(expr.span),
+            );
+            return (None, diags);
+        }
+        let Some(text) = element.as_str() else {
+            let detail = format!(
+                "The given \"for_each\" argument value is unsuitable: \"for_each\" supports maps and sets of strings, but you have provided a set containing type {}.",
+                element.ty().friendly_name()
+            );
+            diags.push(Diagnostic::error("Invalid for_each set argument", detail).at(expr.span));
+            return (None, diags);
+        };
+        items.push((text.into(), element.clone()));
+    }
+    (Some(items), diags)
+}
+
+fn enabled(scope: &ModuleScope<'_>, expr: &Expr, validating: bool) -> (Option<Expansion>, Diagnostics) {
+    let (value, mut diags) = scope.evaluate(expr);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let fault = |detail: &str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
+    if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
+        diags.push(fault("The given \"enabled\" value is sensitive or ephemeral, which would show whether the object is there."));
+        return (None, diags);
+    }
+    if value.is_known() && value.is_null() {
+        diags.push(fault("The given \"enabled\" argument value is null. A bool is required."));
+        return (None, diags);
+    }
+    let Ok(result) = cty::convert::convert(&value, &Type::Bool) else {
+        diags.push(fault("The given \"enabled\" argument value is unsuitable: a bool is required."));
+        return (None, diags);
+    };
+    match result.as_bool() {
+        _ if validating => (Some(Expansion::Single), diags),
+        Some(true) => (Some(Expansion::Single), diags),
+        Some(false) => (Some(Expansion::Disabled), diags),
+        None => {
+            diags.push(fault("The given \"enabled\" value depends on resource attributes that cannot be determined until apply."));
+            (None, diags)
+        }
+    }
+}

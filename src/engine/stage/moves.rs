@@ -1,0 +1,153 @@
+//! Moves: what `moved` blocks say, and what adding or removing `count` implies, made in a copy of the state before
+//! anything is staged. Pure.
+
+use super::prior::PriorState;
+use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
+use lang::config::{Module, Moved};
+use lang::diag::{Diagnostic, Diagnostics};
+
+/// Makes all moves of a configuration.
+pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    let mut all: Vec<(ModulePath, &Moved)> = Vec::new();
+    for module in root.all() {
+        all.extend(module.moved.iter().map(|m| (module.path.clone(), m)));
+    }
+    // A chain a → b → c is made from its beginning: a move waits for those that lead to where it starts.
+    let mut left = all.clone();
+    let mut rounds = left.len() + 1;
+    while !left.is_empty() && rounds > 0 {
+        rounds -= 1;
+        let (now, later): (Vec<_>, Vec<_>) = left
+            .iter()
+            .cloned()
+            .partition(|(path, m)| !left.iter().any(|(other, o)| !std::ptr::eq(*o, *m) && other == path && overlaps(&o.to, &m.from)));
+        if now.is_empty() {
+            for (_, m) in &later {
+                diags.push(
+                    Diagnostic::error(
+                        "Cyclic dependency in move statements",
+                        "The moved blocks form a cycle, so there is no end to where an object is to go.",
+                    )
+                    .at(m.span),
+                );
+            }
+            return diags;
+        }
+        for (path, moved) in now {
+            explicit(&path, moved, state, &mut diags);
+        }
+        left = later;
+    }
+    implied(root, state);
+    diags
+}
+
+fn overlaps(a: &Target, b: &Target) -> bool {
+    a == b
+}
+
+fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mut Diagnostics) {
+    let all: Vec<AbsInstance> = state.resources.iter().flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone()))).collect();
+    for from in all {
+        if from.module.0.len() < path.0.len() || from.module.path().0[..path.0.len()] != path.0[..] {
+            continue;
+        }
+        let outer = ModuleInstance(from.module.0[..path.0.len()].to_vec());
+        let inner = AbsInstance { module: ModuleInstance(from.module.0[path.0.len()..].to_vec()), ..from.clone() };
+        let Some(to) = translate(&inner, &moved.from, &moved.to) else { continue };
+        let mut steps = outer.0.clone();
+        steps.extend(to.module.0);
+        let to = AbsInstance { module: ModuleInstance(steps), resource: to.resource, key: to.key };
+        if to == from {
+            continue;
+        }
+        if !state.rename(&from, &to) {
+            let detail = format!("{from} was to move to {to}, and there is an object already. It stays where it is.");
+            diags.push(Diagnostic::warning("Unresolved resource instance address changes", detail).at(moved.span));
+        }
+    }
+}
+
+/// Where an instance goes by one move; `None` where it is not concerned. All relative to the module of the move.
+fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsInstance> {
+    match (from, to) {
+        (Target::Module(a), Target::Module(b)) => {
+            let n = a.0.len();
+            let (head, rest) = (instance.module.0.get(..n)?, &instance.module.0[n..]);
+            let (last_a, before_a) = a.0.split_last()?;
+            let (last_head, before_head) = head.split_last()?;
+            if before_a != before_head || last_a.0 != last_head.0 {
+                return None;
+            }
+            // A call named without a key means all of its instances, unless the other side says which.
+            let (last_b, before_b) = b.0.split_last()?;
+            let whole = last_a.1 == InstanceKey::None && last_b.1 == InstanceKey::None;
+            if !whole && last_a.1 != last_head.1 {
+                return None;
+            }
+            let mut steps = before_b.to_vec();
+            steps.push((last_b.0.clone(), if whole { last_head.1.clone() } else { last_b.1.clone() }));
+            steps.extend_from_slice(rest);
+            Some(AbsInstance { module: ModuleInstance(steps), ..instance.clone() })
+        }
+        (Target::Resource(a), Target::Resource(b)) => (instance.abs() == *a).then(|| b.instance(instance.key.clone())),
+        (from, to) => {
+            let a = single(from)?;
+            (instance.abs() == a.abs() && instance.key == a.key).then(|| single(to))?
+        }
+    }
+}
+
+/// The one instance that an address names where the other side of its move has a key.
+fn single(target: &Target) -> Option<AbsInstance> {
+    match target {
+        Target::Instance(i) => Some(i.clone()),
+        Target::Resource(r) => Some(r.instance(InstanceKey::None)),
+        Target::Module(_) => None,
+    }
+}
+
+/// `x` becomes `x[0]` where `count` was added, and back where it was taken away; the same for module calls.
+fn implied(root: &Module, state: &mut PriorState) {
+    for module in root.all() {
+        for call in module.calls.values() {
+            let counted = call.count.is_some();
+            if call.for_each.is_some() {
+                continue;
+            }
+            let path = module.path.child(&call.name);
+            let all: Vec<AbsInstance> = state
+                .resources
+                .iter()
+                .flat_map(|(r, i)| i.keys().map(|k| r.instance(k.clone())))
+                .filter(|i| i.module.path().starts_with(&path))
+                .collect();
+            let at = path.0.len() - 1;
+            for from in all {
+                let mut to = from.clone();
+                let (was, becomes) =
+                    if counted { (InstanceKey::None, InstanceKey::Int(0)) } else { (InstanceKey::Int(0), InstanceKey::None) };
+                if from.module.0[at].1 == was {
+                    to.module.0[at].1 = becomes;
+                    state.rename(&from, &to);
+                }
+            }
+        }
+        for resource in module.resources.values().filter(|r| r.for_each.is_none()) {
+            let instances: Vec<AbsResource> =
+                state.resources.keys().filter(|r| r.resource == resource.name && r.module.path() == module.path).cloned().collect();
+            for abs in instances {
+                let (was, becomes) = if resource.count.is_some() {
+                    (InstanceKey::None, InstanceKey::Int(0))
+                } else {
+                    (InstanceKey::Int(0), InstanceKey::None)
+                };
+                let (from, to) = (abs.instance(was), abs.instance(becomes));
+                if state.objects(&from).is_some() {
+                    state.rename(&from, &to);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What is to be worked out, and in which order: the configuration as a graph of nodes, whatever the instances. Built
+//! once for a walk; pure.
+
+use crate::engine::graph::{Graph, Step};
+use crate::engine::provider::ProviderSchema;
+use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::workspace::refs::{self, Ref};
+use lang::addr::{ConfigResource, Mode, ModulePath, Resource};
+use lang::config::{self, Module};
+use lang::syntax::ast::{Expr, Traversal};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// One thing to work out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    Variable(ModulePath, Arc<str>),
+    Local(ModulePath, Arc<str>),
+    Output(ModulePath, Arc<str>),
+    /// How often a module call is there; the module called from this path by this name.
+    Call(ModulePath, Arc<str>),
+    Provider(ConfigKey),
+    Resource(ConfigResource),
+    /// Objects in the state of a resource that is declared no longer.
+    Orphan(ConfigResource),
+    Check(ModulePath, Arc<str>),
+}
+
+impl Node {
+    /// For people: in a cycle's words, in progress.
+    pub fn text(&self) -> String {
+        let within = |m: &ModulePath, rest: String| if m.is_root() { rest } else { format!("{m}.{rest}") };
+        match self {
+            Self::Variable(m, n) => within(m, format!("var.{n}")),
+            Self::Local(m, n) => within(m, format!("local.{n}")),
+            Self::Output(m, n) => within(m, format!("output.{n}")),
+            Self::Call(m, n) => within(m, format!("module.{n}")),
+            Self::Provider(key) => key.to_string(),
+            Self::Resource(r) | Self::Orphan(r) => r.to_string(),
+            Self::Check(m, n) => within(m, format!("check.{n}")),
+        }
+    }
+
+    /// The resource that it is about.
+    pub fn resource(&self) -> Option<&ConfigResource> {
+        match self {
+            Self::Resource(r) | Self::Orphan(r) => Some(r),
+            _ => None,
+        }
+    }
+}
+
+/// The graph of a configuration.
+pub struct Nodes {
+    pub graph: Graph,
+    pub nodes: Vec<Node>,
+    by_node: HashMap<Node, Step>,
+}
+
+/// What the graph is built from.
+pub struct Sources<'a> {
+    pub root: &'a Module,
+    pub schemas: &'a HashMap<Arc<str>, Arc<ProviderSchema>>,
+    /// Resources that are in the state.
+    pub in_state: &'a BTreeSet<ConfigResource>,
+    /// For those of them that are not declared: the provider configuration that the state names, and what they depended on.
+    pub orphan_providers: &'a BTreeMap<ConfigResource, ConfigKey>,
+}
+
+impl Nodes {
+    /// The step of a node.
+    pub fn step(&self, node: &Node) -> Option<Step> {
+        self.by_node.get(node).copied()
+    }
+
+    fn add(&mut self, node: Node) -> Step {
+        if let Some(step) = self.step(&node) {
+            return step;
+        }
+        let step = self.graph.add();
+        self.nodes.push(node.clone());
+        self.by_node.insert(node, step);
+        step
+    }
+
+    /// Builds the graph.
+    pub fn build(from: &Sources<'_>) -> Self {
+        let mut all = Self { graph: Graph::default(), nodes: Vec::new(), by_node: HashMap::new() };
+        let modules = from.root.all();
+        // All nodes first, in the order in which they are to be worked out where nothing else decides.
+        for module in &modules {
+            let path = &module.path;
+            for name in module.variables.keys() {
+                all.add(Node::Variable(path.clone(), name.clone()));
+            }
+            for name in module.locals.keys() {
+                all.add(Node::Local(path.clone(), name.clone()));
+            }
+            for name in module.calls.keys() {
+                all.add(Node::Call(path.clone(), name.clone()));
+            }
+            for resource in module.resources.values() {
+                all.add(Node::Provider(provider_addr::for_resource(from.root, module, resource)));
+                all.add(Node::Resource(config_resource(path, &resource.name)));
+            }
+            for provider in &module.providers {
+                let address = provider_addr::address_of(module, &provider.name);
+                all.add(Node::Provider(ConfigKey { address, module: path.clone(), alias: provider.alias.clone() }));
+            }
+            for name in module.outputs.keys() {
+                all.add(Node::Output(path.clone(), name.clone()));
+            }
+            for name in module.checks.keys() {
+                all.add(Node::Check(path.clone(), name.clone()));
+            }
+        }
+        for resource in from.in_state {
+            let declared = from.root.descendant(&resource.module.0).is_some_and(|m| m.resources.contains_key(&resource.resource));
+            if !declared {
+                let step = all.add(Node::Orphan(resource.clone()));
+                if let Some(key) = from.orphan_providers.get(resource) {
+                    let provider = all.add(Node::Provider(key.clone()));
+                    all.graph.need(step, provider);
+                }
+            }
+        }
+        for module in &modules {
+            all.connect(from, module);
+        }
+        all
+    }
+
+    fn connect(&mut self, from: &Sources<'_>, module: &Module) {
+        let path = &module.path;
+        let calling = path.parent().and_then(|(p, call)| Some((from.root.descendant(&p.0)?, call.clone())));
+        let own_call = path.parent().map(|(p, call)| Node::Call(p, call.clone()));
+        for variable in module.variables.values() {
+            let step = self.add(Node::Variable(path.clone(), variable.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            if let Some((parent, call)) = &calling
+                && let Some(argument) = parent.calls.get(call).and_then(|c| c.arguments.get(&variable.name))
+            {
+                self.need_expr(step, parent, &argument.expr);
+            }
+            for validation in &variable.validations {
+                for t in validation.condition.traversals().into_iter().chain(validation.message.traversals()) {
+                    if refs::parse(t).ok() != Some(Ref::Var(variable.name.clone())) {
+                        self.need_ref(step, module, t);
+                    }
+                }
+            }
+        }
+        for (name, local) in &module.locals {
+            let step = self.add(Node::Local(path.clone(), name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_expr(step, module, &local.expr);
+        }
+        for call in module.calls.values() {
+            let step = self.add(Node::Call(path.clone(), call.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            for expr in [&call.count, &call.for_each, &call.enabled].into_iter().flatten() {
+                self.need_expr(step, module, expr);
+            }
+        }
+        for provider in &module.providers {
+            let address = provider_addr::address_of(module, &provider.name);
+            let schema = from.schemas.get(&address).map(|s| s.provider.block.clone());
+            let step = self.add(Node::Provider(ConfigKey { address, module: path.clone(), alias: provider.alias.clone() }));
+            self.need_node(step, own_call.as_ref());
+            if let Some(block) = schema {
+                for t in lang::decode::references(&provider.body, &block) {
+                    self.need_ref(step, module, &t);
+                }
+            }
+        }
+        for resource in module.resources.values() {
+            let step = self.add(Node::Resource(config_resource(path, &resource.name)));
+            self.need_node(step, own_call.as_ref());
+            self.connect_resource(from, module, resource, step);
+        }
+        for output in module.outputs.values() {
+            let step = self.add(Node::Output(path.clone(), output.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_expr(step, module, &output.value);
+            self.need_conditions(step, module, &output.preconditions);
+            for t in &output.depends_on {
+                self.need_whole(step, module, t);
+            }
+        }
+        for check in module.checks.values() {
+            let step = self.add(Node::Check(path.clone(), check.name.clone()));
+            self.need_node(step, own_call.as_ref());
+            self.need_conditions(step, module, &check.asserts);
+        }
+    }
+
+    fn connect_resource(&mut self, from: &Sources<'_>, module: &Module, resource: &config::Resource, step: Step) {
+        let key = provider_addr::for_resource(from.root, module, resource);
+        let provider = self.add(Node::Provider(key.clone()));
+        self.graph.need(step, provider);
+        for expr in
+            [&resource.count, &resource.for_each, &resource.lifecycle.enabled, &resource.lifecycle.prevent_destroy].into_iter().flatten()
+        {
+            self.need_expr(step, module, expr);
+        }
+        if let Some(block) = from.schemas.get(&key.address).and_then(|s| schema_of(s, &resource.name)).map(|s| s.block.clone()) {
+            for t in lang::decode::references(&resource.body, &block) {
+                self.need_ref(step, module, &t);
+            }
+        }
+        for expr in &resource.lifecycle.replace_triggered_by {
+            self.need_expr(step, module, expr);
+        }
+        self.need_conditions(step, module, &resource.lifecycle.preconditions);
+        self.need_conditions(step, module, &resource.lifecycle.postconditions);
+        for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref(), resource.connection.as_ref()].into_iter().flatten() {
+                for attribute in body.just_attributes().0.values() {
+                    self.need_expr(step, module, &attribute.expr);
+                }
+            }
+        }
+        for t in &resource.depends_on {
+            self.need_whole(step, module, t);
+        }
+        // What a calling module's depends_on names is needed by everything inside.
+        let mut at = module.path.clone();
+        while let Some((parent_path, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
+            if let Some(parent) = from.root.descendant(&parent_path.0)
+                && let Some(call) = parent.calls.get(&call)
+            {
+                for t in &call.depends_on {
+                    self.need_whole(step, parent, t);
+                }
+            }
+            at = parent_path;
+        }
+    }
+
+    fn need_conditions(&mut self, step: Step, module: &Module, conditions: &[config::Condition]) {
+        for condition in conditions {
+            self.need_expr(step, module, &condition.condition);
+            self.need_expr(step, module, &condition.message);
+        }
+    }
+
+    fn need_node(&mut self, step: Step, node: Option<&Node>) {
+        if let Some(needed) = node.and_then(|n| self.step(n)) {
+            self.graph.need(step, needed);
+        }
+    }
+
+    fn need_expr(&mut self, step: Step, module: &Module, expr: &Expr) {
+        for t in expr.traversals() {
+            self.need_ref(step, module, t);
+        }
+    }
+
+    fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
+        let Ok(reference) = refs::parse(t) else { return };
+        let path = &module.path;
+        match reference {
+            Ref::Var(name) => self.need_node(step, Some(&Node::Variable(path.clone(), name))),
+            Ref::Local(name) => self.need_node(step, Some(&Node::Local(path.clone(), name))),
+            Ref::Resource { resource, .. } => {
+                let node = Node::Resource(config_resource(path, &resource));
+                // A resource's reference to itself is reported where it is evaluated, with a place.
+                if self.step(&node) != Some(step) {
+                    self.need_node(step, Some(&node));
+                }
+            }
+            Ref::ModuleOutput { call, output, key } => {
+                self.need_node(step, Some(&Node::Call(path.clone(), call.clone())));
+                let repeated = module.calls.get(&call).is_some_and(|c| c.count.is_some() || c.for_each.is_some());
+                if repeated && key.is_none() {
+                    self.need_outputs(step, module, &call);
+                } else {
+                    self.need_node(step, Some(&Node::Output(path.child(&call), output)));
+                }
+            }
+            Ref::Module { call, .. } => {
+                self.need_node(step, Some(&Node::Call(path.clone(), call.clone())));
+                self.need_outputs(step, module, &call);
+            }
+            _ => {}
+        }
+    }
+
+    fn need_outputs(&mut self, step: Step, module: &Module, call: &Arc<str>) {
+        if let Some(child) = module.calls.get(call).and_then(|c| c.module.clone()) {
+            for name in child.outputs.keys() {
+                self.need_node(step, Some(&Node::Output(child.path.clone(), name.clone())));
+            }
+        }
+    }
+
+    /// What a `depends_on` entry names: a module stands for everything in it.
+    fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+        match refs::parse(t) {
+            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
+                let Some(child) = module.calls.get(&call).and_then(|c| c.module.clone()) else { return };
+                self.need_node(step, Some(&Node::Call(module.path.clone(), call)));
+                for inner in child.all() {
+                    for resource in inner.resources.keys() {
+                        self.need_node(step, Some(&Node::Resource(config_resource(&inner.path, resource))));
+                    }
+                    for name in inner.outputs.keys() {
+                        self.need_node(step, Some(&Node::Output(inner.path.clone(), name.clone())));
+                    }
+                }
+            }
+            _ => self.need_ref(step, module, t),
+        }
+    }
+
+    /// The resources on which a step depends, in any number of steps: what the state keeps as `dependencies`.
+    pub fn dependencies(&self, step: Step) -> BTreeSet<ConfigResource> {
+        self.graph
+            .closure([step])
+            .into_iter()
+            .filter(|s| *s != step)
+            .filter_map(|s| match &self.nodes[s] {
+                Node::Resource(r) => Some(r.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// The schema of a resource type in a provider's schemas.
+pub fn schema_of<'a>(schemas: &'a ProviderSchema, resource: &Resource) -> Option<&'a cty::schema::Schema> {
+    match resource.mode {
+        Mode::Managed => schemas.resources.get(resource.kind.as_ref()),
+        Mode::Data => schemas.data_sources.get(resource.kind.as_ref()),
+        Mode::Ephemeral => schemas.ephemeral.get(resource.kind.as_ref()),
+    }
+}
+
+/// A resource of a module.
+pub fn config_resource(module: &ModulePath, resource: &Resource) -> ConfigResource {
+    ConfigResource { module: module.clone(), resource: resource.clone() }
+}

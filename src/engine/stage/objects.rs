@@ -1,0 +1,95 @@
+//! Between the state's records and values: decoding what is stored (after the provider has upgraded it) and encoding what
+//! is to be stored.
+
+use super::managed::Prior;
+use super::prior;
+use crate::engine::deploy::instance::sensitive_paths;
+use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest};
+use crate::engine::store::model::StateObject;
+use crate::engine::workspace::provider_addr::ConfigKey;
+use cty::schema::Schema;
+use cty::{Marks, Path, Type, Value};
+use lang::addr::AbsInstance;
+use proto::Bytes;
+use std::collections::BTreeSet;
+
+/// Why a stored object cannot be used.
+#[derive(Debug)]
+pub enum Unusable {
+    Call(ProviderError),
+    Refused(Vec<ProviderDiagnostic>),
+}
+
+/// Makes a stored object fit for the provider's schema of now.
+pub async fn load(
+    provider: &dyn Provider,
+    schema: &Schema,
+    object: &StateObject,
+    type_name: &str,
+    ctx: &CallContext,
+) -> Result<Prior, Unusable> {
+    let stored = object.schema_version;
+    if stored > schema.version {
+        return Err(Unusable::Refused(vec![ProviderDiagnostic::error(
+            "Resource instance managed by newer provider version",
+            format!(
+                "The state of {} was written with schema version {stored}; the provider {} that was found knows versions up to {}. Use a newer version of the provider.",
+                object.address,
+                provider.info().address,
+                schema.version
+            ),
+        )]));
+    }
+    let request =
+        UpgradeRequest { type_name: type_name.to_owned(), version: stored, raw_json: Bytes::from(object.attributes.clone().into_bytes()) };
+    let answer = provider.upgrade(request, ctx).await.map_err(Unusable::Call)?;
+    if answer.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+        return Err(Unusable::Refused(answer.diagnostics));
+    }
+    Ok(Prior {
+        value: prior::marked(answer.state, &object.sensitive),
+        private: Bytes::from(object.private.clone()),
+        tainted: object.tainted,
+        identity: None,
+    })
+}
+
+/// Everything of a state record but the value.
+#[derive(Debug, Clone)]
+pub struct Around<'a> {
+    pub address: &'a AbsInstance,
+    pub deposed: &'a str,
+    pub provider: &'a ConfigKey,
+    pub tainted: bool,
+    pub create_before_destroy: bool,
+    pub dependencies: &'a BTreeSet<String>,
+}
+
+/// The record of an object; marks of `value` and of the schema become its sensitive paths.
+pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8]) -> Result<StateObject, String> {
+    let (plain, marks) = value.clone().unmark_deep_with_paths();
+    let sensitive: Vec<(Path, Marks)> = marks.into_iter().filter(|(_, m)| m.is_sensitive()).collect();
+    let ty = schema.block.implied_type();
+    let attributes = cty::json::encode(&plain, &ty).map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
+    Ok(StateObject {
+        address: around.address.to_string(),
+        deposed: around.deposed.to_owned(),
+        provider: around.provider.to_string(),
+        schema_version: schema.version,
+        attributes,
+        sensitive: prior::paths_to_json(&sensitive_paths(schema, &plain, &sensitive)),
+        private: private.to_vec(),
+        tainted: around.tainted,
+        create_before_destroy: around.create_before_destroy,
+        dependencies: around.dependencies.iter().cloned().collect(),
+        identity: None,
+        identity_version: 0,
+    })
+}
+
+/// A stored output's value, marked where it is sensitive.
+pub fn output_value(output: &crate::engine::store::model::StateOutput) -> Option<Value> {
+    let ty = Type::from_json(output.ty.as_bytes()).ok()?;
+    let value = cty::json::decode(output.value.as_bytes(), &ty).ok()?;
+    Some(if output.sensitive { value.mark(cty::Mark::Sensitive) } else { value })
+}

@@ -1,0 +1,145 @@
+//! The state as a stage starts from it: objects by resource and instance, with moves already made. Owned by one walk.
+
+use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
+use crate::engine::workspace::provider_addr::ConfigKey;
+use cty::{Marks, Path, PathStep, Value};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is there of one resource instance.
+#[derive(Debug, Clone, Default)]
+pub struct Objects {
+    pub current: Option<StateObject>,
+    pub deposed: Vec<StateObject>,
+    /// Where it was before a move.
+    pub previous: Option<AbsInstance>,
+}
+
+/// The state, indexed.
+#[derive(Debug, Clone, Default)]
+pub struct PriorState {
+    pub serial: i64,
+    pub resources: BTreeMap<AbsResource, BTreeMap<InstanceKey, Objects>>,
+    pub outputs: BTreeMap<String, StateOutput>,
+    /// Edits that moves amount to.
+    pub moves: Vec<StateEdit>,
+}
+
+impl PriorState {
+    /// Indexes a state. Objects whose address cannot be read are left alone.
+    pub fn new(state: &State) -> Self {
+        let mut out = Self { serial: state.serial, ..Self::default() };
+        for object in &state.objects {
+            let Ok(address) = object.address.parse::<AbsInstance>() else { continue };
+            let objects = out.resources.entry(address.abs()).or_default().entry(address.key).or_default();
+            if object.deposed.is_empty() {
+                objects.current = Some(object.clone());
+            } else {
+                objects.deposed.push(object.clone());
+            }
+        }
+        out.outputs = state.outputs.iter().map(|o| (o.name.clone(), o.clone())).collect();
+        out
+    }
+
+    /// Resources as declared that have objects.
+    pub fn config_resources(&self) -> BTreeSet<ConfigResource> {
+        self.resources.iter().filter(|(_, i)| !i.is_empty()).map(|(r, _)| r.config()).collect()
+    }
+
+    /// The provider configuration of each resource, as the state names it.
+    pub fn providers(&self) -> BTreeMap<ConfigResource, ConfigKey> {
+        let mut out = BTreeMap::new();
+        for (resource, instances) in &self.resources {
+            let object = instances.values().find_map(|o| o.current.as_ref().or(o.deposed.first()));
+            if let Some(key) = object.and_then(|o| ConfigKey::parse(&o.provider)) {
+                out.insert(resource.config(), key);
+            }
+        }
+        out
+    }
+
+    /// Instances of all resources behind one declaration.
+    pub fn of_config<'a>(
+        &'a self,
+        resource: &'a ConfigResource,
+    ) -> impl Iterator<Item = (&'a AbsResource, &'a BTreeMap<InstanceKey, Objects>)> {
+        self.resources.iter().filter(move |(r, _)| r.resource == resource.resource && r.module.path() == resource.module)
+    }
+
+    /// One instance's objects.
+    pub fn objects(&self, address: &AbsInstance) -> Option<&Objects> {
+        self.resources.get(&address.abs())?.get(&address.key)
+    }
+
+    /// Gives an instance another address, unless something is there. Answers whether it did.
+    pub fn rename(&mut self, from: &AbsInstance, to: &AbsInstance) -> bool {
+        if self.objects(to).is_some_and(|o| o.current.is_some()) {
+            return false;
+        }
+        let Some(instances) = self.resources.get_mut(&from.abs()) else { return false };
+        let Some(mut objects) = instances.remove(&from.key) else { return false };
+        if instances.is_empty() {
+            self.resources.remove(&from.abs());
+        }
+        objects.previous.get_or_insert_with(|| from.clone());
+        if objects.previous.as_ref() == Some(to) {
+            objects.previous = None;
+        }
+        for object in objects.current.iter_mut().chain(&mut objects.deposed) {
+            object.address = to.to_string();
+        }
+        self.moves.push(StateEdit::Move { from: from.to_string(), to: to.to_string() });
+        self.resources.entry(to.abs()).or_default().insert(to.key.clone(), objects);
+        true
+    }
+}
+
+/// Paths as state version 4 writes them.
+pub fn paths_to_json(paths: &[Path]) -> String {
+    let all: Vec<serde_json::Value> =
+        paths.iter().map(|p| serde_json::Value::Array(p.steps().iter().map(step_to_json).collect())).collect();
+    serde_json::Value::Array(all).to_string()
+}
+
+fn step_to_json(step: &PathStep) -> serde_json::Value {
+    match step {
+        PathStep::Attr(name) => serde_json::json!({"type": "get_attr", "value": &**name}),
+        PathStep::Index(key) => {
+            let (ty, value) = match (key.as_str(), key.as_number()) {
+                (Some(text), _) => ("string", serde_json::Value::from(text)),
+                (None, Some(n)) => ("number", n.to_i64().map_or(serde_json::Value::Null, Into::into)),
+                // A set's element: its place in the set's order is all that can be written.
+                _ => ("dynamic", serde_json::Value::Null),
+            };
+            serde_json::json!({"type": "index", "value": {"value": value, "type": ty}})
+        }
+    }
+}
+
+/// Reads what [`paths_to_json`] writes; steps that are something else end a path early.
+pub fn paths_from_json(text: &str) -> Vec<Path> {
+    let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else { return Vec::new() };
+    all.iter()
+        .filter_map(|path| {
+            let mut out = Path::root();
+            for step in path.as_array()? {
+                match step.get("type")?.as_str()? {
+                    "get_attr" => out.push(PathStep::Attr(step.get("value")?.as_str()?.into())),
+                    _ => match step.get("value")?.get("value")? {
+                        serde_json::Value::String(s) => out.push(PathStep::Index(Value::string(s))),
+                        serde_json::Value::Number(n) => out.push(PathStep::Index(Value::int(n.as_i64()?))),
+                        _ => break,
+                    },
+                }
+            }
+            Some(out)
+        })
+        .collect()
+}
+
+/// The value marked sensitive where the state says so.
+pub fn marked(value: Value, sensitive: &str) -> Value {
+    let paths: Vec<(Path, Marks)> = paths_from_json(sensitive).into_iter().map(|p| (p, Marks::sensitive())).collect();
+    if paths.is_empty() { value } else { value.mark_with_paths(&paths) }
+}

@@ -1,0 +1,389 @@
+//! One staging from beginning to end: moves, the validating walk, the planning walk, and what they found put together.
+
+use super::change::{Change, Digests, OutputChange, Stage};
+use super::moves;
+use super::nodes::{Node, Nodes, Sources};
+use super::objects;
+use super::plan::{Found, PlanWalk, Wishes};
+use super::prior::PriorState;
+use super::scope::{Phase, Surroundings};
+use super::validate;
+use super::values::Values;
+use super::walk::{Providers, Walk, lock};
+use crate::engine::api::StageRequest;
+use crate::engine::bus::now_ms;
+use crate::engine::event::{Action, StageId, StageMode};
+use crate::engine::graph::Step;
+use crate::engine::provider::ProviderSchema;
+use crate::engine::store::model::State;
+use cty::Value;
+use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, Target};
+use lang::config::Module;
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::{SourceMap, Span};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tokio_util::sync::CancellationToken;
+
+/// How many nodes are worked on at a time; what really limits is slots of plugins and `parallelism` within a resource.
+const NODES_AT_A_TIME: usize = 64;
+
+/// All that a staging starts from.
+pub struct Order<'p> {
+    pub id: StageId,
+    pub request: StageRequest,
+    pub root: Arc<Module>,
+    pub dir: PathBuf,
+    pub sources: SourceMap,
+    pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
+    pub state: State,
+    pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    pub digests: Digests,
+    pub providers: &'p dyn Providers,
+    pub cancel: CancellationToken,
+    pub parallelism: usize,
+    /// Called after each resource instance: how many are done, of how many, and which.
+    pub progress: &'p (dyn Fn(u32, u32, &str) + Send + Sync),
+}
+
+/// A stage, or the reasons why there is none; with warnings either way.
+pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
+    let began = std::time::Instant::now();
+    let mut prior = PriorState::new(&order.state);
+    let mut diags = moves::apply(&order.root, &mut prior);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let targets = match read_targets(&order.request) {
+        Ok(targets) => targets,
+        Err(d) => return (None, d.into()),
+    };
+    let surroundings = |phase: Phase| Surroundings {
+        root: order.root.clone(),
+        dir: order.dir.clone(),
+        sources: order.sources.clone(),
+        phase,
+        schemas: order.schemas.clone(),
+        values: Values::default(),
+        timestamp: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    };
+    let in_state = prior.config_resources();
+    let orphan_providers = prior.providers();
+    let nodes =
+        || Nodes::build(&Sources { root: &order.root, schemas: &order.schemas, in_state: &in_state, orphan_providers: &orphan_providers });
+
+    let walk = |phase: Phase, nodes: Nodes| Walk {
+        around: surroundings(phase),
+        nodes,
+        providers: order.providers,
+        cancel: order.cancel.clone(),
+        given: order.given.clone(),
+        ready: Mutex::default(),
+        diags: Mutex::default(),
+        statuses: Mutex::default(),
+        destroying: phase == Phase::Plan && order.request.mode == StageMode::Destroy,
+    };
+    let go_on = || !order.cancel.is_cancelled();
+
+    let validating = walk(Phase::Validate, nodes());
+    if let Some(d) = cycle(&validating.nodes, &order.root) {
+        // References can still be wrong apart from the cycle; the reference engine reports the cycle alone.
+        diags.push(d);
+        return (None, diags);
+    }
+    validating.nodes.graph.walk(NODES_AT_A_TIME, go_on, |step| validate::run(&validating, step)).await;
+    diags.append(std::mem::take(&mut *lock(&validating.diags)));
+    if diags.has_errors() || order.cancel.is_cancelled() {
+        return (None, diags);
+    }
+    drop(validating);
+
+    let planning = walk(Phase::Plan, nodes());
+    let (wanted, aimed) = wanted(&planning.nodes, &targets, &order.request);
+    let create_first = create_first(&planning.nodes, &order.root, &prior);
+    let total = u32::try_from(
+        prior.resources.values().map(|i| i.len()).sum::<usize>().max(order.root.all().iter().map(|m| m.resources.len()).sum()),
+    )
+    .unwrap_or(u32::MAX);
+    let done = std::sync::atomic::AtomicU32::new(0);
+    let plan = PlanWalk {
+        walk: planning,
+        prior,
+        wishes: Wishes {
+            mode: order.request.mode,
+            refresh: !order.request.no_refresh,
+            replace: targets.replace,
+            targets: targets.target,
+            excludes: targets.exclude,
+            aimed,
+            parallelism: order.parallelism,
+        },
+        create_first,
+        found: Mutex::default(),
+        progress: Box::new(|address| {
+            let n = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            (order.progress)(n, total.max(n), address);
+        }),
+    };
+    let skip = |step: Step| wanted.as_ref().is_some_and(|w| !w.contains(&step));
+    let plan_ref = &plan;
+    plan.walk
+        .nodes
+        .graph
+        .walk(NODES_AT_A_TIME, go_on, |step| async move { if skip(step) { plan_ref.skipped(step) } else { plan_ref.run(step).await } })
+        .await;
+    for d in std::mem::take(&mut *lock(&plan.walk.diags)) {
+        if !diags.iter().any(|known| *known == d) {
+            diags.push(d);
+        }
+    }
+    if diags.has_errors() || order.cancel.is_cancelled() {
+        return (None, diags);
+    }
+    let outputs = outputs(&plan, wanted.as_ref());
+    let PlanWalk { walk, prior, found, .. } = plan;
+    let Found { changes, drift, edits, .. } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let stage = Stage {
+        id: order.id,
+        request: order.request,
+        at: now_ms(),
+        took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        digests: order.digests,
+        state_serial: prior.serial,
+        changes: in_order(&walk.nodes, changes),
+        outputs,
+        drift,
+        edits: prior.moves.into_iter().chain(edits).collect(),
+        statuses: walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
+        variables: order
+            .root
+            .variables
+            .iter()
+            .filter_map(|(name, v)| {
+                Some((name.clone(), order.given.get(name).map(|(value, _)| value.clone()).or_else(|| v.default.clone())?))
+            })
+            .collect(),
+    };
+    (Some(stage), diags)
+}
+
+struct Targets {
+    target: Vec<Target>,
+    exclude: Vec<Target>,
+    replace: Vec<AbsInstance>,
+}
+
+fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic> {
+    let all = |texts: &[String], flag: &str| -> Result<Vec<Target>, Diagnostic> {
+        texts
+            .iter()
+            .map(|t| {
+                t.parse().map_err(|e: lang::addr::AddrError| Diagnostic::error(format!("Invalid address for --{flag}"), e.to_string()))
+            })
+            .collect()
+    };
+    let replace = request
+        .replace
+        .iter()
+        .map(|t| t.parse().map_err(|e: lang::addr::AddrError| Diagnostic::error("Invalid address for --replace", e.to_string())))
+        .collect::<Result<_, _>>()?;
+    Ok(Targets { target: all(&request.target, "target")?, exclude: all(&request.exclude, "exclude")?, replace })
+}
+
+/// The first cycle, in words.
+pub fn cycle(nodes: &Nodes, root: &Module) -> Option<Diagnostic> {
+    let cycles = nodes.graph.cycles();
+    let first = cycles.first()?;
+    let names: Vec<String> = first.iter().map(|s| nodes.nodes[*s].text()).collect();
+    let mut d = Diagnostic::error(
+        format!("Cycle: {}", names.join(", ")),
+        "Each of these needs the next one before it can be worked out. Take one of the references out.",
+    );
+    d.subject = first.iter().find_map(|s| span_of(&nodes.nodes[*s], root));
+    Some(d)
+}
+
+fn span_of(node: &Node, root: &Module) -> Option<Span> {
+    match node {
+        Node::Resource(r) => Some(root.descendant(&r.module.0)?.resources.get(&r.resource)?.span),
+        Node::Local(m, n) => Some(root.descendant(&m.0)?.locals.get(n)?.span),
+        Node::Output(m, n) => Some(root.descendant(&m.0)?.outputs.get(n)?.span),
+        Node::Variable(m, n) => Some(root.descendant(&m.0)?.variables.get(n)?.span),
+        Node::Call(m, n) => Some(root.descendant(&m.0)?.calls.get(n)?.span),
+        _ => None,
+    }
+}
+
+type Wanted = (Option<BTreeSet<Step>>, HashSet<ConfigResource>);
+
+/// Which steps are worked out at all, and which resources only as far as targets reach; everything where nothing is limited.
+fn wanted(nodes: &Nodes, targets: &Targets, request: &StageRequest) -> Wanted {
+    if targets.target.is_empty() && targets.exclude.is_empty() {
+        return (None, HashSet::new());
+    }
+    let resources = |pick: &dyn Fn(&ConfigResource) -> bool| -> BTreeSet<Step> {
+        nodes.nodes.iter().enumerate().filter(|(_, n)| n.resource().is_some_and(pick)).map(|(s, _)| s).collect()
+    };
+    let mut aimed = HashSet::new();
+    let is_resource = |s: &Step| nodes.nodes[*s].resource().is_some();
+    let mut steps = if targets.target.is_empty() {
+        let left = resources(&|r| targets.exclude.iter().any(|t| t.may_contain(r)));
+        // What depends on something left out is left out; a destroy goes the other way round.
+        let whole: BTreeSet<Step> = if request.mode == StageMode::Destroy {
+            nodes.graph.closure(left.iter().copied()).into_iter().filter(|s| is_resource(s) && !left.contains(s)).collect()
+        } else {
+            nodes.graph.dependents_closure(left.iter().copied()).into_iter().filter(|s| is_resource(s) && !left.contains(s)).collect()
+        };
+        let all_left: BTreeSet<Step> = left
+            .iter()
+            .copied()
+            .filter(|s| nodes.nodes[*s].resource().is_some_and(|r| targets.exclude.iter().any(|t| covers_whole(t, r))))
+            .chain(whole)
+            .collect();
+        let kept: BTreeSet<Step> = (0..nodes.nodes.len()).filter(|s| is_resource(s) && !all_left.contains(s)).collect();
+        nodes.graph.closure(kept).into_iter().filter(|s| !all_left.contains(s)).collect::<BTreeSet<Step>>()
+    } else {
+        let direct = resources(&|r| targets.target.iter().any(|t| t.may_contain(r)));
+        aimed = direct.iter().filter_map(|s| nodes.nodes[*s].resource().cloned()).collect();
+        if request.mode == StageMode::Destroy {
+            // What depends on a target goes first, so it is destroyed too; what the target needs is only worked out.
+            nodes.graph.closure(nodes.graph.dependents_closure(direct.iter().copied()))
+        } else {
+            nodes.graph.closure(direct.iter().copied())
+        }
+    };
+    // A target that another target needs is wanted in whole.
+    let needed_by_others: BTreeSet<Step> = steps.iter().flat_map(|s| nodes.graph.needs(*s)).collect();
+    aimed.retain(|r| nodes.step(&Node::Resource(r.clone())).is_none_or(|s| !needed_by_others.contains(&s)));
+    // Outputs of the root that rest on wanted resources alone are worked out too.
+    for (step, node) in nodes.nodes.iter().enumerate() {
+        if !matches!(node, Node::Output(path, _) if path.is_root()) {
+            continue;
+        }
+        let below = nodes.graph.closure([step]);
+        let rests: Vec<&Step> = below.iter().filter(|s| is_resource(s)).collect();
+        if !rests.is_empty() && rests.iter().all(|s| steps.contains(s)) {
+            steps.extend(below);
+        }
+    }
+    (Some(steps), aimed)
+}
+
+fn covers_whole(target: &Target, resource: &ConfigResource) -> bool {
+    let keyless = target.module().0.iter().all(|(_, k)| *k == InstanceKey::None);
+    keyless && !matches!(target, Target::Instance(_)) && target.may_contain(resource)
+}
+
+/// Resources that are replaced by creating first: declared so, or needed by such a one, or known as such by the state
+/// where they are declared no longer.
+fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> HashSet<ConfigResource> {
+    let declared = nodes.nodes.iter().enumerate().filter_map(|(step, node)| match node {
+        Node::Resource(r) => {
+            let resource = root.descendant(&r.module.0)?.resources.get(&r.resource)?;
+            (resource.lifecycle.create_before_destroy == Some(true)).then_some(step)
+        }
+        Node::Orphan(r) => prior
+            .of_config(r)
+            .flat_map(|(_, i)| i.values())
+            .filter_map(|o| o.current.as_ref())
+            .any(|o| o.create_before_destroy)
+            .then_some(step),
+        _ => None,
+    });
+    nodes
+        .graph
+        .closure(declared)
+        .into_iter()
+        .filter_map(|s| nodes.nodes[s].resource().cloned())
+        .filter(|r| r.resource.mode == Mode::Managed)
+        .collect()
+}
+
+impl PlanWalk<'_> {
+    /// A node that is not staged: resources keep the value that the state has, everything else stays without one.
+    fn skipped(&self, step: Step) -> bool {
+        if let Node::Resource(address) = &self.walk.nodes.nodes[step]
+            && let Some(module) = self.walk.module(&address.module)
+            && let Some(resource) = module.resources.get(&address.resource)
+        {
+            let key = crate::engine::workspace::provider_addr::for_resource(&self.walk.around.root, module, resource);
+            if let Some(schema) = self.walk.around.schema(&key.address, &address.resource) {
+                self.keep_as_stored(address, resource, schema);
+            }
+        }
+        true
+    }
+
+    fn keep_as_stored(&self, address: &ConfigResource, resource: &lang::config::Resource, schema: &cty::schema::Schema) {
+        let ty = schema.block.implied_type();
+        for (abs, instances) in self.prior.of_config(address) {
+            let values: Vec<(InstanceKey, Value)> = instances
+                .iter()
+                .filter_map(|(k, o)| {
+                    let object = o.current.as_ref()?;
+                    let value = cty::json::decode(object.attributes.as_bytes(), &ty).ok()?;
+                    Some((k.clone(), super::prior::marked(value, &object.sensitive)))
+                })
+                .collect();
+            let value = if resource.count.is_some() {
+                Value::tuple(values.into_iter().map(|(_, v)| v).collect())
+            } else if resource.for_each.is_some() {
+                Value::object(values.into_iter().map(|(k, v)| (if let InstanceKey::Str(s) = k { s } else { "".into() }, v)))
+            } else {
+                values.into_iter().next().map_or_else(|| Value::unknown(ty.clone()), |(_, v)| v)
+            };
+            self.walk.around.values.put_resource(abs.clone(), value);
+        }
+    }
+}
+
+/// The changes of root outputs.
+fn outputs(plan: &PlanWalk<'_>, wanted: Option<&BTreeSet<Step>>) -> Vec<OutputChange> {
+    let root = lang::addr::ModuleInstance::root();
+    let declared = &plan.walk.around.root.outputs;
+    let mut names: BTreeSet<Arc<str>> = declared.keys().cloned().collect();
+    names.extend(plan.prior.outputs.keys().map(|n| Arc::from(n.as_str())));
+    let mut out = Vec::new();
+    for name in names {
+        let stored = plan.prior.outputs.get(name.as_ref());
+        let before = stored.and_then(objects::output_value);
+        let output = declared.get(&name);
+        if output.is_some()
+            && let (Some(wanted), Some(step)) = (wanted, plan.walk.nodes.step(&Node::Output(lang::addr::ModulePath::root(), name.clone())))
+            && !wanted.contains(&step)
+        {
+            continue;
+        }
+        let after = match output {
+            Some(o) if !o.ephemeral && plan.wishes.mode != StageMode::Destroy => plan.walk.around.values.output(&root, &name),
+            _ => None,
+        };
+        let after = after.filter(|v| !(v.is_known() && v.is_null()));
+        let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
+        let action = match (&before, &after) {
+            (None, None) => continue,
+            (None, Some(_)) => Action::Create,
+            (Some(_), None) => Action::Destroy,
+            (Some(b), Some(a)) => {
+                let same = b.clone().unmark_deep().0.raw_equals(&a.clone().unmark_deep().0);
+                let marked = stored.is_some_and(|o| o.sensitive) == output.is_some_and(|o| o.sensitive);
+                if same && marked { Action::NoOp } else { Action::Update }
+            }
+        };
+        out.push(OutputChange { name, action, before, after, sensitive });
+    }
+    out
+}
+
+/// Changes in the order of dependencies; among equals by address.
+fn in_order(nodes: &Nodes, mut changes: Vec<(Step, Change)>) -> Vec<Change> {
+    let mut place = vec![usize::MAX; nodes.nodes.len()];
+    for (at, step) in nodes.graph.order().into_iter().enumerate() {
+        place[step] = at;
+    }
+    changes.sort_by(|(a, ca), (b, cb)| {
+        place[*a].cmp(&place[*b]).then_with(|| ca.address.cmp(&cb.address)).then_with(|| ca.deposed.cmp(&cb.deposed))
+    });
+    changes.into_iter().map(|(_, c)| c).collect()
+}

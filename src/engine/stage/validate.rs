@@ -1,0 +1,185 @@
+//! The validating walk over resources: every block once, with all that a deploy decides unknown. Errors found here hide
+//! those of the planning walk, as with the reference engine.
+
+use super::conditions::{self, Kind};
+use super::expand::{self, Meta};
+use super::nodes::Node;
+use super::scope::ModuleScope;
+use super::walk::Walk;
+use crate::engine::graph::Step;
+use crate::engine::workspace::provider_addr;
+use crate::engine::workspace::refs;
+use cty::Value;
+use lang::addr::{AbsResource, ConfigResource, InstanceKey, Mode};
+use lang::config::{IgnoreChanges, Module, Resource};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::syntax::ast::StepKind;
+
+/// Validates one node.
+pub async fn run(walk: &Walk<'_>, step: Step) -> bool {
+    let node = &walk.nodes.nodes[step];
+    if let Some(good) = walk.common(node).await {
+        return good & depends_on(walk, node);
+    }
+    match node {
+        Node::Resource(address) => resource(walk, address).await,
+        _ => true,
+    }
+}
+
+/// Faults of an output's `depends_on`.
+fn depends_on(walk: &Walk<'_>, node: &Node) -> bool {
+    let (path, entries) = match node {
+        Node::Output(path, name) => (path, walk.module(path).and_then(|m| m.outputs.get(name)).map(|o| o.depends_on.clone())),
+        Node::Call(path, name) => (path, walk.module(path).and_then(|m| m.calls.get(name)).map(|c| c.depends_on.clone())),
+        _ => return true,
+    };
+    let (Some(module), Some(entries)) = (walk.module(path), entries) else { return true };
+    let instances = walk.around.values.instances(path);
+    let Some(instance) = instances.first() else { return true };
+    let scope = ModuleScope::new(&walk.around, module, instance);
+    walk.report(dependency_faults(&scope, &entries))
+}
+
+/// What is wrong with the entries of a `depends_on`.
+fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Traversal]) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    for t in entries {
+        match refs::parse(t) {
+            Err(d) => diags.push(d),
+            // What follows the name of a resource or module does not matter here, so it is not checked.
+            Ok(refs::Ref::Resource { resource, .. }) if !scope.module.resources.contains_key(&resource) => {
+                let detail = format!("{resource} has not been declared in this module.");
+                diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
+            }
+            Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. }) if !scope.module.calls.contains_key(&call) => {
+                let detail = format!("No module call named {call:?} is declared in this module.");
+                diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
+            }
+            Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
+            Ok(refs::Ref::Each(_) | refs::Ref::Count(_) | refs::Ref::SelfObject | refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
+                let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
+            }
+            Ok(_) => {}
+        }
+    }
+    diags
+}
+
+async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
+    let Some(module) = walk.module(&address.module) else { return true };
+    let Some(resource) = module.resources.get(&address.resource) else { return true };
+    let key = provider_addr::for_resource(&walk.around.root, module, resource);
+    let instances = walk.around.values.instances(&address.module);
+    for instance in instances.iter() {
+        walk.around.values.put_resource(AbsResource { module: instance.clone(), resource: address.resource.clone() }, Value::dynamic());
+    }
+    let Some(instance) = instances.first() else { return true };
+    let base = ModuleScope::new(&walk.around, module, instance);
+    let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+    let own = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&walk.around, module, instance) };
+    let (expansion, diags) = expand::expand(&own, meta);
+    let mut good = walk.report(diags);
+    good &= walk.report(dependency_faults(&base, &resource.depends_on));
+    if !walk.around.schemas.contains_key(&key.address) {
+        return false;
+    }
+    let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
+        return walk.report(no_such_type(&key.address, resource).into());
+    };
+    let repetition = expansion.map(|e| e.instances()).and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1)).unwrap_or_default();
+    let scope = own.repeated(repetition.clone());
+    let (config, diags) = walk.decode(&resource.body, &schema.block, &scope);
+    let decoded = walk.report(super::plan::about(diags, &address_of(address, instance)));
+    good &= decoded;
+    good &= walk.report(ignored_faults(resource, &schema.block));
+    good &= conditions_of(walk, module, resource, &scope);
+    if decoded {
+        good &= ask(walk, address, resource, &key.address, config).await;
+    }
+    good
+}
+
+fn address_of(address: &ConfigResource, module: &lang::addr::ModuleInstance) -> lang::addr::AbsInstance {
+    AbsResource { module: module.clone(), resource: address.resource.clone() }.instance(InstanceKey::None)
+}
+
+/// A resource's pre- and postconditions, and `prevent_destroy`, as far as they can be seen without a plan.
+fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &ModuleScope<'_>) -> bool {
+    let mut good = true;
+    for condition in &resource.lifecycle.preconditions {
+        good &= walk.report(conditions::check(scope, condition, Kind::Precondition).1);
+    }
+    let after = ModuleScope {
+        self_value: Some(Value::dynamic()),
+        repetition: scope.repetition.clone(),
+        ..ModuleScope::new(&walk.around, module, scope.instance)
+    };
+    for condition in &resource.lifecycle.postconditions {
+        good &= walk.report(conditions::check(&after, condition, Kind::Postcondition).1);
+    }
+    if let Some(expr) = &resource.lifecycle.prevent_destroy {
+        good &= walk.report(scope.evaluate(expr).1);
+    }
+    for expr in &resource.lifecycle.replace_triggered_by {
+        good &= walk.report(scope.check(&expr.traversals()));
+    }
+    good
+}
+
+/// The provider's own check of a block.
+async fn ask(walk: &Walk<'_>, address: &ConfigResource, resource: &Resource, provider: &str, config: Value) -> bool {
+    let text = address.to_string();
+    let plain = config.unmark_deep().0;
+    let ctx = walk.context(text.clone());
+    let answer = match walk.providers.plain(provider, &ctx).await {
+        Err(error) => Err(error),
+        Ok(plugin) => match address.resource.mode {
+            Mode::Data => plugin.validate_data(&address.resource.kind, plain, &ctx).await,
+            Mode::Ephemeral => plugin.validate_ephemeral(&address.resource.kind, plain, &ctx).await,
+            Mode::Managed => plugin.validate_resource(&address.resource.kind, plain, &ctx).await,
+        },
+    };
+    match answer {
+        Err(error) => walk.report_call(&error, &text, Some(resource.span)),
+        Ok(answer) => walk.report_provider(&answer.diagnostics, &text, Some(&resource.body), Some(resource.span)),
+    }
+}
+
+fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
+    let (what, word) = match resource.name.mode {
+        Mode::Data => ("data source", "Invalid data source"),
+        Mode::Ephemeral => ("ephemeral resource", "Invalid ephemeral resource type"),
+        Mode::Managed => ("resource type", "Invalid resource type"),
+    };
+    let detail = format!("The provider {} does not support {what} {:?}.", provider_addr::short(address), &*resource.name.kind);
+    Diagnostic::error(word, detail).at(resource.span).about(resource.name.to_string())
+}
+
+/// Attributes in `ignore_changes` that the schema does not have.
+fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else { return diags };
+    for t in paths {
+        if !block.attributes.contains_key(t.root.as_ref()) && !block.blocks.contains_key(t.root.as_ref()) {
+            let detail = format!("This object has no argument, nested block, or exported attribute named {:?}.", &*t.root);
+            diags.push(Diagnostic::error("Unsupported attribute", detail).at(t.root_span));
+            continue;
+        }
+        let mut ty = block.implied_type().attribute(&t.root).cloned();
+        for step in &t.steps {
+            let StepKind::Attr(name) = &step.kind else { break };
+            match ty.as_ref().filter(|t| t.is_object()).map(|t| t.attribute(name).cloned()) {
+                Some(Some(inner)) => ty = Some(inner),
+                Some(None) => {
+                    let detail = format!("This object has no argument, nested block, or exported attribute named {name:?}.");
+                    diags.push(Diagnostic::error("Unsupported attribute", detail).at(step.span));
+                    break;
+                }
+                None => break,
+            }
+        }
+    }
+    diags
+}

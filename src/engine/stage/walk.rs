@@ -1,0 +1,397 @@
+//! What validating, planning and applying share: the nodes that are worked out without a resource's provider
+//! (variables, locals, outputs, calls), and the provider configurations. Owns the values, diagnostics and statuses of one
+//! walk.
+
+use super::conditions::{self, Kind, Status, Statuses};
+use super::expand::{self, Meta};
+use super::nodes::{Node, Nodes};
+use super::scope::{ModuleScope, Phase, Surroundings};
+use super::values::Repetition;
+use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use async_trait::async_trait;
+use cty::{Mark, Value};
+use lang::addr::{ModuleInstance, ModulePath};
+use lang::config::{Module, Variable};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::Span;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// Where a walk gets its providers from.
+#[async_trait]
+pub trait Providers: Send + Sync {
+    /// A process for calls that need no configuration: schema, validation, upgrades.
+    async fn plain(&self, address: &str, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError>;
+
+    /// The process of one provider configuration. Answers whether it has been given this very configuration already.
+    async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError>;
+}
+
+/// One walk over the nodes.
+pub struct Walk<'p> {
+    pub around: Surroundings,
+    pub nodes: Nodes,
+    pub providers: &'p dyn Providers,
+    pub cancel: CancellationToken,
+    /// Values given for root variables, converted; those without a value are not in it.
+    pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    pub ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
+    pub diags: Mutex<Diagnostics>,
+    pub statuses: Mutex<Statuses>,
+    /// Whether root outputs and what only they need is evaluated at all.
+    pub destroying: bool,
+}
+
+/// A lock that a panic elsewhere does not close: what is under these locks is whole after each statement.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'p> Walk<'p> {
+    /// A module of the configuration.
+    pub fn module(&self, path: &ModulePath) -> Option<&Module> {
+        self.around.root.descendant(&path.0)
+    }
+
+    /// Keeps diagnostics; answers whether none of them is an error.
+    pub fn report(&self, diags: Diagnostics) -> bool {
+        let good = !diags.has_errors();
+        let mut all = lock(&self.diags);
+        for d in diags {
+            if !all.iter().any(|known| *known == d) {
+                all.push(d);
+            }
+        }
+        good
+    }
+
+    /// Keeps what a provider said; places it at the argument it is about where that can be found.
+    pub fn report_provider(&self, said: &[ProviderDiagnostic], address: &str, body: Option<&lang::body::Body>, span: Option<Span>) -> bool {
+        self.report(placed(said, address, body, span))
+    }
+
+    /// Keeps the failure of a call.
+    pub fn report_call(&self, error: &ProviderError, address: &str, span: Option<Span>) -> bool {
+        let mut d = Diagnostic::error("Plugin call failed", error.to_string()).about(address);
+        d.subject = span;
+        self.report(d.into())
+    }
+
+    /// What happens on a call for one resource instance.
+    pub fn context(&self, resource: impl Into<String>) -> CallContext {
+        CallContext::of(resource, &self.cancel)
+    }
+
+    /// Works out a node that needs no resource's provider; `None` for the others.
+    pub async fn common(&self, node: &Node) -> Option<bool> {
+        Some(match node {
+            Node::Variable(path, name) => self.variable(path, name),
+            Node::Local(path, name) => self.local(path, name),
+            Node::Output(path, name) => self.output(path, name),
+            Node::Call(path, name) => self.call(path, name),
+            Node::Provider(key) => self.provider(key).await,
+            Node::Check(path, name) => self.check(path, name),
+            Node::Resource(_) | Node::Orphan(_) => return None,
+        })
+    }
+
+    fn local(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+        let Some(module) = self.module(path) else { return true };
+        let Some(local) = module.locals.get(name) else { return true };
+        let mut good = true;
+        for instance in self.around.values.instances(path).iter() {
+            let (value, diags) = ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
+            good &= self.report(diags);
+            self.around.values.put_local(instance, name, value);
+        }
+        good
+    }
+
+    fn call(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+        let Some(module) = self.module(path) else { return true };
+        let Some(call) = module.calls.get(name) else { return true };
+        let mut good = true;
+        let mut all = Vec::new();
+        for instance in self.around.values.instances(path).iter() {
+            let scope = ModuleScope::new(&self.around, module, instance);
+            let meta = Meta { count: call.count.as_ref(), for_each: call.for_each.as_ref(), enabled: call.enabled.as_ref() };
+            let (expansion, diags) = expand::expand(&scope, meta);
+            good &= self.report(diags);
+            if let Some(expansion) = expansion {
+                all.push((instance.clone(), expansion));
+            }
+        }
+        self.around.values.put_calls(path, name, all);
+        good
+    }
+
+    fn variable(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+        let Some(module) = self.module(path) else { return true };
+        let Some(variable) = module.variables.get(name) else { return true };
+        let mut good = true;
+        for instance in self.around.values.instances(path).iter() {
+            let (value, span) = match path.parent() {
+                None => (self.root_variable(variable), self.given.get(name).and_then(|(_, s)| *s)),
+                Some((parent, call)) => {
+                    let (value, span, fine) = self.passed(&parent, call, instance, variable);
+                    good &= fine;
+                    (value, span)
+                }
+            };
+            let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
+            let value = if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            if good {
+                good &= self.validate_variable(module, instance, variable, &value, span);
+            }
+            self.around.values.put_variable(instance, name, value);
+        }
+        good
+    }
+
+    fn root_variable(&self, variable: &Variable) -> Value {
+        if self.around.phase == Phase::Validate {
+            return Value::unknown(variable.ty.ty.without_optional());
+        }
+        match self.given.get(&variable.name) {
+            Some((value, _)) => value.clone(),
+            None => variable.default.clone().unwrap_or_else(|| Value::unknown(variable.ty.ty.without_optional())),
+        }
+    }
+
+    /// The value that a call gives to a variable of the module that it calls.
+    fn passed(&self, parent: &ModulePath, call: &Arc<str>, instance: &ModuleInstance, variable: &Variable) -> (Value, Option<Span>, bool) {
+        let unknown = || Value::unknown(variable.ty.ty.without_optional());
+        let default = || variable.default.clone().unwrap_or_else(unknown);
+        let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else { return (unknown(), None, true) };
+        let Some(argument) = module.calls.get(call).and_then(|c| c.arguments.get(&variable.name)) else { return (default(), None, true) };
+        let scope = ModuleScope::new(&self.around, module, &outer).repeated(self.around.values.repetition(instance));
+        let (value, diags) = scope.evaluate(&argument.expr);
+        if !self.report(diags) {
+            return (unknown(), None, false);
+        }
+        let span = argument.expr.span;
+        match super::variables::convert(variable, &value) {
+            Ok(value) if value.is_known() && value.is_null() && !variable.nullable => match &variable.default {
+                Some(default) => (default.clone(), Some(span), true),
+                None => {
+                    let detail = format!(
+                        "The given value is not suitable for {}.var.{}: required variable may not be set to null.",
+                        instance, variable.name
+                    );
+                    (unknown(), Some(span), self.report(Diagnostic::error("Invalid value for input variable", detail).at(span).into()))
+                }
+            },
+            Ok(value) => (value, Some(span), true),
+            Err(error) => {
+                let detail = format!("The given value is not suitable for {}.var.{} declared here: {error}.", instance, variable.name);
+                (
+                    unknown(),
+                    Some(span),
+                    self.report(Diagnostic::error("Invalid value for input variable", detail).at(variable.span).within(span).into()),
+                )
+            }
+        }
+    }
+
+    fn validate_variable(
+        &self,
+        module: &Module,
+        instance: &ModuleInstance,
+        variable: &Variable,
+        value: &Value,
+        given: Option<Span>,
+    ) -> bool {
+        if variable.validations.is_empty() {
+            return true;
+        }
+        let address = self.object(&module.path, &format!("var.{}", variable.name));
+        let mut scope = ModuleScope::new(&self.around, module, instance);
+        scope.own_variable = Some((variable.name.clone(), value.clone()));
+        for validation in &variable.validations {
+            let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
+            lock(&self.statuses).note(&address, status);
+            for d in &mut diags.0 {
+                if d.is_error() && d.summary == "Invalid value for variable" {
+                    d.context = Some(validation.span);
+                    d.subject = Some(given.unwrap_or(variable.span));
+                }
+            }
+            if !self.report(diags) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The address of a checked object, for statuses.
+    pub fn object(&self, path: &ModulePath, rest: &str) -> String {
+        if path.is_root() { rest.to_owned() } else { format!("{path}.{rest}") }
+    }
+
+    fn output(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+        let Some(module) = self.module(path) else { return true };
+        let Some(output) = module.outputs.get(name) else { return true };
+        let address = self.object(path, &format!("output.{name}"));
+        let mut good = true;
+        for instance in self.around.values.instances(path).iter() {
+            let scope = ModuleScope::new(&self.around, module, instance);
+            let mut fine = true;
+            if !self.destroying {
+                for condition in &output.preconditions {
+                    let (status, diags) = conditions::check(&scope, condition, Kind::OutputPrecondition);
+                    if self.around.phase != Phase::Validate {
+                        lock(&self.statuses).note(&address, status);
+                    }
+                    fine &= self.report(diags);
+                }
+            }
+            if !fine {
+                good = false;
+                continue;
+            }
+            let (value, mut diags) = scope.evaluate(&output.value);
+            if !diags.has_errors() {
+                if value.contains_mark(&Mark::Sensitive) && !output.sensitive && path.is_root() {
+                    let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
+                    diags.push(Diagnostic::error("Output refers to sensitive values", detail).at(output.span));
+                }
+                if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
+                    let detail =
+                        "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
+                    diags.push(Diagnostic::error("Output refers to ephemeral values", detail).at(output.value.span));
+                }
+            }
+            good &= self.report(diags);
+            let value = if output.sensitive { value.mark(Mark::Sensitive) } else { value };
+            let value = if output.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            self.around.values.put_output(instance, name, value);
+        }
+        good
+    }
+
+    fn check(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+        let Some(module) = self.module(path) else { return true };
+        let Some(check) = module.checks.get(name) else { return true };
+        if self.destroying {
+            return true;
+        }
+        let address = self.object(path, &format!("check.{name}"));
+        let mut good = true;
+        for instance in self.around.values.instances(path).iter() {
+            let scope = ModuleScope::new(&self.around, module, instance);
+            for assertion in &check.asserts {
+                let (status, mut diags) = conditions::check(&scope, assertion, Kind::Assertion);
+                if self.around.phase != Phase::Validate {
+                    lock(&self.statuses).note(&address, status);
+                    // A check never fails a run; only faults found while validating do.
+                    if status != Status::Error {
+                        for d in &mut diags.0 {
+                            d.severity = lang::diag::Severity::Warning;
+                        }
+                    }
+                }
+                good &= self.report(diags);
+            }
+        }
+        good
+    }
+
+    /// Evaluates a provider configuration and gives it to its process.
+    async fn provider(&self, key: &ConfigKey) -> bool {
+        let Some(schema) = self.around.schemas.get(&key.address).cloned() else { return true };
+        let declared = provider_addr::block_of(&self.around.root, key);
+        let span = declared.map(|d| d.span);
+        let config = match declared {
+            Some(block) => {
+                let Some(module) = self.module(&key.module) else { return true };
+                let instances = self.around.values.instances(&key.module);
+                let Some(instance) = instances.first() else { return true };
+                let scope = ModuleScope::new(&self.around, module, instance).repeated(Repetition::default());
+                let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
+                if !self.report(diags) {
+                    return false;
+                }
+                value
+            }
+            None => schema.provider.block.empty_value(),
+        };
+        let (config, _) = config.unmark_deep();
+        let ctx = CallContext::general(&self.cancel);
+        let address = key.to_string();
+        let body = declared.map(|d| &d.body);
+        let checked = async {
+            let plain = self.providers.plain(&key.address, &ctx).await?;
+            if self.around.phase != Phase::Validate || declared.is_none() {
+                return Ok(None);
+            }
+            plain.validate_provider(config.clone(), &ctx).await.map(Some)
+        };
+        match checked.await {
+            Err(error) => return self.report_call(&error, &address, span),
+            Ok(Some(answer)) => {
+                if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                    return false;
+                }
+            }
+            Ok(None) => {}
+        }
+        if self.around.phase == Phase::Validate {
+            return true;
+        }
+        let (provider, done) = match self.providers.configured(key, &config, &ctx).await {
+            Ok(found) => found,
+            Err(error) => return self.report_call(&error, &address, span),
+        };
+        if !done {
+            match provider.configure(config.clone(), &ctx).await {
+                Err(error) => return self.report_call(&error, &address, span),
+                Ok(answer) => {
+                    if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                        return false;
+                    }
+                }
+            }
+        }
+        lock(&self.ready).insert(key.clone(), provider);
+        true
+    }
+
+    /// A body as an object of its schema, after its references were checked.
+    pub fn decode(&self, body: &lang::body::Body, block: &cty::schema::Block, scope: &ModuleScope<'_>) -> (Value, Diagnostics) {
+        let references = lang::decode::references(body, block);
+        let faults = scope.check(&references.iter().collect::<Vec<_>>());
+        if faults.has_errors() {
+            return (Value::unknown(block.implied_type()), faults);
+        }
+        lang::decode::decode_block(body, block, scope)
+    }
+
+    /// The process of a provider configuration that this walk has made ready.
+    pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
+        lock(&self.ready).get(key).cloned()
+    }
+}
+
+/// What a provider said, at the argument it is about where that can be found.
+pub fn placed(said: &[ProviderDiagnostic], address: &str, body: Option<&lang::body::Body>, span: Option<Span>) -> Diagnostics {
+    let mut out = Diagnostics::new();
+    for d in said {
+        let mut placed = match d.severity {
+            crate::engine::event::Severity::Error => Diagnostic::error(&d.summary, &d.detail),
+            crate::engine::event::Severity::Warning => Diagnostic::warning(&d.summary, &d.detail),
+        }
+        .about(address);
+        placed.subject = span;
+        if let (Some(body), Some(cty::PathStep::Attr(name))) = (body, d.path.as_ref().and_then(|p| p.steps().first())) {
+            let schema = lang::body::BodySchema::new().optional(&[name]);
+            if let Some(attribute) = body.partial_content(&schema).0.attribute(name) {
+                placed.subject = Some(attribute.expr.span);
+                placed.context = span;
+            }
+        }
+        out.push(placed);
+    }
+    out
+}

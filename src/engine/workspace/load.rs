@@ -1,0 +1,194 @@
+//! Reading a workspace: its configuration, the values for its variables, digests of both, and what refuses it as a whole.
+
+use super::provider_addr;
+use crate::engine::api::StageRequest;
+use cty::Value;
+use lang::config::{self, Flag, Inputs, Module, RequiredProvider};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::{FileId, SourceMap, Span};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A workspace as read.
+pub struct Loaded {
+    pub root: Arc<Module>,
+    pub dir: PathBuf,
+    pub sources: SourceMap,
+    /// Values for root variables with the place where they were given.
+    pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    pub config_digest: String,
+    pub variables_digest: String,
+    /// The configuration's files: name and text.
+    pub snapshot: Vec<(String, String)>,
+    /// Errors of values for variables, told when a stage is worked out.
+    pub value_errors: Diagnostics,
+}
+
+/// Reads a workspace.
+///
+/// # Errors
+/// Everything that is wrong with the configuration; the sources come along so that it can be shown.
+pub fn load(dir: &Path, request: &StageRequest) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
+    let sources = SourceMap::new();
+    let flags = request.vars.iter().map(|(name, text)| Flag::Var { name: name.clone(), text: text.clone() });
+    let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
+    let inputs = Inputs { flags: files.chain(flags).collect(), env: Vec::new() }.environment();
+    if !config::is_config_dir(dir) {
+        let detail = format!(
+            "The directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
+            dir.display()
+        );
+        return Err((sources, Diagnostic::error("No configuration files", detail).into()));
+    }
+    let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
+    diags.append(refused(dir, &loaded.root));
+    if diags.has_errors() {
+        return Err((sources, diags));
+    }
+    let given: HashMap<Arc<str>, (Value, Option<Span>)> = loaded
+        .values
+        .values
+        .iter()
+        .map(|(name, v)| (name.clone(), (v.value.clone(), v.span.filter(|_| v.origin != config::Origin::Default))))
+        .collect();
+    let snapshot = snapshot(&sources);
+    let loaded = Loaded {
+        config_digest: digest(snapshot.iter().map(|(n, t)| format!("{n}\0{t}"))),
+        variables_digest: variables_digest(&given),
+        value_errors: loaded.values.value_errors,
+        root: loaded.root,
+        dir: dir.to_path_buf(),
+        sources,
+        given,
+        snapshot,
+    };
+    Ok((loaded, diags))
+}
+
+/// What flightdeck does not take over yet, said before anything is done.
+fn refused(dir: &Path, root: &Module) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    if let Some((kind, span)) = root.backend.as_ref().filter(|(kind, _)| &**kind != "local") {
+        let (what, detail) = if &**kind == "cloud" {
+            (
+                "Cloud block",
+                "The configuration keeps its state in a cloud service (cloud block), which flightdeck cannot use yet.".to_owned(),
+            )
+        } else {
+            (
+                "Backend",
+                format!("The configuration keeps its state in the backend {kind:?}, which flightdeck cannot use yet; only \"local\" is."),
+            )
+        };
+        let remedy =
+            "Take the block out in a copy of the directory to try flightdeck there; the state stays where it is until it can be adopted.";
+        diags.push(Diagnostic::error(format!("{what} is not supported yet"), format!("{detail} {remedy}")).at(*span));
+    }
+    let file = dir.join("terraform.tfstate");
+    if let Ok(text) = std::fs::read(&file)
+        && has_resources(&text)
+    {
+        let detail = "The directory has a terraform.tfstate with resources in it, which another tool manages. flightdeck keeps its own state and cannot adopt that one yet; staging would plan to create everything a second time. Work in a copy of the directory without the file.";
+        diags.push(Diagnostic::error("State of another tool found", detail));
+    }
+    diags
+}
+
+fn has_resources(text: &[u8]) -> bool {
+    match serde_json::from_slice::<serde_json::Value>(text) {
+        Ok(state) => state.get("resources").and_then(serde_json::Value::as_array).is_some_and(|r| !r.is_empty()),
+        // Not to be read as state (encrypted, damaged): it holds something all the same.
+        Err(_) => !text.is_empty(),
+    }
+}
+
+/// All texts that were read from files.
+fn snapshot(sources: &SourceMap) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for id in 0.. {
+        let Some(file) = sources.get(FileId(id)) else { break };
+        if !file.name.starts_with('<') {
+            out.push((file.name.clone(), file.text.to_string()));
+        }
+    }
+    out.sort();
+    out
+}
+
+/// The hexadecimal SHA-256 of texts, one after the other.
+pub fn digest(parts: impl Iterator<Item = String>) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn variables_digest(given: &HashMap<Arc<str>, (Value, Option<Span>)>) -> String {
+    let sorted: BTreeMap<&Arc<str>, &Value> = given.iter().map(|(n, (v, _))| (n, v)).collect();
+    digest(sorted.into_iter().map(|(name, value)| {
+        let plain = value.clone().unmark_deep().0;
+        let text = cty::json::encode(&plain, plain.ty()).unwrap_or_default();
+        format!("{name}={}:{text}", plain.ty().to_json())
+    }))
+}
+
+/// The configuration with every provider's local name bound to a whole address: where no host is written, the one under
+/// which the provider was found.
+pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
+    let mut module = root.clone();
+    let mut names: BTreeSet<Arc<str>> = module.required_providers.keys().cloned().collect();
+    names.extend(module.providers.iter().map(|p| p.name.clone()));
+    names.extend(module.resources.values().map(|r| Arc::from(provider_addr::provider_name(r))));
+    for call in module.calls.values() {
+        names.extend(call.providers.iter().flatten().map(|(_, outer)| outer.name.clone()));
+    }
+    for name in names {
+        let address = provider_addr::address_of(&module, &name);
+        let Some(actual) = found.get(&address) else { continue };
+        let span = module.providers.first().map(|p| p.span).or_else(|| module.resources.values().next().map(|r| r.span));
+        let entry = module.required_providers.entry(name).or_insert_with(|| RequiredProvider {
+            source: actual.clone(),
+            explicit: false,
+            versions: Vec::new(),
+            aliases: Vec::new(),
+            span: span.unwrap_or(Span { file: FileId(0), start: 0, end: 0 }),
+        });
+        entry.source = actual.clone();
+    }
+    for call in module.calls.values_mut() {
+        if let Some(child) = &call.module {
+            call.module = Some(pin(child, found));
+        }
+    }
+    Arc::new(module)
+}
+
+/// Where a provider address is first named, for diagnostics about it.
+pub fn place_of(root: &Module, address: &str) -> Option<Span> {
+    for module in root.all() {
+        for (name, required) in &module.required_providers {
+            if *provider_addr::address_of(module, name) == *address {
+                return Some(required.span);
+            }
+        }
+    }
+    root.all().into_iter().find_map(|module| {
+        let resource =
+            module.resources.values().find(|r| *provider_addr::address_of(module, provider_addr::provider_name(r)) == *address)?;
+        Some(resource.span)
+    })
+}
+
+/// Provider addresses that resources, data sources and provider blocks really use.
+pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
+    let mut out = BTreeSet::new();
+    for module in root.all() {
+        out.extend(module.resources.values().map(|r| provider_addr::address_of(module, provider_addr::provider_name(r))));
+        out.extend(module.providers.iter().map(|p| provider_addr::address_of(module, &p.name)));
+    }
+    out
+}

@@ -1,0 +1,165 @@
+//! Provider addresses (`host/namespace/type`) and configurations: which `provider` block a resource uses. Pure.
+
+use lang::addr::ModulePath;
+use lang::config::{Module, ProviderConfig, ProviderRef};
+use std::fmt;
+use std::sync::Arc;
+
+/// The address of the provider that is built in.
+pub const BUILTIN: &str = "terraform.io/builtin/terraform";
+/// The host that an address without one is shown with.
+pub const DEFAULT_HOST: &str = "registry.opentofu.org";
+
+/// The whole address of a source as written: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
+pub fn full_address(source: &str) -> String {
+    match source.split('/').count() {
+        1 if source == "terraform" => BUILTIN.to_owned(),
+        1 => format!("{DEFAULT_HOST}/hashicorp/{}", source.to_lowercase()),
+        2 => format!("{DEFAULT_HOST}/{}", source.to_lowercase()),
+        _ => source.to_lowercase(),
+    }
+}
+
+/// How people know a provider: without a default host.
+pub fn short(address: &str) -> &str {
+    for host in ["registry.opentofu.org/", "registry.terraform.io/"] {
+        if let Some(rest) = address.strip_prefix(host) {
+            return rest;
+        }
+    }
+    address
+}
+
+/// One provider configuration: the block that declares it, or the empty one that stands for none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConfigKey {
+    /// The whole provider address.
+    pub address: Arc<str>,
+    /// The module whose block it is.
+    pub module: ModulePath,
+    pub alias: Option<Arc<str>>,
+}
+
+impl fmt::Display for ConfigKey {
+    /// As state version 4 writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.module.is_root() {
+            write!(f, "{}.", self.module)?;
+        }
+        write!(f, "provider[\"{}\"]", self.address)?;
+        match &self.alias {
+            Some(alias) => write!(f, ".{alias}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ConfigKey {
+    /// Reads what state version 4 writes; `None` where it is something else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let at = text.find("provider[\"")?;
+        let module = text[..at].trim_end_matches('.');
+        let module: lang::addr::ModuleInstance = module.parse().ok()?;
+        let rest = &text[at + "provider[\"".len()..];
+        let (address, after) = rest.split_once("\"]")?;
+        let alias = after.strip_prefix('.').map(Arc::from);
+        Some(Self { address: address.into(), module: module.path(), alias })
+    }
+}
+
+/// The address behind a local name in a module.
+pub fn address_of(module: &Module, local: &str) -> Arc<str> {
+    match module.required_providers.get(local) {
+        Some(required) => full_address(&required.source).into(),
+        None => full_address(local).into(),
+    }
+}
+
+/// The local provider name that a resource type uses when nothing else is said: the part before the first underscore.
+pub fn implied_local_name(kind: &str) -> &str {
+    kind.split_once('_').map_or(kind, |(first, _)| first)
+}
+
+/// The block that configures a reference made in a module, found by following what callers pass or share.
+pub fn resolve(root: &Module, module: &Module, reference: &ProviderRef) -> ConfigKey {
+    let address = address_of(module, &reference.name);
+    let mut path = module.path.clone();
+    let mut name = reference.name.clone();
+    let mut alias = reference.alias.clone();
+    loop {
+        let Some(here) = root.descendant(&path.0) else { break };
+        if block(here, &name, alias.as_ref()).is_some() || path.is_root() {
+            break;
+        }
+        let Some((parent_path, call_name)) = path.parent() else { break };
+        let Some(parent) = root.descendant(&parent_path.0) else { break };
+        let Some(call) = parent.calls.get(call_name) else { break };
+        let passed = call.providers.as_ref().and_then(|all| all.iter().find(|(inner, _)| inner.name == name && inner.alias == alias));
+        match passed {
+            Some((_, outer)) => {
+                name = outer.name.clone();
+                alias = outer.alias.clone();
+            }
+            // Only default configurations are shared without being passed.
+            None if alias.is_some() => break,
+            None => {
+                // The same provider may have another local name at the caller's.
+                if address_of(parent, &name) != address {
+                    let other =
+                        parent.required_providers.iter().find(|(_, r)| *full_address(&r.source) == *address).map(|(n, _)| n.clone());
+                    name = other.unwrap_or(name);
+                }
+            }
+        }
+        path = parent_path;
+    }
+    ConfigKey { address, module: path, alias }
+}
+
+/// The `provider` block with this name and alias.
+pub fn block<'a>(module: &'a Module, name: &str, alias: Option<&Arc<str>>) -> Option<&'a ProviderConfig> {
+    module.providers.iter().find(|p| *p.name == *name && p.alias.as_ref() == alias)
+}
+
+/// The `provider` block behind a key, where there is one.
+pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderConfig> {
+    let module = root.descendant(&key.module.0)?;
+    module.providers.iter().find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
+}
+
+/// Every provider address that a configuration names, root first: required or used.
+pub fn addresses(root: &Module) -> Vec<Arc<str>> {
+    let mut out: Vec<Arc<str>> = Vec::new();
+    let mut add = |a: Arc<str>| {
+        if !out.contains(&a) {
+            out.push(a);
+        }
+    };
+    for module in root.all() {
+        for local in module.required_providers.keys() {
+            add(address_of(module, local));
+        }
+        for p in &module.providers {
+            add(address_of(module, &p.name));
+        }
+        for r in module.resources.values() {
+            add(address_of(module, provider_name(r)));
+        }
+    }
+    out
+}
+
+/// The local name of the provider that a resource uses.
+pub fn provider_name(resource: &lang::config::Resource) -> &str {
+    resource.provider.as_ref().map_or_else(|| implied_local_name(&resource.name.kind), |p| &p.name)
+}
+
+/// The configuration that a resource uses.
+pub fn for_resource(root: &Module, module: &Module, resource: &lang::config::Resource) -> ConfigKey {
+    let reference = resource.provider.clone().unwrap_or_else(|| ProviderRef {
+        name: implied_local_name(&resource.name.kind).into(),
+        alias: None,
+        span: resource.span,
+    });
+    resolve(root, module, &reference)
+}
