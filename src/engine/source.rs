@@ -3,9 +3,9 @@
 
 use super::event::{Diagnostic, Severity};
 use super::plugin::Plugins;
+use super::plugin::Start;
 use super::plugin::find::{self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want};
 use super::plugin::record::PluginFound;
-use super::plugin::settings::Start;
 use super::pool::Pool;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
