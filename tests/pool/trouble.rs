@@ -138,3 +138,40 @@ async fn a_value_that_does_not_fit_the_schema_is_not_sent() {
     assert!(matches!(error, ProviderError::Unencodable { .. }), "{error}");
     bench.pool.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reattached_process_serves_one_configuration_and_says_so() {
+    let bench = Bench::new(10);
+    let address = wire::Address::Unix(bench.folder.path().join("nobody"));
+    let reattach = flightdeck::engine::plugin::Reattach { protocol: 6, pid: None, test: true, address };
+    let address = "registry.terraform.io/hashicorp/debugged";
+    bench.pool.declare(found(address, ""), Start::Attach(reattach)).await;
+    let config = Value::empty_object();
+    let nobody = bench.pool.configured(address, "provider.debugged", &config, &bench.ctx).await.err().expect("nobody listens");
+    assert!(matches!(nobody, ProviderError::Blocked { .. }), "{nobody}");
+    let error = bench.pool.configured(address, "provider.debugged.alias", &config, &bench.ctx).await.err().expect("refused");
+    assert_eq!(
+        error.to_string(),
+        "hashicorp/debugged cannot be shared: it is reattached, and one process cannot serve two configurations: leave out the aliases"
+    );
+    bench.pool.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_a_plugin_can_be_given_up() {
+    let bench = Bench::new(10);
+    let spec = SpawnSpec { executable: "/bin/sleep".into(), args: vec!["30".into()], ..Default::default() };
+    bench.pool.declare(found("example.com/a/asleep", "/bin/sleep"), Start::Spawn(spec)).await;
+    let ctx = CallContext::default();
+    let began = Instant::now();
+    let (given_up, ()) = tokio::join!(bench.pool.plain("example.com/a/asleep", &ctx), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        ctx.cancel.cancel();
+    });
+    let error = given_up.err().expect("given up");
+    assert_eq!((error.class(), error.may_have_acted()), (FailureClass::Cancelled, false));
+    bench.pool.kill_all().await;
+    assert_eq!(bench.pids(), Vec::<u32>::new());
+    assert!(began.elapsed() < Duration::from_secs(5));
+    bench.pool.shutdown().await;
+}

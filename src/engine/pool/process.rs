@@ -81,7 +81,9 @@ impl Process {
     }
 
     pub(super) async fn kill(&self) {
-        if lock(&self.current).is_some() {
+        use PluginState as S;
+        // To one that does not run there is nothing to do, and its state says more than "stopped".
+        if matches!(self.state(), S::Launching { .. } | S::Handshaking { .. } | S::Ready { .. } | S::Draining | S::Backoff { .. }) {
             self.plugin.kill().await;
         }
     }
@@ -92,12 +94,29 @@ impl Process {
         current.as_ref().filter(|c| !c.ended.is_cancelled()).map(|c| (c.adapter.clone(), c.configured))
     }
 
+    /// Waits for others who make or fit the process, unless the caller gives up.
+    async fn turn<'m>(
+        &self,
+        mutex: &'m tokio::sync::Mutex<()>,
+        ctx: &CallContext,
+    ) -> Result<tokio::sync::MutexGuard<'m, ()>, ProviderError> {
+        tokio::select! {
+            biased;
+            guard = mutex.lock() => Ok(guard),
+            () = ctx.cancel.cancelled() => Err(self.given_up()),
+        }
+    }
+
+    fn given_up(&self) -> ProviderError {
+        ProviderError::Cancelled { plugin: self.id().clone(), method: Method::Schema, sent: false }
+    }
+
     /// The adapter of the living process, which is launched if there is none. Its schema is known.
     pub(super) async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
         match self.alive() {
             Some((adapter, _)) => Ok(adapter),
             None => {
-                let _one = self.making.lock().await;
+                let _one = self.turn(&self.making, ctx).await?;
                 self.make(ctx).await
             }
         }
@@ -110,7 +129,7 @@ impl Process {
             Some((adapter, false)) if lock(&self.config).is_none() => return Ok(adapter),
             _ => {}
         }
-        let _one = self.making.lock().await;
+        let _one = self.turn(&self.making, ctx).await?;
         let adapter = self.make(ctx).await?;
         let config = lock(&self.config).clone();
         let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
@@ -144,7 +163,7 @@ impl Process {
 
     /// A process that has not been given any other configuration, and whether it has been given this one.
     pub(super) async fn fit_for(&self, config: &Value, ctx: &CallContext) -> Result<bool, ProviderError> {
-        let _one = self.fitting.lock().await;
+        let _one = self.turn(&self.fitting, ctx).await?;
         let known = lock(&self.config).clone();
         match known {
             None => {
@@ -208,7 +227,7 @@ impl Process {
         tokio::select! {
             biased;
             answer = answer => answer.map_err(|e| blocked(e, plugin)),
-            () = ctx.cancel.cancelled() => Err(ProviderError::NotReady { plugin, after: Duration::ZERO, state: "cancelled".to_owned() }),
+            () = ctx.cancel.cancelled() => Err(self.given_up()),
             () = tokio::time::sleep(self.ready_within) => {
                 Err(ProviderError::NotReady { plugin, after: self.ready_within, state: self.plugin.state().word().to_owned() })
             }
