@@ -76,7 +76,7 @@ pub(super) struct Running {
 /// The process behind a connection.
 pub(super) enum Body {
     Own {
-        process: Process,
+        process: Box<Process>,
         readers: Vec<JoinHandle<()>>,
     },
     /// Somebody else's.
@@ -162,7 +162,7 @@ async fn own(
         () = stop.cancelled() => Err(StartFailure::Stopped),
         outcome = steps.run(&mut process, &mut recorder, line) => outcome,
     };
-    let mut body = Body::Own { process, readers };
+    let mut body = Body::Own { process: Box::new(process), readers };
     match outcome {
         Ok(connection) => {
             recorder.end(Ok(()), None);

@@ -1,5 +1,6 @@
 //! What can be set about launching, and what is launched. Plain data, owned by whoever makes the supervisor.
 
+use super::find::Surroundings;
 use crate::engine::settings::LaunchSettings;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -46,6 +47,15 @@ impl Default for PluginSettings {
             usage_every: Duration::from_secs(2),
             protocols: vec![5, 6],
         }
+    }
+}
+
+impl PluginSettings {
+    /// With what the environment says: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
+    #[must_use]
+    pub fn heeding(self, around: &Surroundings) -> Self {
+        let tls = self.tls && !around.variables.contains_key(wire::env::DISABLE_TLS);
+        Self { tls, ..self }
     }
 }
 

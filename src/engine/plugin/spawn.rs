@@ -96,11 +96,36 @@ impl Process {
     }
 }
 
+/// Where the folders of sockets are made.
+fn base() -> PathBuf {
+    let own = std::env::temp_dir();
+    if own.as_os_str().len() <= BASE_LIMIT { own } else { PathBuf::from("/tmp") }
+}
+
+/// What the names of our folders begin with; the pid of whoever made them follows.
+const PREFIX: &str = "flightdeck-";
+
 /// A private folder for one process's sockets, with a path short enough for a socket in it.
 pub(super) fn socket_folder() -> io::Result<TempDir> {
-    let own = std::env::temp_dir();
-    let base = if own.as_os_str().len() <= BASE_LIMIT { own } else { PathBuf::from("/tmp") };
-    tempfile::Builder::new().prefix("fd-").permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(base)
+    let prefix = format!("{PREFIX}{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(base())
+}
+
+/// Removes the folders of those who were killed and could not do it. Only what is ours can be removed, and only the
+/// folders of processes that are gone are.
+fn sweep(base: &Path) {
+    for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let maker =
+            name.to_str().and_then(|n| n.strip_prefix(PREFIX)).and_then(|n| n.split_once('-')).and_then(|(pid, _)| pid.parse().ok());
+        let is_directory = entry.file_type().is_ok_and(|t| t.is_dir());
+        if let Some(pid) = maker
+            && is_directory
+            && ProcessIdentity::of(pid).is_none()
+        {
+            std::fs::remove_dir_all(entry.path()).ok();
+        }
+    }
 }
 
 /// Starts `spec` with the variables of the handshake on top of its own.
@@ -147,7 +172,11 @@ fn spawner() -> &'static SyncSender<Order> {
         let (sender, orders) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new().name("plugin-spawner".to_owned());
         // Should it not start, the channel is disconnected and each launch says so.
-        thread.spawn(move || serve(&orders)).ok();
+        let work = move || {
+            sweep(&base());
+            serve(&orders);
+        };
+        thread.spawn(work).ok();
         sender
     })
 }
@@ -180,4 +209,35 @@ fn start(command: std::process::Command, sockets: TempDir) -> io::Result<Process
     let group = Group(i32::try_from(pid).ok().and_then(Pid::from_raw));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     Ok(Process { group, child, identity: ProcessIdentity::of(pid), pid, stdout, stderr, exit: None, _sockets: sockets })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_dead_are_swept_and_those_of_the_living_left() {
+        let base = tempfile::tempdir().expect("folder");
+        let make = |name: &str| {
+            let path = base.path().join(name);
+            std::fs::create_dir(&path).expect("made");
+            std::fs::write(path.join("plugin1"), "").expect("written");
+            path
+        };
+        // No pid is that large.
+        let dead = make("flightdeck-4194999-abc");
+        let own = make(&format!("flightdeck-{}-abc", std::process::id()));
+        let others = [make("flightdeck-abc"), make("flightdeck"), make("plugin-4194999-abc")];
+        sweep(base.path());
+        assert!(!dead.exists() && own.exists() && others.iter().all(|o| o.exists()));
+    }
+
+    #[test]
+    fn the_path_of_a_socket_is_short_enough() {
+        let folder = socket_folder().expect("folder");
+        let socket = folder.path().join("plugin18446744073709551615");
+        assert!(socket.as_os_str().len() < wire::env::SUN_PATH_LIMIT);
+        let mode = std::fs::metadata(folder.path()).expect("folder").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
 }
