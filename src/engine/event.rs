@@ -340,6 +340,8 @@ pub struct OutputView {
 pub struct StageSummary {
     pub stage: StageId,
     pub mode: StageMode,
+    /// Named apart from the time of the event that carries it.
+    #[serde(rename = "staged_at")]
     pub at: UnixMs,
     pub took_ms: u64,
     pub counts: Counts,

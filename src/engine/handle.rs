@@ -2,12 +2,16 @@
 
 use super::api::*;
 use super::bus::{Bus, Subscription};
+use super::calls::{Calls, Deadlines};
 use super::error::EngineError;
 use super::event::*;
 use super::memory::Memory;
 use super::plugin::record::{PluginId, UnixMs};
+use super::pool::{Pool, PoolSettings};
+use super::provider::ProviderSchema;
 use super::settings::Settings;
 use super::view::View;
+use super::work::Work;
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
@@ -20,20 +24,33 @@ pub struct Engine {
 struct Shared {
     settings: Settings,
     bus: Bus,
-    memory: Memory,
+    memory: Arc<Memory>,
     tasks: TaskTracker,
-}
-
-fn later<T>() -> Result<T, EngineError> {
-    Err(EngineError::Refused("the engine cannot do this yet".to_owned()))
+    work: Arc<Work>,
 }
 
 impl Engine {
-    /// Opens the workspace's store and, with [`Access::ReadWrite`](super::settings::Access), takes its lock when it is first needed.
+    /// Opens the workspace's store. The workspace's lock is taken when something first changes it.
+    ///
+    /// # Errors
+    /// When the store cannot be opened, or the workspace is no directory.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
+        if !settings.workspace.is_dir() {
+            return Err(EngineError::NotFound(format!("{} is not a directory", settings.workspace.display())));
+        }
         let (bus, tasks) = (Bus::default(), TaskTracker::new());
-        let memory = Memory::open(&settings, &bus, &tasks).await?;
-        Ok(Self { shared: Arc::new(Shared { settings, bus, memory, tasks }) })
+        let memory = Arc::new(Memory::open(&settings, &bus, &tasks).await?);
+        let history = memory.store().latencies().await?;
+        let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
+        let plugins = super::source::plugins(&settings, &bus);
+        let pool_settings = PoolSettings { slots: settings.slots, ..PoolSettings::new(&settings.workspace) };
+        let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
+        let work = Arc::new(Work::new(settings.clone(), bus.clone(), memory.clone(), pool));
+        if let Some(holder) = memory.store().holder().await? {
+            let ours = false;
+            bus.emit(EventKind::Lock { holder: Some(holder), ours });
+        }
+        Ok(Self { shared: Arc::new(Shared { settings, bus, memory, tasks, work }) })
     }
 
     /// The settings it was started with.
@@ -48,47 +65,81 @@ impl Engine {
 
     /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console does). A second holder is
     /// told who has it; the engine goes on read-only.
+    ///
+    /// # Errors
+    /// [`EngineError::Locked`] where somebody else has it.
     pub async fn hold_lock(&self) -> Result<(), EngineError> {
-        later()
+        self.shared.work.lock().await
     }
 
     /// Launches the plugins that the configuration and the state need, and fetches their schemas. Failures are in the
     /// events; with `strict` they are the answer too.
+    ///
+    /// # Errors
+    /// Errors of the configuration; with `strict`, a plugin that did not register.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
-        later()
+        self.shared.work.load_plugins().await
     }
 
     /// Works out the changes.
-    pub async fn stage(&self, _request: StageRequest) -> Result<StageSummary, EngineError> {
-        later()
+    ///
+    /// # Errors
+    /// Errors of the configuration and of plans, a plugin that did not register, a held lock, cancellation.
+    pub async fn stage(&self, request: StageRequest) -> Result<StageSummary, EngineError> {
+        Box::pin(self.shared.work.stage(request)).await
     }
 
     /// A stage that was worked out before; the newest where `None`.
-    pub async fn staged(&self, _stage: Option<StageId>) -> Result<StageSummary, EngineError> {
-        later()
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub async fn staged(&self, stage: Option<StageId>) -> Result<StageSummary, EngineError> {
+        self.shared.work.staged(stage).await
     }
 
     /// Terraform's plan representation of a stage.
-    pub async fn plan_json(&self, _stage: StageId) -> Result<serde_json::Value, EngineError> {
-        later()
+    ///
+    /// # Errors
+    /// There is no such stage, or it cannot be read any more.
+    pub async fn plan_json(&self, stage: StageId) -> Result<serde_json::Value, EngineError> {
+        Box::pin(self.shared.work.plan_json(stage)).await
     }
 
     /// Narrows or widens what the next deploy of a stage applies; closed under dependency.
-    pub async fn select(&self, _stage: StageId, _select: Select) -> Result<Selection, EngineError> {
-        later()
+    ///
+    /// # Errors
+    /// There is no such stage or change.
+    pub async fn select(&self, stage: StageId, select: Select) -> Result<Selection, EngineError> {
+        Box::pin(self.shared.work.select(stage, select)).await
     }
 
-    /// Applies a stage's selection. Ends when the deploy has ended.
-    pub async fn deploy(&self, _request: DeployRequest) -> Result<DeploySummary, EngineError> {
-        later()
+    /// Applies a stage's selection. Ends when the deploy has ended; failures of operations are in the answer.
+    ///
+    /// # Errors
+    /// The stage is stale, the workspace is held, the store cannot be written.
+    pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
+        Box::pin(self.shared.work.deploy(request)).await
     }
 
     /// Goes one rung down the cancel ladder of the running deploy (or stage).
-    pub fn cancel(&self, _rung: CancelRung) {}
+    pub fn cancel(&self, rung: CancelRung) {
+        self.shared.work.cancel(rung, &self.shared.tasks);
+    }
 
     /// Starts, stops, restarts, enables or disables one plugin.
-    pub async fn plugin(&self, _plugin: &PluginId, _command: PluginCommand) -> Result<(), EngineError> {
-        later()
+    ///
+    /// # Errors
+    /// There is no such plugin, or it did not come up.
+    pub async fn plugin(&self, plugin: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
+        self.shared.work.plugin(plugin, command).await
+    }
+
+    /// The schema of a plugin.
+    ///
+    /// # Errors
+    /// There is no such plugin, or it did not come up.
+    pub async fn schema(&self, plugin: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        self.shared.work.schema(plugin).await
     }
 
     /// Deploys, newest first.
@@ -121,14 +172,10 @@ impl Engine {
         self.shared.memory.export_state().await
     }
 
-    /// Stops every plugin, writes what is not written, gives the lock back.
+    /// Stops every plugin, writes what is not written, gives the lock back. A deploy that runs starts nothing more and is
+    /// waited for.
     pub async fn shutdown(&self) {
-        self.shared.memory.flush().await;
-        if self.shared.settings.access == super::settings::Access::ReadWrite
-            && let Err(error) = self.shared.memory.unlock().await
-        {
-            tracing::warn!(%error, "the workspace's lock could not be given back");
-        }
+        self.shared.work.shutdown().await;
         self.shared.tasks.close();
     }
 }

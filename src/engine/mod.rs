@@ -18,6 +18,7 @@ pub mod stage;
 pub mod store;
 pub mod told;
 pub mod view;
+mod work;
 pub mod workspace;
 
 pub use error::EngineError;
