@@ -1,7 +1,10 @@
-//! An unmodified provider, where the environment names its executable.
+//! Unmodified providers, where the environment names an executable or a mirror.
 
 use crate::kit::*;
 use flightdeck::engine::plugin::SchemaReply;
+use flightdeck::engine::plugin::find::{Constraints, HashCache, LockFile, Places, Surroundings, Want, find};
+use flightdeck::engine::plugin::record::PluginId;
+use std::collections::HashMap;
 
 #[tokio::test]
 async fn a_provider_as_it_is_shipped() {
@@ -23,4 +26,43 @@ async fn a_provider_as_it_is_shipped() {
     plugin.stop().await;
     assert!(began.elapsed().as_secs() < 2, "it ends when it is asked to");
     assert_eq!(process_state(pid), None);
+}
+
+#[tokio::test]
+async fn every_provider_of_a_mirror_is_found_and_comes_up() {
+    let Some(mirror) = std::env::var_os("FLIGHTDECK_TEST_MIRROR") else {
+        println!("skipped: FLIGHTDECK_TEST_MIRROR names no mirror");
+        return;
+    };
+    let bench = Bench::new(settings());
+    let rc = bench.folder.path().join("rc");
+    let text = format!("provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}", std::path::Path::new(&mirror).display());
+    std::fs::write(&rc, text).expect("written");
+    let around = Surroundings { variables: HashMap::from([("TF_CLI_CONFIG_FILE".to_owned(), rc.into())]), executable: None };
+    let places = Places::gather(bench.folder.path(), &around).expect("places");
+    let mut seen = 0;
+    for address in addresses(mirror.as_ref()) {
+        let want = Want { address: address.parse().expect("address"), constraints: Constraints::any(), named: Vec::new() };
+        let found = find(&want, &LockFile::default(), &places, &HashCache::in_memory()).expect("found");
+        let start = found.start.clone().expect("start");
+        let plugin = bench.plugins.add(PluginId(address.clone()), found.record(), start);
+        let connection = plugin.ready().await.expect("ready");
+        assert!(connection.take_schema().is_some());
+        println!("{address}: {:?}", plugin.found());
+        seen += 1;
+    }
+    assert!(seen > 0, "the mirror is empty");
+    bench.plugins.shutdown().await;
+}
+
+fn addresses(mirror: &std::path::Path) -> Vec<String> {
+    let mut folders = vec![(String::new(), mirror.to_owned())];
+    for _ in 0..3 {
+        let inner = |(prefix, folder): (String, std::path::PathBuf)| {
+            let entries = std::fs::read_dir(folder).expect("directory").flatten().filter(|e| e.path().is_dir());
+            entries.map(|e| (format!("{prefix}/{}", e.file_name().to_string_lossy()), e.path())).collect::<Vec<_>>()
+        };
+        folders = folders.into_iter().flat_map(inner).collect();
+    }
+    folders.into_iter().map(|(address, _)| address.trim_start_matches('/').to_owned()).collect()
 }
