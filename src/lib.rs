@@ -1,4 +1,6 @@
 //! flightdeck: an operations console for plugin-driven deployments.
 
+pub mod app;
 pub mod cli;
 pub mod engine;
+pub mod ui;

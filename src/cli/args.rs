@@ -23,6 +23,10 @@ pub(super) struct Args {
     #[arg(long, global = true)]
     pub(super) no_color: bool,
 
+    /// The console draws with ASCII alone
+    #[arg(long, global = true)]
+    pub(super) ascii: bool,
+
     /// Show what flightdeck and its plugins log from this level up
     #[arg(long, value_name = "L", value_enum, global = true)]
     pub(super) log_level: Option<Level>,

@@ -32,7 +32,11 @@ pub fn main() -> ExitCode {
     }
     let mut out = Output::new(args.no_color, args.command.as_ref().is_some_and(args::Command::wants_json));
     out.log_level = args.log_level;
-    start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color);
+    match &args.command {
+        // The terminal is the console's own: its log is a screen.
+        None | Some(args::Command::Demo) => crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word())),
+        Some(_) => start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color),
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {

@@ -1,1 +1,42 @@
-fn main() {}
+//! The tasks of this project that people would otherwise have to remember: pictures of the console's screens.
+
+mod picture;
+mod pty;
+mod shots;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Parser)]
+#[command(name = "xtask", about = "Tasks of this project")]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run the demo in a pseudo-terminal, type at it, and write a picture of each screen
+    Shots {
+        /// The program to run; built with `cargo build --release` where it is not there
+        #[arg(long)]
+        bin: Option<PathBuf>,
+        /// Where the pictures go
+        #[arg(long, default_value = "screenshots")]
+        out: PathBuf,
+    },
+    /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib frames)
+    Render {
+        frames: Vec<PathBuf>,
+        #[arg(long, default_value = "target/frames")]
+        out: PathBuf,
+    },
+}
+
+fn main() -> color_eyre::Result<()> {
+    color_eyre::install()?;
+    match Args::parse().task {
+        Task::Shots { bin, out } => shots::run(bin, &out),
+        Task::Render { frames, out } => picture::render(&frames, &out),
+    }
+}

@@ -1,23 +1,84 @@
 //! The console, on a workspace or on the demo's throw-away one.
 
+use crate::app::state::{Looks, ThemeName};
+use crate::app::{self, ConsoleOptions, DemoHook};
 use crate::cli::args::names;
-use crate::cli::exit::{CliError, Ended};
+use crate::cli::exit::{self, CliError, Ended};
 use crate::cli::output::Output;
+use crate::cli::session;
 use crate::cli::suggest::nearest;
+use crate::engine::{Access, Engine, Settings};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
-pub(super) async fn run(dir: Option<&Path>, _: &mut Output) -> Ended {
+pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> Ended {
     if let Some(dir) = dir {
         enter(dir)?;
     }
     terminal()?;
-    Err(super::not_yet("the console", "`flightdeck --help` shows the commands"))
+    let options = options(ascii, out)?;
+    open(settings()?, options).await
 }
 
-pub(super) async fn demo(_: &mut Output) -> Ended {
+pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     terminal()?;
-    Err(super::not_yet("demo", "`flightdeck --help` shows the commands"))
+    let mut options = options(ascii, out)?;
+    let refused = |e: std::io::Error| CliError::Refused(format!("the demo's workspace cannot be written: {e}; TMPDIR says where it goes"));
+    // Gone again when the console is left.
+    let place = tempfile::Builder::new().prefix("flightdeck-demo-").tempdir().map_err(refused)?;
+    let workspace = place.path().join("shop");
+    std::fs::create_dir(&workspace).map_err(refused)?;
+    providers::demo::write_to(&workspace).map_err(refused)?;
+    super::go_to(&workspace)?;
+    let hook = DemoHook::of_lab(workspace);
+    options.notes = vec![hook.note()];
+    options.demo = Some(hook);
+    open(settings()?, options).await
+}
+
+/// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest goes on.
+fn settings() -> Result<Settings, CliError> {
+    let mut settings = session::settings("console", Access::ReadWrite, None)?;
+    settings.strict = false;
+    Ok(settings)
+}
+
+async fn open(settings: Settings, options: ConsoleOptions) -> Ended {
+    let engine = Engine::start(settings).await?;
+    Box::pin(app::run(engine, options)).await.map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
+    Ok(exit::OK)
+}
+
+/// How the console looks, from flags and environment; its keys, from the operator's file.
+fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+    // The first of these that is set says how text is encoded.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+    let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
+    let light = crate::ui::term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
+    let theme = match variable("FLIGHTDECK_THEME").as_deref() {
+        Some("light") => ThemeName::Light,
+        Some("contrast") => ThemeName::Contrast,
+        Some("dark") => ThemeName::Dark,
+        _ if light => ThemeName::Light,
+        _ => ThemeName::Dark,
+    };
+    let looks = Looks { theme, color: out.color, ascii: ascii || plain };
+    Ok(ConsoleOptions { looks, mouse: true, keys: keys()?, ..ConsoleOptions::default() })
+}
+
+/// `keys.toml` of the operator: `command = ["key", …]`. None is no error, one that cannot be read is.
+fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
+    use etcetera::BaseStrategy;
+    let Ok(base) = etcetera::choose_base_strategy() else { return Ok(BTreeMap::new()) };
+    let path = base.config_dir().join("flightdeck").join("keys.toml");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(e) => return Err(CliError::Refused(format!("{} cannot be read: {e}", path.display()))),
+    };
+    toml::from_str(&text).map_err(|e| CliError::Refused(format!("{}: {}; write command = [\"key\"]", path.display(), e.message())))
 }
 
 /// A word that is no directory may be a command with a slip in it.

@@ -22,7 +22,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         go_to(dir)?;
     }
     let Some(command) = args.command else {
-        return console::run(args.dir.as_deref(), out).await;
+        return console::run(args.dir.as_deref(), args.ascii, out).await;
     };
     if let Some(dir) = &args.dir {
         return Err(CliError::Refused(format!(
@@ -33,7 +33,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         )));
     }
     match command {
-        Command::Demo => console::demo(out).await,
+        Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
         Command::Stage(args) => stage::run(args, out).await,
         Command::Deploy(args) => deploy::deploy(args, out).await,

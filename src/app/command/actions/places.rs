@@ -1,0 +1,259 @@
+//! Commands of the other screens: plugins, calls, history, state, logs.
+
+use crate::app::command::Available;
+use crate::app::doc::{Line, Role, line};
+use crate::app::format::{clock_ms, count};
+use crate::app::list::{Pane, RowKey};
+use crate::app::msg::{Effect, TracingMove};
+use crate::app::state::*;
+use crate::engine::api::PluginCommand;
+use crate::engine::plugin::record::{LogLevel, PluginId, PluginState};
+
+/// There is a plugin under the cursor that we may command.
+pub fn on_plugin(state: &State) -> Available {
+    super::writable(state)?;
+    if state.plugin().is_some() { Ok(()) } else { Err("there is no plugin under the cursor".into()) }
+}
+
+/// Sends a command to the plugin; asks first where calls would be hit.
+fn command_plugin(state: &mut State, effects: &mut Vec<Effect>, command: PluginCommand, word: &str) {
+    let Some(p) = state.plugin() else { return };
+    let id = p.id.clone();
+    let hit: Vec<_> = state.view.calls.values().filter(|c| c.plugin == id && c.started_at.is_some()).collect();
+    if hit.is_empty() || command == PluginCommand::Start || command == PluginCommand::Enable {
+        effects.push(Effect::Plugin(id, command));
+        return;
+    }
+    let mut body =
+        vec![line(Role::Warn, format!("{} would be cut off; an apply among them ends with an unknown outcome:", count(hit.len(), "call")))];
+    body.push(Line::new());
+    body.extend(hit.iter().map(|c| line(Role::Plain, format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")))));
+    state.popup = Some(Popup::Confirm(Box::new(Confirm {
+        title: format!("{word} {id}?"),
+        body,
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Plugin(id, command)],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    })));
+}
+
+pub fn plugin_start(state: &mut State, effects: &mut Vec<Effect>) {
+    command_plugin(state, effects, PluginCommand::Start, "start");
+}
+
+pub fn plugin_restart(state: &mut State, effects: &mut Vec<Effect>) {
+    command_plugin(state, effects, PluginCommand::Restart, "restart");
+}
+
+pub fn plugin_stop(state: &mut State, effects: &mut Vec<Effect>) {
+    command_plugin(state, effects, PluginCommand::Stop, "stop");
+}
+
+pub fn plugin_toggle(state: &mut State, effects: &mut Vec<Effect>) {
+    let disabled = state.plugin().is_some_and(|p| p.state == PluginState::Disabled);
+    let (command, word) = if disabled { (PluginCommand::Enable, "enable") } else { (PluginCommand::Disable, "disable") };
+    command_plugin(state, effects, command, word);
+}
+
+pub fn plugins_load(_: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::LoadPlugins);
+}
+
+fn logs_of(state: &mut State, plugin: Option<PluginId>) {
+    state.log.source = plugin.map(|p| p.0);
+    (state.log.follow, state.log.tracing) = (true, false);
+    state.screen = Screen::Logs;
+    state.list_mut().zoom = false;
+}
+
+pub fn plugin_logs(state: &mut State, _: &mut Vec<Effect>) {
+    let plugin = state.plugin().map(|p| p.id.clone());
+    logs_of(state, plugin);
+}
+
+pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(plugin) = state.operation().and_then(|o| o.plugin.clone()) else {
+        state.complain("no plugin has worked on this one");
+        return;
+    };
+    logs_of(state, Some(plugin));
+}
+
+fn turn_tab(state: &mut State, by: usize) {
+    let at = PluginTab::ALL.iter().position(|t| *t == state.plugin_tab).unwrap_or(0);
+    state.plugin_tab = PluginTab::ALL[(at + by) % PluginTab::ALL.len()];
+    state.lists[Context::Plugins as usize].scroll = 0;
+}
+
+pub fn tab_next(state: &mut State, _: &mut Vec<Effect>) {
+    turn_tab(state, 1);
+}
+
+pub fn tab_previous(state: &mut State, _: &mut Vec<Effect>) {
+    turn_tab(state, PluginTab::ALL.len() - 1);
+}
+
+pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(path) = state.selected().and_then(|r| r.key.text()).map(str::to_owned) else { return };
+    if !state.unfolded.remove(&path) {
+        state.unfolded.insert(path);
+    }
+}
+
+fn blocker(state: &State) -> Option<u64> {
+    let call = state.selected()?.key.number()?;
+    state.view.calls.get(&call)?.blocker
+}
+
+/// The call under the cursor waits for another.
+pub fn has_blocker(state: &State) -> Available {
+    if blocker(state).is_some() { Ok(()) } else { Err("this call waits for no other".into()) }
+}
+
+pub fn goto_blocker(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(b) = blocker(state) else { return };
+    state.list_mut().key = Some(RowKey::Number(b));
+}
+
+pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(d) = state.selected().and_then(|r| state.history.as_ref()?.get(r.index)) else { return };
+    effects.push(Effect::LoadRecord(d.deploy));
+}
+
+/// Moves the replay's time to just after so many events.
+pub fn replay_to(state: &mut State, cursor: usize) {
+    if let Some(r) = &mut state.replay {
+        *r = Replay::at(std::mem::replace(&mut r.record, empty_record()), cursor);
+    }
+}
+
+/// A record to stand in while the real one is moved.
+fn empty_record() -> crate::engine::api::DeployRecord {
+    use crate::engine::event::*;
+    crate::engine::api::DeployRecord {
+        summary: DeploySummary {
+            deploy: 0,
+            stage: 0,
+            mode: StageMode::Normal,
+            began: 0,
+            ended: None,
+            who: String::new(),
+            host: String::new(),
+            outcome: DeployOutcome::Running,
+            operations: OperationCounts::default(),
+            counts: Counts::default(),
+            config_digest: String::new(),
+        },
+        operations: Vec::new(),
+        events: Vec::new(),
+    }
+}
+
+pub fn replay_forward(state: &mut State, _: &mut Vec<Effect>) {
+    let cursor = state.replay.as_ref().map_or(0, |r| r.next());
+    replay_to(state, cursor);
+}
+
+pub fn replay_back(state: &mut State, _: &mut Vec<Effect>) {
+    let cursor = state.replay.as_ref().map_or(0, |r| r.previous());
+    replay_to(state, cursor);
+}
+
+pub fn replay_begin(state: &mut State, _: &mut Vec<Effect>) {
+    replay_to(state, 0);
+}
+
+pub fn replay_end(state: &mut State, _: &mut Vec<Effect>) {
+    replay_to(state, usize::MAX);
+}
+
+pub fn toggle_failures(state: &mut State, effects: &mut Vec<Effect>) {
+    state.show_failures = !state.show_failures;
+    effects.push(if state.show_failures { Effect::LoadFailures } else { Effect::LoadHistory });
+}
+
+/// There is a deploy to write out.
+pub fn has_row_or_replay(state: &State) -> Available {
+    if state.replay.is_some() { Ok(()) } else { super::has_row(state) }
+}
+
+pub fn export(state: &mut State, effects: &mut Vec<Effect>) {
+    let deploy = match &state.replay {
+        Some(r) => Some(r.record.summary.deploy),
+        None => state.selected().and_then(|r| state.history.as_ref()?.get(r.index)).map(|d| d.deploy),
+    };
+    effects.extend(deploy.map(Effect::Export));
+}
+
+pub fn reload_history(_: &mut State, effects: &mut Vec<Effect>) {
+    effects.extend([Effect::LoadHistory, Effect::LoadFailures]);
+}
+
+pub fn reload_state(_: &mut State, effects: &mut Vec<Effect>) {
+    effects.push(Effect::LoadState);
+}
+
+pub fn toggle_follow(state: &mut State, _: &mut Vec<Effect>) {
+    state.log.follow = !state.log.follow;
+}
+
+pub fn next_level(state: &mut State, _: &mut Vec<Effect>) {
+    state.log.level = match state.log.level {
+        LogLevel::Trace => LogLevel::Debug,
+        LogLevel::Debug => LogLevel::Info,
+        LogLevel::Info => LogLevel::Warn,
+        LogLevel::Warn => LogLevel::Error,
+        LogLevel::Error => LogLevel::Trace,
+    };
+}
+
+pub fn next_source(state: &mut State, _: &mut Vec<Effect>) {
+    let sources = state.log.sources();
+    let next = match &state.log.source {
+        None => sources.iter().next().copied(),
+        Some(s) => sources.range::<str, _>((std::ops::Bound::Excluded(s.as_str()), std::ops::Bound::Unbounded)).next().copied(),
+    };
+    state.log.source = next.map(str::to_owned);
+}
+
+pub fn toggle_wrap(state: &mut State, _: &mut Vec<Effect>) {
+    state.log.wrap = !state.log.wrap;
+}
+
+pub fn toggle_times(state: &mut State, _: &mut Vec<Effect>) {
+    state.log.times = !state.log.times;
+}
+
+pub fn toggle_mark(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(n) = state.selected().and_then(|r| r.key.number()) else { return };
+    if !state.log.marks.remove(&n) {
+        state.log.marks.insert(n);
+    }
+}
+
+pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
+    let marks = &state.log.marks;
+    let mut text = String::new();
+    for e in state.rows.iter().filter_map(|r| state.log.get(r.index)) {
+        if marks.is_empty() || marks.contains(&e.n) {
+            let time = clock_ms(e.line.at, state.utc_offset);
+            text.push_str(&format!("{time} {} {} {}\n", e.line.level.word(), e.line.plugin, crate::app::text::clean(&e.line.text)));
+        }
+    }
+    effects.push(Effect::Save { stem: "flightdeck-log".to_owned(), extension: "txt", text });
+}
+
+pub fn toggle_tracing(state: &mut State, _: &mut Vec<Effect>) {
+    state.log.tracing = !state.log.tracing;
+    state.list_mut().focus = Pane::List;
+}
+
+macro_rules! tracing_moves {
+    ($($name:ident $to:ident),*) => {
+        $(pub fn $name(_: &mut State, effects: &mut Vec<Effect>) { effects.push(Effect::Tracing(TracingMove::$to)); })*
+    };
+}
+tracing_moves!(tracing_targets Targets, tracing_focus Focus, tracing_more More, tracing_less Less, tracing_follow Follow);

@@ -1,0 +1,224 @@
+//! One change in words: its attributes before and after, why it is there, what needs it.
+
+use super::*;
+use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, Severity};
+use similar::{ChangeTag, TextDiff};
+
+/// Longer texts are compared by their size alone.
+const LONGEST_DIFF: usize = 200_000;
+
+/// The diff of a change; `whole` shows unchanged attributes and every line of long texts.
+pub fn change(c: &ChangeView, whole: bool) -> Doc {
+    let mut doc = Doc::new();
+    let mut head = action_sign(c.action);
+    head.push(span(Role::Strong, format!(" {}", c.address)));
+    head.push(span(action_role(c.action), format!("  {}", c.action.word())));
+    doc.push(head);
+    if let Some(previous) = &c.previous_address {
+        doc.push(line(Role::Dim, format!("moved from {previous}")));
+    }
+    if !c.why.is_empty() {
+        push_text(&mut doc, Role::Dim, "", &c.why);
+    }
+    if c.drifted {
+        doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));
+    }
+    doc.push(Line::new());
+    let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
+    let name = changed.iter().chain(if whole { same.iter() } else { [].iter() }).map(|a| width(&a.path)).max().unwrap_or(0).min(32);
+    for a in &changed {
+        attribute(&mut doc, a, c.action, name, whole);
+    }
+    if whole {
+        for a in &same {
+            doc.push(vec![
+                span(Role::Dim, format!("    {} ", pad(&a.path, name))),
+                span(Role::Dim, value(a.after.as_deref().or(a.before.as_deref()), a, false)),
+            ]);
+        }
+    } else if !same.is_empty() {
+        doc.push(line(Role::Dim, format!("    {} unchanged", crate::app::format::count(same.len(), "attribute"))));
+    }
+    if !c.needs.is_empty() {
+        push_heading(&mut doc, "needs");
+        for n in &c.needs {
+            doc.push(line(Role::Plain, format!("  {n}")));
+        }
+    }
+    doc
+}
+
+fn pad(text: &str, cells: usize) -> String {
+    let text = clean(text);
+    format!("{text}{}", " ".repeat(cells.saturating_sub(width(&text))))
+}
+
+fn value(text: Option<&str>, a: &AttributeChange, after: bool) -> String {
+    if a.sensitive {
+        return "(sensitive)".to_owned();
+    }
+    if after && a.unknown {
+        return "(known after apply)".to_owned();
+    }
+    text.unwrap_or("null").to_owned()
+}
+
+fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, whole: bool) {
+    let (sign, role) = match (&a.before, &a.after, a.unknown) {
+        (None, _, _) => ("+", Role::Create),
+        (_, None, false) => ("-", Role::Destroy),
+        _ if action == Action::Destroy => ("-", Role::Destroy),
+        _ => ("~", Role::Update),
+    };
+    let mut l = vec![span(role, format!("  {sign} {} ", pad(&a.path, name)))];
+    let (before, after) = (value(a.before.as_deref(), a, false), value(a.after.as_deref(), a, true));
+    let long =
+        !a.sensitive && !a.unknown && (before.contains("\\n") || after.contains("\\n") || before.contains('\n') || after.contains('\n'));
+    match sign {
+        "~" if long && before.len() + after.len() < LONGEST_DIFF => {
+            let lines = lines_of(&before, &after);
+            l.push(span(
+                Role::Update,
+                format!("{} changed", crate::app::format::count(lines.iter().filter(|s| s[0].text != "   ").count(), "line")),
+            ));
+            forces(&mut l, a);
+            doc.push(l);
+            let shown = if whole { lines.len() } else { 8 };
+            let more = lines.len().saturating_sub(shown);
+            doc.extend(lines.into_iter().take(shown).map(|mut s| {
+                s.insert(0, span(Role::Plain, "      "));
+                s
+            }));
+            if more > 0 {
+                doc.push(line(Role::Dim, format!("      … {} more (enter)", crate::app::format::count(more, "line"))));
+            }
+            return;
+        }
+        "~" => {
+            l.push(span(Role::Destroy, before));
+            l.push(span(Role::Dim, " → "));
+            l.push(span(if a.unknown { Role::Dim } else { Role::Create }, after));
+        }
+        "+" => l.push(span(if a.unknown { Role::Dim } else { Role::Create }, after)),
+        _ => l.push(span(Role::Destroy, before)),
+    }
+    forces(&mut l, a);
+    doc.push(l);
+}
+
+fn forces(l: &mut Line, a: &AttributeChange) {
+    if a.forces_replacement {
+        l.push(span(Role::Bad, "  forces replacement"));
+    }
+}
+
+/// A rendered string as the lines it stands for; JSON is laid out first, so that its structure is compared.
+fn unfold(text: &str) -> String {
+    let inner = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
+    match serde_json::from_str::<serde_json::Value>(&inner) {
+        Ok(v) if v.is_object() || v.is_array() => serde_json::to_string_pretty(&v).unwrap_or(inner),
+        _ => inner,
+    }
+}
+
+fn lines_of(before: &str, after: &str) -> Doc {
+    let (before, after) = (unfold(before), unfold(after));
+    let diff = TextDiff::from_lines(&before, &after);
+    let mut doc = Doc::new();
+    for group in diff.grouped_ops(2) {
+        for op in group {
+            for c in diff.iter_changes(&op) {
+                let (sign, role) = match c.tag() {
+                    ChangeTag::Delete => (" - ", Role::Destroy),
+                    ChangeTag::Insert => (" + ", Role::Create),
+                    ChangeTag::Equal => ("   ", Role::Dim),
+                };
+                doc.push(vec![span(role, sign), span(role, c.value().trim_end_matches('\n'))]);
+            }
+        }
+    }
+    doc
+}
+
+/// Why a change is there: the reason, what forces replacement, what it needs and who needs it.
+pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
+    let mut doc = Doc::new();
+    let mut head = action_sign(c.action);
+    head.push(span(Role::Strong, format!(" {}", c.address)));
+    doc.push(head);
+    doc.push(Line::new());
+    push_text(&mut doc, Role::Plain, "", if c.why.is_empty() { "no reason was recorded" } else { &c.why });
+    if let Some(reason) = &c.action_reason {
+        doc.push(line(Role::Dim, reason.replace('_', " ")));
+    }
+    let forcing: Vec<_> = c.attributes.iter().filter(|a| a.forces_replacement).collect();
+    if !forcing.is_empty() {
+        push_heading(&mut doc, "forces replacement");
+        for a in forcing {
+            doc.push(vec![
+                span(Role::Plain, format!("  {}  ", a.path)),
+                span(Role::Destroy, value(a.before.as_deref(), a, false)),
+                span(Role::Dim, " → "),
+                span(Role::Create, value(a.after.as_deref(), a, true)),
+            ]);
+        }
+    }
+    push_heading(&mut doc, "it needs");
+    list_or_none(&mut doc, c.needs.iter().map(String::as_str));
+    push_heading(&mut doc, "needed by");
+    list_or_none(&mut doc, all.iter().filter(|o| o.needs.contains(&c.address)).map(|o| o.address.as_str()));
+    doc
+}
+
+fn list_or_none<'a>(doc: &mut Doc, items: impl Iterator<Item = &'a str>) {
+    let before = doc.len();
+    for i in items {
+        doc.push(line(Role::Plain, format!("  {i}")));
+    }
+    if doc.len() == before {
+        doc.push(line(Role::Dim, "  nothing in this stage"));
+    }
+}
+
+/// One diagnostic with its place and the line it is about.
+pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
+    let (word, role) = match d.severity {
+        Severity::Error => ("error", Role::Bad),
+        Severity::Warning => ("warning", Role::Warn),
+    };
+    if !doc.is_empty() {
+        doc.push(Line::new());
+    }
+    doc.push(vec![span(role, format!("{word}: ")), span(Role::Strong, &d.summary)]);
+    if let Some(range) = &d.range {
+        doc.push(line(Role::Dim, format!("  at {}:{}:{}", range.filename, range.start.line, range.start.column)));
+    }
+    if let Some(address) = &d.address {
+        doc.push(line(Role::Dim, format!("  in {address}")));
+    }
+    if let Some(s) = &d.snippet {
+        let (from, to) = (s.mark.0 as usize, s.mark.1 as usize);
+        let number = format!("{:>5} │ ", s.line);
+        match (s.text.get(..from), s.text.get(from..to), s.text.get(to..)) {
+            (Some(a), Some(b), Some(c)) => {
+                doc.push(vec![span(Role::Dim, number), span(Role::Plain, a), span(role, b), span(Role::Plain, c)]);
+                let marks = "^".repeat(width(&clean(b)).max(1));
+                doc.push(vec![span(Role::Dim, "      │ "), span(Role::Plain, " ".repeat(width(&clean(a)))), span(role, marks)]);
+            }
+            _ => doc.push(vec![span(Role::Dim, number), span(Role::Plain, &s.text)]),
+        }
+    }
+    push_text(doc, Role::Plain, "  ", &d.detail);
+}
+
+/// All diagnostics of a stage that failed, errors first.
+pub fn diagnostics<'a>(text: &str, all: impl Iterator<Item = &'a Diagnostic>) -> Doc {
+    let mut doc = Doc::new();
+    push_text(&mut doc, Role::Bad, "", text);
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|d| std::cmp::Reverse(d.severity));
+    for d in all {
+        diagnostic(&mut doc, d);
+    }
+    doc
+}

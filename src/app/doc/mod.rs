@@ -1,0 +1,201 @@
+//! Text with meaning and without looks: what a detail pane, a title or a popup says. `ui` gives each [`Role`] its colours.
+//! Everything put into a [`Doc`] is made safe for a terminal on the way in.
+
+mod call;
+mod change;
+mod operation;
+mod plugin;
+mod popup;
+mod resource;
+mod title;
+mod welcome;
+
+pub use call::{call, finished, outcome};
+pub use change::{change, diagnostic, diagnostics, why};
+pub use operation::{counts, deploy_summary, failure_group, mode, operation, outcome_role, past};
+pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_text};
+pub use popup::{RUNGS, help, ladder};
+pub use resource::{log_line, state_row};
+pub use title::{detail_title, header, status, title};
+pub use welcome::{empty, note};
+
+use super::text::{clean, width};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// What a piece of text means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    #[default]
+    Plain,
+    Dim,
+    Strong,
+    Heading,
+    Ok,
+    Busy,
+    Warn,
+    Bad,
+    Create,
+    Update,
+    Destroy,
+    Read,
+    Forget,
+    Key,
+    Match,
+}
+
+/// A piece of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    pub role: Role,
+    pub text: String,
+}
+
+/// A line of pieces.
+pub type Line = Vec<Span>;
+/// Lines, one below the other.
+pub type Doc = Vec<Line>;
+
+/// A piece of text, made safe.
+pub fn span(role: Role, text: impl AsRef<str>) -> Span {
+    Span { role, text: clean(text.as_ref()).into_owned() }
+}
+
+/// A line of one piece.
+pub fn line(role: Role, text: impl AsRef<str>) -> Line {
+    vec![span(role, text)]
+}
+
+/// Text of several lines, one role.
+pub fn push_text(doc: &mut Doc, role: Role, indent: &str, text: &str) {
+    for l in text.lines() {
+        doc.push(vec![span(role, format!("{indent}{}", clean(l)))]);
+    }
+}
+
+/// A heading with room above it.
+pub fn push_heading(doc: &mut Doc, text: impl AsRef<str>) {
+    if !doc.is_empty() {
+        doc.push(Line::new());
+    }
+    doc.push(line(Role::Heading, text));
+}
+
+/// `name   value`, the name dim and padded.
+pub fn push_pair(doc: &mut Doc, name: &str, value: impl AsRef<str>) {
+    doc.push(vec![span(Role::Dim, format!("{name:<12} ")), span(Role::Plain, value)]);
+}
+
+/// The words of a line.
+pub fn plain(line: &Line) -> String {
+    line.iter().map(|s| s.text.as_str()).collect()
+}
+
+/// The words of a doc.
+pub fn plain_text(doc: &Doc) -> String {
+    doc.iter().map(|l| plain(l).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// The role of an action.
+pub fn action_role(action: crate::engine::event::Action) -> Role {
+    use crate::engine::event::Action::*;
+    match action {
+        NoOp => Role::Dim,
+        Read => Role::Read,
+        Create => Role::Create,
+        Update => Role::Update,
+        Replace | ReplaceCreateFirst | Destroy => Role::Destroy,
+        Forget => Role::Forget,
+    }
+}
+
+/// The sign of an action, coloured: the `-` of a replace red, its `+` green.
+pub fn action_sign(action: crate::engine::event::Action) -> Line {
+    use crate::engine::event::Action::*;
+    match action {
+        Replace => vec![span(Role::Destroy, "-"), span(Role::Dim, "/"), span(Role::Create, "+")],
+        ReplaceCreateFirst => vec![span(Role::Create, "+"), span(Role::Dim, "/"), span(Role::Destroy, "-")],
+        other => vec![span(action_role(other), other.sign())],
+    }
+}
+
+/// Breaks lines that are longer than `cells`, at blanks where there are some; continuations keep the indent.
+pub fn wrap(doc: &Doc, cells: usize) -> Doc {
+    let cells = cells.max(8);
+    let mut out = Doc::with_capacity(doc.len());
+    for l in doc {
+        if l.iter().map(|s| width(&s.text)).sum::<usize>() <= cells {
+            out.push(l.clone());
+        } else {
+            wrap_line(l, cells, &mut out);
+        }
+    }
+    out
+}
+
+fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
+    let text = plain(l);
+    let indent = (text.len() - text.trim_start().len()).min(cells / 2);
+    let (mut current, mut used, mut fresh) = (Line::new(), 0, true);
+    for s in l {
+        for word in s.text.split_word_bounds() {
+            let w = width(word);
+            if used + w <= cells {
+                put(&mut current, s.role, word);
+                used += w;
+                fresh = false;
+                continue;
+            }
+            if !fresh {
+                out.push(std::mem::take(&mut current));
+                put(&mut current, Role::Plain, &" ".repeat(indent));
+                (used, fresh) = (indent, true);
+                if word.trim().is_empty() {
+                    continue;
+                }
+            }
+            // A word longer than the line is cut where the line ends.
+            for g in word.graphemes(true) {
+                if used + width(g) > cells {
+                    out.push(std::mem::take(&mut current));
+                    put(&mut current, Role::Plain, &" ".repeat(indent));
+                    used = indent;
+                }
+                put(&mut current, s.role, g);
+                used += width(g);
+                fresh = false;
+            }
+        }
+    }
+    if !current.is_empty() {
+        out.push(current);
+    }
+}
+
+fn put(l: &mut Line, role: Role, text: &str) {
+    match l.last_mut() {
+        Some(last) if last.role == role => last.text.push_str(text),
+        _ => l.push(Span { role, text: text.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_break_at_blanks_and_keep_their_indent() {
+        let doc = vec![line(Role::Plain, "  the quick brown fox jumps")];
+        let wrapped: Vec<String> = wrap(&doc, 14).iter().map(plain).collect();
+        assert_eq!(wrapped, ["  the quick ", "  brown fox ", "  jumps"]);
+        let doc = vec![line(Role::Plain, "aaaaaaaaaaaaaaaaaaaa")];
+        assert_eq!(wrap(&doc, 8).len(), 3);
+    }
+
+    #[test]
+    fn every_wrapped_line_fits() {
+        let doc = vec![vec![span(Role::Bad, "漢字 error: "), span(Role::Plain, "policy is not valid JSON at position 漢字漢字漢字漢字")]];
+        for cells in 8..40 {
+            assert!(wrap(&doc, cells).iter().all(|l| width(&plain(l)) <= cells), "{cells}");
+        }
+    }
+}

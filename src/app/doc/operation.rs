@@ -1,0 +1,220 @@
+//! Operations, deploys and failures in words.
+
+use super::*;
+use crate::app::format::{clock, count, date, duration, elapsed};
+use crate::app::state::State;
+use crate::engine::api::FailureGroup;
+use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
+use crate::engine::plugin::record::UnixMs;
+
+/// What was done, in the past tense.
+pub fn past(action: Action) -> &'static str {
+    match action {
+        Action::NoOp => "unchanged",
+        Action::Read => "read",
+        Action::Create => "created",
+        Action::Update => "updated",
+        Action::Replace | Action::ReplaceCreateFirst => "replaced",
+        Action::Destroy => "destroyed",
+        Action::Forget => "forgotten",
+    }
+}
+
+/// One operation of a deploy at a moment.
+pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
+    let mut doc = Doc::new();
+    let mut head = action_sign(op.action);
+    head.push(span(Role::Strong, format!(" {}", op.address)));
+    doc.push(head);
+    match op.state {
+        OperationState::Running => {
+            let since = op.began.map_or(0, |b| now - b);
+            doc.push(line(Role::Busy, format!("{} for {}, attempt {}", op.step, elapsed(since), op.attempt.max(1))));
+        }
+        OperationState::Done => doc.push(line(Role::Ok, format!("{} in {}", past(op.action), duration(op.took_ms.unwrap_or(0))))),
+        OperationState::Failed => {
+            doc.push(line(Role::Bad, format!("{} failed after {}", op.action.word(), duration(op.took_ms.unwrap_or(0)))))
+        }
+        OperationState::Unknown => {
+            doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
+            doc.push(line(Role::Dim, "stage again: what is there is read back before anything else is done"));
+        }
+        OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
+        OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
+    }
+    if !op.waits_for.is_empty() {
+        push_heading(&mut doc, if op.state == OperationState::NotAttempted { "it needed" } else { "waits for" });
+        for w in &op.waits_for {
+            doc.push(line(Role::Plain, format!("  {w}")));
+        }
+    }
+    if let Some(f) = &op.failure {
+        doc.push(Line::new());
+        failure(&mut doc, f);
+    }
+    for w in &op.warnings {
+        doc.push(Line::new());
+        doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
+    }
+    push_heading(&mut doc, "timeline");
+    if let Some(b) = op.began {
+        doc.push(line(Role::Plain, format!("  {}  began", clock(b, state.utc_offset))));
+        if let Some(t) = op.took_ms {
+            let end = b + i64::try_from(t).unwrap_or(0);
+            doc.push(line(Role::Plain, format!("  {}  {} after {}", clock(end, state.utc_offset), op.state.word(), duration(t))));
+        }
+    } else {
+        doc.push(line(Role::Dim, "  not begun"));
+    }
+    if let Some(u) = op.usual_ms {
+        doc.push(line(Role::Dim, format!("  usual: {}", duration(u))));
+    }
+    calls_of(state, op, &mut doc);
+    lines_of(state, op, now, &mut doc);
+    doc
+}
+
+fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
+    let made: Vec<_> = state.view.finished.iter().filter(|f| f.resource.as_deref() == Some(op.address.as_str())).collect();
+    let open: Vec<_> = state.view.calls.values().filter(|c| c.resource.as_deref() == Some(op.address.as_str())).collect();
+    if made.is_empty() && open.is_empty() {
+        return;
+    }
+    push_heading(doc, "calls");
+    for f in made {
+        let (word, role) = call::outcome(f.outcome);
+        doc.push(vec![
+            span(Role::Plain, format!("  {:<28} {:>8}  ", f.method, duration(f.took_ms))),
+            span(role, word),
+            span(Role::Dim, f.error.as_deref().map(|e| format!("  {e}")).unwrap_or_default()),
+        ]);
+    }
+    for c in open {
+        let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
+        doc.push(line(
+            Role::Busy,
+            format!("  {:<28} {since:>8}  {}", c.method, if c.started_at.is_some() { "running" } else { "waiting" }),
+        ));
+    }
+}
+
+/// What its plugin said while it ran.
+fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
+    let (Some(plugin), Some(from)) = (&op.plugin, op.began) else { return };
+    let to = op.took_ms.map_or(now, |t| from + i64::try_from(t).unwrap_or(0));
+    let lines: Vec<_> = state.log.lines().filter(|e| e.line.plugin == *plugin && (from..=to).contains(&e.line.at)).collect();
+    if lines.is_empty() {
+        return;
+    }
+    push_heading(doc, format!("{plugin} said meanwhile"));
+    for e in lines.iter().rev().take(100).rev() {
+        let time = clock(e.line.at, state.utc_offset);
+        doc.push(vec![span(Role::Dim, format!("  {time} ")), span(plugin::level_role(e.line.level), &e.line.text)]);
+    }
+}
+
+fn failure(doc: &mut Doc, f: &Failure) {
+    doc.push(vec![span(Role::Bad, format!("{}: ", f.class.word())), span(Role::Strong, &f.summary)]);
+    push_text(doc, Role::Plain, "  ", &f.detail);
+    if let Some(m) = &f.method {
+        doc.push(line(Role::Dim, format!("  in {m}{}", f.plugin.as_ref().map(|p| format!(" of {p}")).unwrap_or_default())));
+    }
+    if let Some(i) = &f.incident {
+        doc.push(vec![span(Role::Bad, format!("  incident {i}")), span(Role::Dim, "  (! shows it)")]);
+    }
+    last_lines(doc, f.plugin.as_ref().map_or("the plugin", |p| p.0.as_str()), &f.last_lines);
+}
+
+fn last_lines(doc: &mut Doc, who: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    push_heading(doc, format!("last lines of {who}"));
+    for l in lines {
+        push_text(doc, Role::Dim, "  │ ", l);
+    }
+}
+
+/// `+3 ~1 -/+1 -0`, each with its colour.
+pub fn counts(c: &Counts) -> Line {
+    let mut l = vec![
+        span(if c.create > 0 { Role::Create } else { Role::Dim }, format!("+{} ", c.create)),
+        span(if c.update > 0 { Role::Update } else { Role::Dim }, format!("~{} ", c.update)),
+        span(if c.replace > 0 { Role::Destroy } else { Role::Dim }, format!("-/+{} ", c.replace)),
+        span(if c.destroy > 0 { Role::Destroy } else { Role::Dim }, format!("-{}", c.destroy)),
+    ];
+    if c.read > 0 {
+        l.push(span(Role::Read, format!(" <={}", c.read)));
+    }
+    if c.forget > 0 {
+        l.push(span(Role::Forget, format!(" ×{}", c.forget)));
+    }
+    l
+}
+
+/// The symbol and role of a deploy's outcome.
+pub fn outcome_role(o: DeployOutcome) -> (&'static str, Role) {
+    match o {
+        DeployOutcome::Running => ("◐", Role::Busy),
+        DeployOutcome::Succeeded => ("✓", Role::Ok),
+        DeployOutcome::Failed => ("✗", Role::Bad),
+        DeployOutcome::Cancelled => ("■", Role::Warn),
+        DeployOutcome::Interrupted => ("!", Role::Warn),
+    }
+}
+
+/// The word for a way of staging.
+pub fn mode(m: StageMode) -> &'static str {
+    match m {
+        StageMode::Normal => "changes",
+        StageMode::Destroy => "destroy",
+        StageMode::RefreshOnly => "refresh only",
+    }
+}
+
+/// One deploy as the history remembers it.
+pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
+    let mut doc = Doc::new();
+    let (symbol, role) = outcome_role(d.outcome);
+    doc.push(vec![span(Role::Strong, format!("deploy #{}  ", d.deploy)), span(role, format!("{symbol} {}", d.outcome.word()))]);
+    doc.push(Line::new());
+    push_pair(&mut doc, "stage", format!("#{} ({})", d.stage, mode(d.mode)));
+    push_pair(&mut doc, "began", date(d.began, state.utc_offset));
+    if let Some(e) = d.ended {
+        push_pair(&mut doc, "took", duration(u64::try_from(e - d.began).unwrap_or(0)));
+    }
+    push_pair(&mut doc, "by", format!("{} on {}", d.who, d.host));
+    push_pair(&mut doc, "config", d.config_digest.get(..16).unwrap_or(&d.config_digest));
+    let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
+    l.extend(counts(&d.counts));
+    doc.push(l);
+    let o = d.operations;
+    push_pair(&mut doc, "operations", format!("{} done, {} failed, {} not attempted", o.done, o.failed, o.not_attempted));
+    if o.unknown > 0 {
+        doc.push(line(Role::Warn, format!("{:<13}{}", "", count(o.unknown as usize, "outcome") + " unknown")));
+    }
+    doc.push(Line::new());
+    doc.push(vec![span(Role::Key, "enter"), span(Role::Dim, " replays it")]);
+    doc
+}
+
+/// Failures that are alike: how often, since when, what followed.
+pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
+    let mut doc = Doc::new();
+    doc.push(vec![span(Role::Bad, format!("{}: ", g.class.word())), span(Role::Strong, &g.summary)]);
+    push_text(&mut doc, Role::Plain, "  ", &g.detail);
+    doc.push(Line::new());
+    push_pair(
+        &mut doc,
+        "seen",
+        format!("{}, first {}, last {}", count(g.count as usize, "time"), date(g.first, state.utc_offset), date(g.last, state.utc_offset)),
+    );
+    if let Some(p) = &g.plugin {
+        push_pair(&mut doc, "plugin", &p.0);
+    }
+    push_pair(&mut doc, "resources", g.addresses.join(", "));
+    push_pair(&mut doc, "deploys", g.deploys.iter().map(|d| format!("#{d}")).collect::<Vec<_>>().join(" "));
+    push_pair(&mut doc, "what followed", g.followed_by.as_deref().unwrap_or("nothing yet"));
+    last_lines(&mut doc, g.plugin.as_ref().map_or("the plugin", |p| p.0.as_str()), &g.last_lines);
+    doc
+}

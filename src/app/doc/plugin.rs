@@ -1,0 +1,202 @@
+//! One plugin in words: where it was found, its launch attempts, its calls, its last log lines, its schema.
+
+use super::*;
+use crate::app::format::{clock, duration, elapsed};
+use crate::app::schema::SchemaRow;
+use crate::app::state::State;
+use crate::engine::plugin::record::{LaunchAttempt, LogLevel, PhaseName, PluginState};
+use crate::engine::view::PluginView;
+
+/// Log lines that a pane shows at most.
+const LOG_LINES: usize = 300;
+
+/// Where the plugin was found and why this one was taken.
+pub fn found(state: &State, p: &PluginView) -> Doc {
+    let mut doc = Doc::new();
+    push_pair(&mut doc, "state", p.state.word());
+    if let Some(why) = p.state.why() {
+        push_text(&mut doc, Role::Bad, "             ", why);
+    }
+    if let PluginState::Backoff { until, attempt, limit, .. } = &p.state {
+        push_pair(&mut doc, "next launch", format!("in {} ({attempt} of {limit} made)", elapsed(until - state.now)));
+    }
+    if let Some(f) = &p.found {
+        push_pair(&mut doc, "address", &f.address);
+        push_pair(&mut doc, "version", f.version.as_deref().unwrap_or("not known"));
+        push_pair(&mut doc, "dialect", f.dialect.as_deref().unwrap_or("known after the handshake"));
+        push_pair(&mut doc, "executable", f.executable.as_deref().unwrap_or("none of its own"));
+        push_pair(&mut doc, "found in", &f.source);
+        push_pair(&mut doc, "taken as", &f.why);
+    }
+    for crash in p.crashes.iter().rev() {
+        push_heading(&mut doc, format!("crash {} at {}", crash.incident, clock(crash.at, state.utc_offset)));
+        push_text(&mut doc, Role::Bad, "  ", &crash.text);
+        for l in &crash.trace {
+            push_text(&mut doc, Role::Dim, "  ", l);
+        }
+    }
+    doc
+}
+
+/// The timeline of every launch attempt, newest first.
+pub fn attempts(state: &State, p: &PluginView) -> Doc {
+    let mut doc = Doc::new();
+    if p.attempts.is_empty() {
+        match p.state.why() {
+            Some(why) => push_text(&mut doc, Role::Bad, "", why),
+            None => doc.push(line(Role::Dim, "not launched yet: it is launched when it is needed, or with s")),
+        }
+    }
+    if let PluginState::Backoff { until, attempt, limit, .. } = &p.state {
+        doc.push(line(Role::Busy, format!("launch {} of {limit} in {}", attempt + 1, elapsed(until - state.now))));
+    }
+    for (i, a) in p.attempts.iter().rev().enumerate() {
+        doc.push(timeline(state, a));
+        let failed = a.verdict.as_ref().is_some_and(|v| v.kind != "ready" && v.kind != "running" && v.kind != "stopped");
+        if failed {
+            if let Some(v) = &a.verdict {
+                push_text(&mut doc, Role::Bad, "      ", &v.text);
+            }
+            let lines = if i == 0 { 12 } else { 2 };
+            for l in a.last_lines.iter().rev().take(lines).rev() {
+                push_text(&mut doc, Role::Dim, "      │ ", l);
+            }
+        }
+    }
+    doc
+}
+
+fn timeline(state: &State, a: &LaunchAttempt) -> Line {
+    let mut l = vec![span(Role::Strong, format!(" #{:<3}", a.number))];
+    l.push(span(Role::Dim, format!("{}  ", clock(a.began, state.utc_offset))));
+    let mut before = 0;
+    for phase in &a.phases {
+        l.push(span(Role::Plain, format!("{} {}", phase.name.word(), duration(phase.at_ms.saturating_sub(before)))));
+        l.push(span(Role::Dim, " ▸ "));
+        before = phase.at_ms;
+    }
+    match &a.verdict {
+        Some(v) if v.kind == "ready" => l.push(span(Role::Ok, format!("✓ ready after {}", duration(a.took_ms.unwrap_or(before))))),
+        Some(v) if v.kind == "stopped" => l.push(span(Role::Dim, "stopped")),
+        Some(v) if v.kind != "running" => {
+            let how = match (a.exit_code, a.signal) {
+                (Some(code), _) => format!("exit code {code}, "),
+                (_, Some(signal)) => format!("signal {signal}, "),
+                _ => String::new(),
+            };
+            l.push(span(Role::Bad, format!("✗ {} ({how}after {})", v.kind.replace('_', " "), duration(a.took_ms.unwrap_or(before)))));
+            if !v.retryable {
+                l.push(span(Role::Dim, "  another launch cannot change it"));
+            }
+        }
+        _ => {
+            let next = match a.phases.last().map(|p| p.name) {
+                None => "starting",
+                Some(PhaseName::Exec) => "waiting for its first output",
+                Some(PhaseName::FirstOutput) => "waiting for its handshake line",
+                Some(PhaseName::Handshake) => "connecting",
+                Some(PhaseName::Connected) => "asking for its schema",
+                Some(PhaseName::Schema) => "in use",
+            };
+            let limit = duration(a.deadline_ms);
+            l.push(span(Role::Busy, format!("◐ {next}, {} of {limit}", elapsed(state.now - a.began))));
+        }
+    }
+    if let Some(pid) = a.pid {
+        l.push(span(Role::Dim, format!("  pid {pid}")));
+    }
+    l
+}
+
+/// Calls by method with their durations and errors, then those that run.
+pub fn calls(state: &State, p: &PluginView) -> Doc {
+    let mut doc = Doc::new();
+    let head = format!("{:<32} {:>7} {:>7} {:>9} {:>9} {:>9}", "METHOD", "CALLS", "ERRORS", "P50", "P95", "MAX");
+    let Some(stats) = state.stats.get(&p.id) else {
+        return vec![line(Role::Dim, "no calls yet")];
+    };
+    doc.push(line(Role::Dim, head));
+    for (method, l) in &stats.methods {
+        doc.push(vec![
+            span(Role::Plain, format!("{method:<32} {:>7} ", l.count)),
+            span(if l.errors > 0 { Role::Bad } else { Role::Dim }, format!("{:>7} ", l.errors)),
+            span(Role::Plain, format!("{:>9} {:>9} {:>9}", duration(l.p50_ms), duration(l.p95_ms), duration(l.max_ms))),
+        ]);
+    }
+    let running: Vec<_> = state.view.calls.values().filter(|c| c.plugin == p.id).collect();
+    if !running.is_empty() {
+        push_heading(&mut doc, "in call");
+        for c in running {
+            let resource = c.resource.as_deref().unwrap_or("");
+            let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
+            let what = if c.started_at.is_some() { since } else { format!("waiting {since}") };
+            doc.push(line(Role::Busy, format!("  {} {resource}  {what}", c.method)));
+        }
+    }
+    doc
+}
+
+/// The role of a log level.
+pub fn level_role(level: LogLevel) -> Role {
+    match level {
+        LogLevel::Trace | LogLevel::Debug => Role::Dim,
+        LogLevel::Info => Role::Plain,
+        LogLevel::Warn => Role::Warn,
+        LogLevel::Error => Role::Bad,
+    }
+}
+
+/// Its last log lines, newest last.
+pub fn logs(state: &State, p: &PluginView) -> Doc {
+    let mut lines: Vec<_> = state.log.lines().filter(|e| e.line.plugin == p.id).rev().take(LOG_LINES).collect();
+    lines.reverse();
+    if lines.is_empty() {
+        return vec![line(Role::Dim, "it has said nothing yet")];
+    }
+    lines
+        .into_iter()
+        .map(|e| {
+            vec![
+                span(Role::Dim, format!("{} ", clock(e.line.at, state.utc_offset))),
+                span(level_role(e.line.level), format!("{:<5} ", e.line.level.word())),
+                span(Role::Plain, &e.line.text),
+            ]
+        })
+        .collect()
+}
+
+/// The schema as an unfolded text, for the pane; enter opens the browser.
+pub fn schema_text(rows: Option<&[SchemaRow]>) -> Doc {
+    let Some(rows) = rows else {
+        return vec![line(Role::Dim, "the schema is known once the plugin is ready")];
+    };
+    let mut doc = vec![vec![span(Role::Key, "enter"), span(Role::Dim, " browses; there / finds and enter unfolds")]];
+    doc.extend(rows.iter().filter(|r| r.depth <= 1).map(schema_line));
+    doc
+}
+
+/// One row of a schema.
+pub fn schema_line(r: &SchemaRow) -> Line {
+    let mut l = vec![span(Role::Plain, "  ".repeat(r.depth))];
+    let role = match r.depth {
+        0 => Role::Heading,
+        1 => Role::Strong,
+        _ => Role::Plain,
+    };
+    l.push(span(role, &r.name));
+    if !r.kind.is_empty() {
+        l.push(span(Role::Read, format!("  {}", r.kind)));
+    }
+    for flag in &r.flags {
+        let role = match *flag {
+            "required" => Role::Warn,
+            "sensitive" | "deprecated" => Role::Bad,
+            _ => Role::Dim,
+        };
+        l.push(span(role, format!("  {flag}")));
+    }
+    if !r.text.is_empty() {
+        l.push(span(Role::Dim, format!("  {}", r.text)));
+    }
+    l
+}

@@ -1,0 +1,82 @@
+//! A resource in the state, and a log line, in words.
+
+use super::*;
+use crate::app::format::clock_ms;
+use crate::app::log::LogEntry;
+use crate::app::state::State;
+use crate::engine::api::StateRow;
+use crate::engine::plugin::record::LogStream;
+
+/// A resource instance with its attributes and dependencies both ways.
+pub fn state_row(state: &State, r: &StateRow) -> Doc {
+    let mut doc = vec![line(Role::Strong, &r.address)];
+    push_pair(&mut doc, "provider", &r.provider);
+    if r.tainted {
+        doc.push(line(Role::Bad, "tainted: it will be replaced"));
+    }
+    if let Some(key) = &r.deposed {
+        doc.push(line(Role::Warn, format!("deposed ({key}): an old object that a replacement left behind")));
+    }
+    if state.view.stage.as_ref().is_some_and(|s| s.drift.contains(&r.address)) {
+        doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));
+    }
+    push_heading(&mut doc, "attributes");
+    let name = r.attributes.iter().map(|(n, _)| width(n)).max().unwrap_or(0).min(32);
+    for (n, v) in &r.attributes {
+        let n = clean(n);
+        let gap = " ".repeat(name.saturating_sub(width(&n)));
+        doc.push(vec![span(Role::Dim, format!("  {n}{gap}  ")), span(Role::Plain, v)]);
+    }
+    push_heading(&mut doc, "depends on");
+    names(&mut doc, &r.dependencies);
+    push_heading(&mut doc, "needed by");
+    names(&mut doc, &r.dependents);
+    let ops: Vec<_> = state
+        .view
+        .deploy
+        .iter()
+        .flat_map(|d| d.operations.iter().map(move |o| (d.deploy, o)))
+        .filter(|(_, o)| o.address == r.address)
+        .collect();
+    if !ops.is_empty() {
+        push_heading(&mut doc, "last operations");
+        for (d, o) in ops {
+            doc.push(line(Role::Plain, format!("  deploy #{d}: {} {}", o.action.word(), o.state.word())));
+        }
+    }
+    doc
+}
+
+fn names(doc: &mut Doc, all: &[String]) {
+    if all.is_empty() {
+        doc.push(line(Role::Dim, "  nothing"));
+    }
+    for a in all {
+        doc.push(line(Role::Plain, format!("  {a}")));
+    }
+}
+
+/// A log line in full.
+pub fn log_line(state: &State, e: &LogEntry) -> Doc {
+    let mut doc = Doc::new();
+    push_pair(&mut doc, "time", clock_ms(e.line.at, state.utc_offset));
+    push_pair(&mut doc, "source", &e.line.plugin.0);
+    push_pair(&mut doc, "level", e.line.level.word());
+    push_pair(&mut doc, "stream", stream_word(e.line.stream));
+    if let Some(m) = &e.line.module {
+        push_pair(&mut doc, "module", m);
+    }
+    doc.push(Line::new());
+    push_text(&mut doc, level_role(e.line.level), "", &e.line.text);
+    doc
+}
+
+/// The word for where a line came from.
+pub fn stream_word(s: LogStream) -> &'static str {
+    match s {
+        LogStream::Stdout => "stdout",
+        LogStream::Stderr => "stderr",
+        LogStream::Stdio => "stdio",
+        LogStream::Engine => "engine",
+    }
+}

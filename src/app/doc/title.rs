@@ -1,0 +1,274 @@
+//! The lines that frame a screen: header, the screen's own title, the title of its detail, the state of a plugin.
+
+use super::operation::{counts, mode, outcome_role};
+use super::*;
+use crate::app::format::{clock, count, duration, elapsed};
+use crate::app::state::{Context, DeployFilter, PluginTab, State};
+use crate::engine::event::{DeployOutcome, OperationState};
+use crate::engine::plugin::record::PluginState;
+
+/// Symbol, word and role of a plugin's state.
+pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
+    let symbol_role = match s {
+        PluginState::Ready { .. } => ("●", Role::Ok),
+        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Draining => ("◐", Role::Busy),
+        PluginState::Backoff { .. } => ("◌", Role::Warn),
+        PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
+        PluginState::Rejected { .. } | PluginState::Crashed { .. } | PluginState::GaveUp { .. } | PluginState::Incompatible { .. } => {
+            ("✗", Role::Bad)
+        }
+    };
+    (symbol_role.0, s.word(), symbol_role.1)
+}
+
+/// Line 1: workspace, health, what goes on, who holds the lock. The clock is put at its right end by the drawing.
+pub fn header(state: &State) -> Line {
+    let mut l = vec![span(Role::Strong, " flightdeck  "), span(Role::Heading, &state.workspace)];
+    if let Some(h) = state.locked_by() {
+        l.push(span(Role::Bad, format!("   read-only, locked by {} (pid {})", h.who, h.pid)));
+    }
+    l.push(span(Role::Plain, "  "));
+    let (mut ready, mut busy, mut failed) = (0, 0, 0);
+    for p in state.view.plugins.values() {
+        match status(&p.state).2 {
+            Role::Ok => ready += 1,
+            Role::Busy | Role::Warn => busy += 1,
+            Role::Bad => failed += 1,
+            _ => {}
+        }
+    }
+    l.push(span(if ready > 0 { Role::Ok } else { Role::Dim }, format!("● {} ready", count(ready, "plugin"))));
+    if busy > 0 {
+        l.push(span(Role::Busy, format!(" ◐ {busy} starting")));
+    }
+    if failed > 0 {
+        l.push(span(Role::Bad, format!(" ✗ {failed} failed")));
+    }
+    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
+    let waiting = state.view.calls.len() - running;
+    let (held, slots) = state.view.slots();
+    if slots > 0 {
+        l.push(span(Role::Plain, format!("  calls {held}/{slots}")));
+    } else if running > 0 {
+        l.push(span(Role::Plain, format!("  calls {running}")));
+    }
+    if waiting > 0 {
+        l.push(span(Role::Warn, format!(" +{waiting} waiting")));
+    }
+    if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
+        l.push(span(Role::Busy, format!("  ◐ deploy #{} {}", d.deploy, elapsed(state.now - d.began))));
+    } else if let Some(s) = &state.view.staging {
+        l.push(span(Role::Busy, format!("  ◐ staging #{}", s.stage)));
+    } else if let Some(s) = &state.view.stage {
+        let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
+        l.push(span(Role::Plain, format!("  stage #{}: {} of {all} taken", s.stage, state.taken().count())));
+    }
+    match (&state.view.lock, state.view.lock_is_ours) {
+        (Some(_), true) => l.push(span(Role::Plain, "  lock: you")),
+        (Some(_), false) => {}
+        (None, _) => l.push(span(Role::Dim, "  lock: free")),
+    }
+    l
+}
+
+fn find_and_filter(l: &mut Line, state: &State) {
+    let list = state.list();
+    if !list.filter.is_empty() {
+        l.push(span(Role::Warn, format!("   filter: {}", list.filter)));
+    }
+    if !list.find.is_empty() {
+        l.push(span(Role::Match, format!("   find: {}", list.find)));
+    }
+}
+
+/// The screen's own line.
+pub fn title(state: &State) -> Line {
+    let mut l = vec![span(Role::Plain, " ")];
+    match state.context() {
+        Context::Plugins | Context::Schema => plugins(state, &mut l),
+        Context::Calls => calls(state, &mut l),
+        Context::Stage => stage(state, &mut l),
+        Context::Deploy | Context::Replay => deploy(state, &mut l),
+        Context::History => {
+            let n = state.history.as_ref().map_or(0, Vec::len);
+            l.push(span(Role::Strong, "history"));
+            l.push(span(Role::Plain, format!(" · {}", count(n, "deploy"))));
+        }
+        Context::Failures => {
+            let n = state.failures.as_ref().map_or(0, Vec::len);
+            l.push(span(Role::Strong, "failures"));
+            l.push(span(Role::Plain, format!(" · {} · newest first", count(n, "kind"))));
+        }
+        Context::State => {
+            let rows = state.state_rows.as_deref().unwrap_or_default();
+            l.push(span(Role::Strong, "state"));
+            l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
+            let tainted = rows.iter().filter(|r| r.tainted).count();
+            if tainted > 0 {
+                l.push(span(Role::Bad, format!(" · {tainted} tainted")));
+            }
+        }
+        Context::Logs => logs(state, &mut l),
+        Context::Tracing => l.push(span(Role::Strong, "the engine's own log")),
+    }
+    find_and_filter(&mut l, state);
+    l
+}
+
+fn plugins(state: &State, l: &mut Line) {
+    let list = &state.lists[Context::Plugins as usize];
+    if let (true, Some(p)) = (list.zoom, state.plugin()) {
+        let (symbol, word, role) = status(&p.state);
+        l.push(span(Role::Strong, &p.id.0));
+        l.push(span(role, format!("  {symbol} {word}  ")));
+        tabs(state, l);
+        return;
+    }
+    l.push(span(Role::Strong, "plugins"));
+    l.push(span(Role::Plain, format!(" · {}", state.view.plugins.len())));
+    if let Some(p) = state.view.plugins.values().find(|p| p.state.is_failed()) {
+        l.push(span(Role::Bad, format!(" · blocked: what needs {} is refused", p.id)));
+    }
+}
+
+fn tabs(state: &State, l: &mut Line) {
+    for tab in PluginTab::ALL {
+        let role = if tab == state.plugin_tab { Role::Key } else { Role::Dim };
+        l.push(span(role, if tab == state.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
+    }
+}
+
+fn calls(state: &State, l: &mut Line) {
+    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
+    l.push(span(Role::Strong, "calls"));
+    l.push(span(Role::Plain, format!(" · {running} running · {} waiting", state.view.calls.len() - running)));
+    if let Some(c) = state.view.longest_blocker() {
+        let behind = state.view.calls.values().filter(|o| o.blocker == Some(c.call)).count();
+        let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
+        let what = c.resource.as_deref().unwrap_or(c.plugin.0.as_str());
+        l.push(span(Role::Warn, format!(" · longest: {what} ({}, {since})", c.method)));
+        if behind > 0 {
+            l.push(span(Role::Warn, format!(", {behind} behind it")));
+        }
+    }
+}
+
+fn stage(state: &State, l: &mut Line) {
+    if let Some(s) = &state.view.staging {
+        l.push(span(Role::Busy, format!("◐ staging #{} ({})", s.stage, mode(s.mode))));
+        l.push(span(Role::Plain, format!(" · {}/{} · {} · {}", s.done, s.total, elapsed(state.now - s.since), s.now)));
+        return;
+    }
+    if state.view.stage_error.is_some() {
+        l.push(span(Role::Bad, "✗ staging failed"));
+        if let Some(s) = &state.view.stage {
+            l.push(span(Role::Dim, format!(" · stage #{} is still there: s stages again", s.stage)));
+        }
+        return;
+    }
+    let Some(s) = &state.view.stage else {
+        l.push(span(Role::Strong, "stage"));
+        return;
+    };
+    let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
+    l.push(span(Role::Strong, format!("stage #{}", s.stage)));
+    if s.mode != crate::engine::event::StageMode::Normal {
+        l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
+    }
+    l.push(span(Role::Plain, format!(" · {} · {} taken · ", count(all, "change"), state.taken().count())));
+    l.extend(counts(&s.counts));
+    let outputs = s.outputs.iter().filter(|o| o.action != crate::engine::event::Action::NoOp).count();
+    if outputs > 0 {
+        l.push(span(Role::Plain, format!(" · {}", count(outputs, "output"))));
+    }
+    l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+    if let Some(f) = state.action_filter {
+        l.push(span(Role::Warn, format!("   only {}", f.word())));
+    }
+}
+
+fn deploy(state: &State, l: &mut Line) {
+    let Some((d, now)) = state.shown_deploy() else {
+        l.push(span(Role::Strong, "deploy"));
+        return;
+    };
+    let replayed = state.context() == Context::Replay;
+    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
+    let of = |s: OperationState| d.operations.iter().filter(|o| o.state == s).count();
+    match &d.summary {
+        Some(s) => {
+            let (symbol, role) = outcome_role(s.outcome);
+            let took = s.ended.map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
+            l.push(span(role, format!(" · {symbol} {} in {}", s.outcome.word(), duration(took))));
+        }
+        None => {
+            let (symbol, role) = outcome_role(DeployOutcome::Running);
+            l.push(span(role, format!(" · {symbol} running {}", elapsed(now - d.began))));
+        }
+    }
+    let parts = [
+        (OperationState::Done, Role::Ok, "done"),
+        (OperationState::Running, Role::Busy, "running"),
+        (OperationState::Failed, Role::Bad, "failed"),
+        (OperationState::Unknown, Role::Warn, "unknown"),
+        (OperationState::Waiting, Role::Plain, "waiting"),
+        (OperationState::NotAttempted, Role::Warn, "not attempted"),
+    ];
+    for (s, role, word) in parts {
+        let n = of(s);
+        if n > 0 || s == OperationState::Done {
+            l.push(span(if n > 0 { role } else { Role::Dim }, format!(" · {n} {word}")));
+        }
+    }
+    if let Some(r) = d.cancel {
+        let word = match r {
+            crate::engine::event::CancelRung::StopStarting => "nothing new starts",
+            crate::engine::event::CancelRung::AskPlugins => "plugins were asked to stop",
+            crate::engine::event::CancelRung::KillPlugins => "plugins were killed",
+        };
+        l.push(span(Role::Warn, format!(" · cancelled: {word}")));
+    }
+    if state.deploy_filter != DeployFilter::All {
+        l.push(span(Role::Warn, format!("   only {}", state.deploy_filter.word())));
+    }
+    if replayed && let Some(r) = &state.replay {
+        l.push(span(
+            Role::Key,
+            format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len()),
+        ));
+    }
+}
+
+fn logs(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "logs"));
+    l.push(span(Role::Plain, format!(" · {}", count(state.rows.len(), "line"))));
+    l.push(if state.log.follow { span(Role::Ok, " · following") } else { span(Role::Warn, " · not following (space)") });
+    l.push(span(Role::Plain, format!(" · {} and up · {}", state.log.level.word(), state.log.source.as_deref().unwrap_or("all sources"))));
+    if state.log.dropped > 0 {
+        l.push(span(Role::Warn, format!(" · {} older lines are only in the store", state.log.dropped)));
+    }
+}
+
+/// What stands over the detail.
+pub fn detail_title(state: &State) -> Line {
+    let mut l = Line::new();
+    match state.context() {
+        Context::Plugins => {
+            if let Some(p) = state.plugin() {
+                l.push(span(Role::Strong, format!(" {} ", p.id)));
+                tabs(state, &mut l);
+                l.push(span(Role::Plain, " "));
+            }
+        }
+        _ => {
+            if let Some(r) = state.selected() {
+                let text = match &r.key {
+                    crate::app::list::RowKey::Text(t) => t.clone(),
+                    crate::app::list::RowKey::Number(n) => format!("#{n}"),
+                };
+                l.push(span(Role::Strong, format!(" {text} ")));
+            }
+        }
+    }
+    l
+}

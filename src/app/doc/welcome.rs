@@ -1,0 +1,121 @@
+//! What is said where there is nothing to show yet: what to do next.
+
+use super::*;
+use crate::app::state::{Context, State};
+
+/// The note that stays on the screen.
+pub fn note(state: &State) -> Doc {
+    let cells = usize::from(state.size.0).saturating_sub(2);
+    let doc: Doc = state.notes.iter().map(|n| line(Role::Busy, n)).collect();
+    wrap(&doc, cells)
+}
+
+fn keys(doc: &mut Doc, all: &[(&str, &str)]) {
+    for (key, text) in all {
+        doc.push(vec![span(Role::Key, format!("  {key:<8}")), span(Role::Plain, *text)]);
+    }
+}
+
+fn not_configured(state: &State) -> Doc {
+    let mut doc = vec![line(Role::Heading, "Welcome to flightdeck"), Line::new()];
+    doc.push(line(Role::Plain, format!("There is no configuration in {} yet.", state.directory)));
+    doc.push(Line::new());
+    doc.push(line(Role::Plain, "Write what you want to deploy into a file main.tf in it, for example:"));
+    doc.push(Line::new());
+    for l in ["resource \"terraform_data\" \"hello\" {", "  input = \"world\"", "}"] {
+        doc.push(line(Role::Read, format!("    {l}")));
+    }
+    doc.push(Line::new());
+    doc.push(line(Role::Plain, "then press"));
+    keys(&mut doc, &[("3", "for the Stage screen, and there"), ("s", "to work out the changes"), ("a", "to apply those that you take")]);
+    doc.push(Line::new());
+    doc.push(line(Role::Dim, "Or leave with q and start `flightdeck demo`: it needs nothing. ? shows every key."));
+    doc
+}
+
+/// What a screen says instead of an empty table; `None` where it should show its table all the same.
+pub fn empty(state: &State) -> Option<Doc> {
+    if !state.rows.is_empty() {
+        return None;
+    }
+    let list = state.list();
+    if !list.filter.is_empty() {
+        return Some(vec![
+            line(Role::Plain, format!("No row has {:?} in it.", list.filter)),
+            vec![span(Role::Key, "esc"), span(Role::Dim, " shows all rows again")],
+        ]);
+    }
+    let context = state.context();
+    if !state.configured && !matches!(context, Context::Tracing) {
+        return Some(not_configured(state));
+    }
+    let mut doc = Doc::new();
+    match context {
+        Context::Plugins => {
+            doc.push(line(Role::Heading, "No plugins yet"));
+            doc.push(line(Role::Plain, "The configuration names no provider that runs as a plugin, or it has not been read yet."));
+            keys(&mut doc, &[("L", "reads the configuration and launches what it needs"), ("3", "goes to the Stage screen")]);
+        }
+        Context::Schema => doc.push(line(Role::Dim, "The schema is known once the plugin is ready.")),
+        Context::Calls => {
+            doc.push(line(Role::Plain, "No call is running or waiting. Calls appear here while plugins are loaded, staged or deployed."))
+        }
+        Context::Stage if state.view.staging.is_some() => doc.push(line(Role::Busy, "Working out the changes…")),
+        Context::Stage if state.view.stage_error.is_some() => {
+            return Some(diagnostics(state.view.stage_error.as_deref().unwrap_or(""), state.view.diagnostics.iter()));
+        }
+        Context::Stage if state.view.stage.is_some() => {
+            let action = state.action_filter;
+            match action {
+                Some(a) => {
+                    doc.push(line(Role::Plain, format!("No change is among the {}.", a.word())));
+                    doc.push(vec![span(Role::Key, "esc"), span(Role::Dim, " shows all changes again")]);
+                }
+                None => {
+                    doc.push(line(Role::Ok, "✓ Nothing to change: the world is as the configuration has it."));
+                    keys(
+                        &mut doc,
+                        &[("u", "shows what is unchanged"), ("s", "stages again"), ("D", "stages the destruction of everything")],
+                    );
+                }
+            }
+        }
+        Context::Stage => {
+            doc.push(line(Role::Heading, "Nothing staged yet"));
+            doc.push(line(
+                Role::Plain,
+                "Staging reads the configuration, asks the plugins, and shows what would change. It changes nothing.",
+            ));
+            keys(
+                &mut doc,
+                &[
+                    ("s", "works out the changes"),
+                    ("F", "only compares the state with the world"),
+                    ("D", "works out how to destroy everything"),
+                ],
+            );
+        }
+        Context::Deploy | Context::Replay => {
+            doc.push(line(Role::Heading, if state.shown_deploy().is_some() { "No such operations" } else { "No deploy yet" }));
+            if state.shown_deploy().is_some() {
+                keys(&mut doc, &[("v", "shows the other operations")]);
+            } else {
+                doc.push(line(Role::Plain, "A deploy applies the changes that are taken on the Stage screen."));
+                keys(&mut doc, &[("3", "goes to the Stage screen"), ("5", "shows earlier deploys")]);
+            }
+        }
+        Context::History if state.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::History => doc.push(line(Role::Plain, "No deploy was made in this workspace yet.")),
+        Context::Failures if state.failures.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::Failures => doc.push(line(Role::Ok, "✓ No failure is on record.")),
+        Context::State if state.state_rows.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::State => doc.push(line(Role::Plain, "The state is empty: nothing was deployed from here yet.")),
+        Context::Logs if state.log.lines().next().is_some() => {
+            doc.push(line(Role::Plain, "No line has this level and source."));
+            keys(&mut doc, &[("v", "changes the level"), ("p", "changes the source")]);
+        }
+        Context::Logs => doc.push(line(Role::Plain, "No plugin has said anything yet.")),
+        Context::Tracing => return None,
+    }
+    Some(doc)
+}

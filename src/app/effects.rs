@@ -1,0 +1,181 @@
+//! Carries out what the console asks of the engine; what comes of it goes back as messages. Owns the tasks that do so.
+
+use super::msg::{Answer, Effect, Msg};
+use super::run::DemoHook;
+use super::schema;
+use crate::engine::api::{LogQuery, Select, Selection};
+use crate::engine::event::StageId;
+use crate::engine::{Engine, EngineError};
+use std::path::{Path, PathBuf};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+/// How many deploys the History screen shows.
+const DEPLOYS: u32 = 500;
+/// How many remembered log lines are loaded at the start.
+const LOG_LINES: u32 = 2_000;
+/// How many changes of the selection may wait for the engine.
+const SELECTS: usize = 256;
+
+/// Carries out effects.
+pub struct Runner {
+    engine: Engine,
+    messages: mpsc::Sender<Msg>,
+    tasks: TaskTracker,
+    selects: mpsc::Sender<(StageId, Vec<Select>)>,
+    demo: Option<DemoHook>,
+    directory: PathBuf,
+}
+
+impl Runner {
+    /// A runner whose answers go to `messages`; files are written into `directory`.
+    pub fn new(engine: Engine, messages: mpsc::Sender<Msg>, tasks: TaskTracker, demo: Option<DemoHook>, directory: PathBuf) -> Self {
+        let (selects, queue) = mpsc::channel(SELECTS);
+        // One after the other: a take and a leave of the same change must not overtake each other.
+        tasks.spawn(select_in_order(engine.clone(), queue, messages.clone()));
+        Self { engine, messages, tasks, selects, demo, directory }
+    }
+
+    /// Starts an effect. Those of the terminal are not for it and are ignored.
+    pub fn run(&self, effect: Effect) {
+        if let Effect::Select(stage, selects) = effect {
+            if self.selects.try_send((stage, selects)).is_err() {
+                self.answer_later(async {
+                    failed("select", &EngineError::Refused("too many changes of the selection at once".to_owned()))
+                });
+            }
+            return;
+        }
+        if let Effect::Cancel(rung) = effect {
+            // At once, and not behind anything else.
+            self.engine.cancel(rung);
+            return;
+        }
+        let (engine, directory, demo) = (self.engine.clone(), self.directory.clone(), self.demo.clone());
+        self.answer_later(Box::pin(answer(engine, directory, demo, effect)));
+    }
+
+    fn answer_later(&self, work: impl Future<Output = Option<Answer>> + Send + 'static) {
+        let messages = self.messages.clone();
+        self.tasks.spawn(async move {
+            if let Some(answer) = work.await {
+                // The console is gone when nobody takes it: then nobody waits for it either.
+                messages.send(Msg::Answer(answer)).await.ok();
+            }
+        });
+    }
+}
+
+fn failed(what: &str, e: &EngineError) -> Option<Answer> {
+    Some(Answer::Failed { what: what.to_owned(), text: e.to_string(), diagnostics: e.diagnostics().to_vec() })
+}
+
+fn told<T>(what: &str, result: Result<T, EngineError>, answer: impl FnOnce(T) -> Option<Answer>) -> Option<Answer> {
+    match result {
+        Ok(value) => answer(value),
+        // The events have told it already.
+        Err(EngineError::Cancelled) => None,
+        Err(e) => failed(what, &e),
+    }
+}
+
+async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effect: Effect) -> Option<Answer> {
+    match effect {
+        Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
+        Effect::LoadPlugins => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
+        Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
+        Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
+        Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
+        Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
+        Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),
+        Effect::LoadFailures => told("failures", engine.failures(None).await, |all| Some(Answer::Failures(all))),
+        Effect::LoadLogs => {
+            let query = LogQuery { limit: LOG_LINES, ..LogQuery::default() };
+            told("logs", engine.logs(query).await, |rows| Some(Answer::Logs(rows)))
+        }
+        Effect::LoadState => told("state", engine.state_rows().await, |rows| Some(Answer::State(rows))),
+        Effect::LoadSchema(plugin) => {
+            told("schema", load_schema(&engine, &plugin).await, |s| Some(Answer::Schema(plugin.clone(), schema::flatten(&s))))
+        }
+        Effect::Export(deploy) => match engine.deploy_record(deploy).await {
+            Ok(record) => {
+                let text = serde_json::to_string_pretty(&record).unwrap_or_default();
+                write(&directory, &format!("flightdeck-deploy-{deploy}"), "json", text).await
+            }
+            Err(e) => failed("export", &e),
+        },
+        Effect::Save { stem, extension, text } => write(&directory, &stem, extension, text).await,
+        Effect::Demo(fault) => {
+            let hook = demo?;
+            // Small files; but files all the same, and this is a worker of the engine's runtime.
+            let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
+            Some(match done {
+                Ok(Ok(text)) => Answer::Done(text),
+                Ok(Err(text)) => Answer::Failed { what: "demo".to_owned(), text, diagnostics: Vec::new() },
+                Err(e) => Answer::Failed { what: "demo".to_owned(), text: e.to_string(), diagnostics: Vec::new() },
+            })
+        }
+        // Those of the terminal, and those with a way of their own.
+        Effect::Copy(_)
+        | Effect::Mouse(_)
+        | Effect::Suspend
+        | Effect::Redraw
+        | Effect::Tracing(_)
+        | Effect::Select(..)
+        | Effect::Cancel(_) => None,
+    }
+}
+
+/// Writes into a file that is not there yet: `stem.ext`, `stem-2.ext`, …
+async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> Option<Answer> {
+    use tokio::io::AsyncWriteExt;
+    for n in 1..1_000 {
+        let name = if n == 1 { format!("{stem}.{extension}") } else { format!("{stem}-{n}.{extension}") };
+        let mut options = tokio::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        options.mode(0o600);
+        let written = match options.open(directory.join(&name)).await {
+            Ok(mut file) => match file.write_all(text.as_bytes()).await {
+                Ok(()) => file.flush().await,
+                Err(e) => Err(e),
+            },
+            Err(e) => Err(e),
+        };
+        match written {
+            Ok(()) => return Some(Answer::Done(format!("written to {name}"))),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Some(Answer::Failed { what: format!("write {name}"), text: e.to_string(), diagnostics: Vec::new() }),
+        }
+    }
+    Some(Answer::Failed { what: "write".to_owned(), text: format!("there are too many files named {stem}"), diagnostics: Vec::new() })
+}
+
+async fn select_in_order(engine: Engine, mut queue: mpsc::Receiver<(StageId, Vec<Select>)>, messages: mpsc::Sender<Msg>) {
+    while let Some((stage, selects)) = queue.recv().await {
+        let mut along = Vec::new();
+        let mut last: Result<Selection, EngineError> = Ok(Selection::default());
+        for select in selects {
+            last = engine.select(stage, select).await;
+            match &last {
+                Ok(s) => along.extend(s.along.iter().cloned()),
+                Err(_) => break,
+            }
+        }
+        let answer = told("select", last, |mut selection| {
+            selection.along = along;
+            Some(Answer::Selected { stage, selection })
+        });
+        if let Some(answer) = answer {
+            messages.send(Msg::Answer(answer)).await.ok();
+        }
+    }
+}
+
+/// Until the engine answers for its schemas.
+async fn load_schema(
+    _: &Engine,
+    plugin: &crate::engine::plugin::record::PluginId,
+) -> Result<crate::engine::provider::ProviderSchema, EngineError> {
+    Err(EngineError::NotFound(format!("no schema of {plugin} yet")))
+}

@@ -1,0 +1,103 @@
+//! A line that is being typed: find, filter, the palette, a typed confirmation.
+
+use super::key::{Key, KeyCode};
+
+/// Text and cursor (in characters).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    chars: Vec<char>,
+    cursor: usize,
+}
+
+/// Longer lines are cut: nobody searches for more.
+const LONGEST: usize = 500;
+
+impl Entry {
+    /// A line to start from, the cursor at its end.
+    pub fn new(text: &str) -> Self {
+        let chars: Vec<char> = text.chars().take(LONGEST).collect();
+        Self { cursor: chars.len(), chars }
+    }
+
+    /// What was typed.
+    pub fn text(&self) -> String {
+        self.chars.iter().collect()
+    }
+
+    /// Characters before the cursor.
+    pub fn before(&self) -> String {
+        self.chars[..self.cursor].iter().collect()
+    }
+
+    /// Whether nothing was typed.
+    pub fn is_empty(&self) -> bool {
+        self.chars.is_empty()
+    }
+
+    /// Puts text in at the cursor; line ends and controls are left out.
+    pub fn insert(&mut self, text: &str) {
+        for c in text.chars().filter(|c| !c.is_control()) {
+            if self.chars.len() < LONGEST {
+                self.chars.insert(self.cursor, c);
+                self.cursor += 1;
+            }
+        }
+    }
+
+    /// Takes an editing key; says whether it was one.
+    pub fn key(&mut self, key: Key) -> bool {
+        match key {
+            Key { code: KeyCode::Char(c), ctrl: false, alt: false } => self.insert(c.encode_utf8(&mut [0; 4])),
+            Key { code: KeyCode::Backspace, ctrl: false, alt: false } => {
+                if self.cursor > 0 {
+                    self.cursor -= 1;
+                    self.chars.remove(self.cursor);
+                }
+            }
+            Key { code: KeyCode::Delete, .. } => {
+                if self.cursor < self.chars.len() {
+                    self.chars.remove(self.cursor);
+                }
+            }
+            Key { code: KeyCode::Left, .. } => self.cursor = self.cursor.saturating_sub(1),
+            Key { code: KeyCode::Right, .. } => self.cursor = (self.cursor + 1).min(self.chars.len()),
+            Key { code: KeyCode::Home, .. } | Key { code: KeyCode::Char('a'), ctrl: true, .. } => self.cursor = 0,
+            Key { code: KeyCode::End, .. } | Key { code: KeyCode::Char('e'), ctrl: true, .. } => self.cursor = self.chars.len(),
+            Key { code: KeyCode::Char('u'), ctrl: true, .. } => {
+                self.chars.drain(..self.cursor);
+                self.cursor = 0;
+            }
+            Key { code: KeyCode::Char('w'), ctrl: true, .. } | Key { code: KeyCode::Backspace, .. } => {
+                let blank = self.chars[..self.cursor].iter().rposition(|c| !c.is_whitespace()).unwrap_or(0);
+                let from = self.chars[..blank].iter().rposition(|c| c.is_whitespace()).map_or(0, |i| i + 1);
+                self.chars.drain(from..self.cursor);
+                self.cursor = from;
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_edited_in_the_middle() {
+        let mut e = Entry::new("aws_eip.old");
+        for _ in 0..3 {
+            e.key(Key::plain(KeyCode::Left));
+        }
+        e.key(Key::char('x'));
+        e.key(Key::plain(KeyCode::Delete));
+        assert_eq!(e.text(), "aws_eip.xld");
+        assert_eq!(e.before(), "aws_eip.x");
+        e.key(Key::ctrl('u'));
+        assert_eq!(e.text(), "ld");
+        let mut e = Entry::new("one two");
+        e.key(Key::ctrl('w'));
+        assert_eq!(e.text(), "one ");
+        assert!(!e.key(Key::plain(KeyCode::Up)));
+    }
+}

@@ -1,0 +1,88 @@
+//! Numbers as an operator reads them: durations, sizes, times of day.
+
+/// A duration in milliseconds: `12 ms`, `0.8 s`, `42 s`, `1m02s`, `2h05m`, `3d04h`.
+pub fn duration(ms: u64) -> String {
+    let s = ms / 1000;
+    match ms {
+        0..100 => format!("{ms} ms"),
+        100..10_000 => format!("{}.{} s", s, ms % 1000 / 100),
+        10_000..60_000 => format!("{s} s"),
+        60_000..3_600_000 => format!("{}m{:02}s", s / 60, s % 60),
+        3_600_000..86_400_000 => format!("{}h{:02}m", s / 3600, s / 60 % 60),
+        _ => format!("{}d{:02}h", s / 86_400, s / 3600 % 24),
+    }
+}
+
+/// A running clock: as [`duration`], but in whole seconds, so that it changes once a second.
+pub fn elapsed(ms: i64) -> String {
+    let ms = u64::try_from(ms).unwrap_or(0);
+    if ms < 60_000 { format!("{} s", ms / 1000) } else { duration(ms) }
+}
+
+/// Bytes: `812 K`, `18 M`, `1.2 G`.
+pub fn bytes(n: u64) -> String {
+    const K: u64 = 1024;
+    match n {
+        0..K => format!("{n} B"),
+        K..1_048_576 => format!("{} K", n / K),
+        1_048_576..1_073_741_824 => format!("{} M", n / (K * K)),
+        _ => format!("{:.1} G", n as f64 / (K * K * K) as f64),
+    }
+}
+
+/// Days since 1970-01-01 as year, month, day (the proleptic Gregorian calendar).
+fn civil(days: i64) -> (i64, i64, i64) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    (yoe + era * 400 + i64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
+}
+
+/// Time of day, `14:02:11`, at an offset from UTC in seconds.
+pub fn clock(ms: i64, offset_s: i32) -> String {
+    let s = (ms.div_euclid(1000) + i64::from(offset_s)).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+/// Time of day with milliseconds.
+pub fn clock_ms(ms: i64, offset_s: i32) -> String {
+    format!("{}.{:03}", clock(ms, offset_s), ms.rem_euclid(1000))
+}
+
+/// Date and time of day, `2026-11-21 14:02`.
+pub fn date(ms: i64, offset_s: i32) -> String {
+    let s = ms.div_euclid(1000) + i64::from(offset_s);
+    let (y, m, d) = civil(s.div_euclid(86_400));
+    let t = s.rem_euclid(86_400);
+    format!("{y:04}-{m:02}-{d:02} {:02}:{:02}", t / 3600, t / 60 % 60)
+}
+
+/// `1 change`, `2 changes`.
+pub fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well_at_every_size() {
+        let all = [7, 812, 4_200, 42_000, 62_000, 7_500_000, 280_000_000].map(duration);
+        assert_eq!(all, ["7 ms", "0.8 s", "4.2 s", "42 s", "1m02s", "2h05m", "3d05h"]);
+        assert_eq!(elapsed(2_900), "2 s");
+        assert_eq!(elapsed(-5), "0 s");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(1_795_269_731_000, 0), "2026-11-21 14:02");
+        assert_eq!(date(1_795_269_731_000, 3600), "2026-11-21 15:02");
+        assert_eq!(date(951_782_400_000, 0), "2000-02-29 00:00");
+        assert_eq!(clock(1_795_269_731_000, -7200), "12:02:11");
+    }
+}

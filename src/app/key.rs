@@ -1,0 +1,158 @@
+//! Keys and other input as the console knows them, free of any terminal library; and their names in help and settings.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyCode {
+    Char(char),
+    Enter,
+    Esc,
+    Tab,
+    BackTab,
+    Backspace,
+    Delete,
+    Up,
+    Down,
+    Left,
+    Right,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+    F(u8),
+}
+
+/// A key with its modifiers. Shift is part of the character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub code: KeyCode,
+    pub ctrl: bool,
+    pub alt: bool,
+}
+
+impl Key {
+    /// A key without modifiers.
+    pub const fn plain(code: KeyCode) -> Self {
+        Self { code, ctrl: false, alt: false }
+    }
+
+    /// A character without modifiers.
+    pub const fn char(c: char) -> Self {
+        Self::plain(KeyCode::Char(c))
+    }
+
+    /// A character with control held.
+    pub const fn ctrl(c: char) -> Self {
+        Self { code: KeyCode::Char(c), ctrl: true, alt: false }
+    }
+}
+
+/// Names of keys that are no characters, and of characters that would be hard to read.
+const NAMES: &[(&str, KeyCode)] = &[
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pgup", KeyCode::PageUp),
+    ("pgdn", KeyCode::PageDown),
+    ("space", KeyCode::Char(' ')),
+];
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ctrl {
+            f.write_str("ctrl-")?;
+        }
+        if self.alt {
+            f.write_str("alt-")?;
+        }
+        if let Some((name, _)) = NAMES.iter().find(|(_, code)| *code == self.code) {
+            return f.write_str(name);
+        }
+        match self.code {
+            KeyCode::Char(c) => write!(f, "{c}"),
+            KeyCode::F(n) => write!(f, "f{n}"),
+            // All others are in NAMES.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A key name that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no such key: {0:?}; write a character, or ctrl-x, alt-x, enter, esc, tab, space, up, f1 and the like")]
+pub struct BadKey(pub String);
+
+impl FromStr for Key {
+    type Err = BadKey;
+
+    fn from_str(text: &str) -> Result<Self, BadKey> {
+        let mut rest = text;
+        let (mut ctrl, mut alt) = (false, false);
+        loop {
+            if let Some(r) = rest.strip_prefix("ctrl-").filter(|r| !r.is_empty()) {
+                (ctrl, rest) = (true, r);
+            } else if let Some(r) = rest.strip_prefix("alt-").filter(|r| !r.is_empty()) {
+                (alt, rest) = (true, r);
+            } else {
+                break;
+            }
+        }
+        let mut chars = rest.chars();
+        let code = match (chars.next(), chars.next()) {
+            (Some(c), None) => KeyCode::Char(c),
+            _ => match NAMES.iter().find(|(name, _)| *name == rest) {
+                Some((_, code)) => *code,
+                None => match rest.strip_prefix('f').and_then(|n| n.parse().ok()).filter(|n| (1..=12).contains(n)) {
+                    Some(n) => KeyCode::F(n),
+                    None => return Err(BadKey(text.to_owned())),
+                },
+            },
+        };
+        Ok(Self { code, ctrl, alt })
+    }
+}
+
+/// What a mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseAct {
+    Down,
+    Drag,
+    Up,
+    WheelUp,
+    WheelDown,
+}
+
+/// What comes from the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    Key(Key),
+    Paste(String),
+    Resize(u16, u16),
+    Mouse { act: MouseAct, x: u16, y: u16 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_reads_back_as_it_is_written() {
+        for text in ["a", "R", "ctrl-c", "alt-x", "enter", "space", "f5", "-", "+", "*", ":", "ctrl-space", "pgdn"] {
+            assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
+        }
+        assert!("hyper-x".parse::<Key>().is_err());
+        assert!("f13".parse::<Key>().is_err());
+        assert!("".parse::<Key>().is_err());
+    }
+}

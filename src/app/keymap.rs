@@ -1,0 +1,120 @@
+//! Which key runs which command: the defaults of the table, changed by the settings.
+
+use super::command::{COMMANDS, Command};
+use super::key::Key;
+use super::state::Context;
+use std::collections::BTreeMap;
+
+/// Keys of each command, by its place in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyMap {
+    keys: Vec<Vec<Key>>,
+}
+
+impl Default for KeyMap {
+    fn default() -> Self {
+        let keys = COMMANDS
+            .iter()
+            .map(|c| c.keys.split_whitespace().map(|k| k.parse().expect("a test reads every key of the table")).collect())
+            .collect();
+        Self { keys }
+    }
+}
+
+impl KeyMap {
+    /// The defaults changed by `command name → keys`. What cannot be understood is said, one sentence each; the rest holds.
+    pub fn remapped(changes: &BTreeMap<String, Vec<String>>) -> (Self, Vec<String>) {
+        let mut map = Self::default();
+        let mut problems = Vec::new();
+        for (name, keys) in changes {
+            let Some(i) = COMMANDS.iter().position(|c| c.name == name) else {
+                problems.push(format!("keys: there is no command {name:?}; `?` lists them"));
+                continue;
+            };
+            let parsed: Result<Vec<Key>, _> = keys.iter().map(|k| k.parse()).collect();
+            match parsed {
+                Ok(keys) => {
+                    // A key that is given to a command is taken from the others of the same place.
+                    for (j, other) in COMMANDS.iter().enumerate() {
+                        if j != i && overlap(&COMMANDS[i], other) {
+                            map.keys[j].retain(|k| !keys.contains(k));
+                        }
+                    }
+                    map.keys[i] = keys;
+                }
+                Err(e) => problems.push(format!("keys: {name}: {e}")),
+            }
+        }
+        (map, problems)
+    }
+
+    /// The command that a key runs there. What belongs to the place goes before what works everywhere.
+    pub fn command(&self, key: Key, context: Context) -> Option<&'static Command> {
+        let hit = |special: bool| {
+            COMMANDS
+                .iter()
+                .zip(&self.keys)
+                .find(|(c, keys)| c.is_special() == special && c.is_in(context) && keys.contains(&key))
+                .map(|(c, _)| c)
+        };
+        hit(true).or_else(|| hit(false))
+    }
+
+    /// The keys of a command in one place: without those that run something else there.
+    pub fn keys_of(&self, command: &Command, context: Context) -> Vec<Key> {
+        let Some(i) = COMMANDS.iter().position(|c| c.name == command.name) else { return Vec::new() };
+        self.keys[i].iter().copied().filter(|k| self.command(*k, context).is_some_and(|c| c.name == command.name)).collect()
+    }
+}
+
+fn overlap(a: &Command, b: &Command) -> bool {
+    use super::command::Scope::*;
+    match (a.scope, b.scope) {
+        (Everywhere, Everywhere) => true,
+        (In(a), In(b)) => a.iter().any(|c| b.contains(c)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::command::Scope;
+
+    #[test]
+    fn every_key_of_the_table_can_be_read() {
+        for c in COMMANDS {
+            for k in c.keys.split_whitespace() {
+                assert!(k.parse::<Key>().is_ok(), "{}: {k}", c.name);
+            }
+            assert!(!c.doc.is_empty(), "{}", c.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_no_two_commands_of_one_place_share_a_key() {
+        let special_over_common = ["open"];
+        for (i, a) in COMMANDS.iter().enumerate() {
+            for b in &COMMANDS[i + 1..] {
+                assert_ne!(a.name, b.name);
+                let same_kind = matches!((a.scope, b.scope), (Scope::Everywhere, Scope::Everywhere) | (Scope::In(_), Scope::In(_)));
+                if same_kind && overlap(a, b) && !special_over_common.contains(&b.name) {
+                    for k in a.keys.split_whitespace() {
+                        assert!(!b.keys.split_whitespace().any(|o| o == k), "{} and {} share {k}", a.name, b.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_can_be_given_to_another_command() {
+        let changes = BTreeMap::from([("stage".to_owned(), vec!["ctrl-s".to_owned()]), ("nonsense".to_owned(), vec![])]);
+        let (map, problems) = KeyMap::remapped(&changes);
+        assert_eq!(map.command(Key::ctrl('s'), Context::Stage).map(|c| c.name), Some("stage"));
+        assert!(map.command(Key::char('s'), Context::Stage).is_none());
+        assert_eq!(problems.len(), 1);
+        let (map, _) = KeyMap::remapped(&BTreeMap::from([("why".to_owned(), vec!["a".to_owned()])]));
+        assert_eq!(map.command(Key::char('a'), Context::Stage).map(|c| c.name), Some("why"));
+    }
+}

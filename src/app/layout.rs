@@ -1,0 +1,201 @@
+//! Where things are on the screen. Pure arithmetic over the state, so that the state knows how far a page is and what a
+//! click hits, and the drawing cannot disagree.
+
+use super::list::Pane;
+use super::state::{Context, Popup, State};
+use ratatui::layout::Rect;
+
+/// Smaller screens get one line that says so.
+pub const SMALLEST: (u16, u16) = (40, 12);
+
+/// The parts of the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Areas {
+    pub header: Rect,
+    pub tabs: Rect,
+    /// The line under the tabs.
+    pub rule: Rect,
+    pub note: Rect,
+    /// The screen's title line.
+    pub title: Rect,
+    /// Charts over the list, where the screen has some.
+    pub charts: Rect,
+    pub columns: Rect,
+    pub list: Rect,
+    /// The border between list and detail: a column, or a row with the detail's title.
+    pub border: Rect,
+    pub detail: Rect,
+    pub foot_rule: Rect,
+    pub footer: Rect,
+}
+
+fn rect(x: u16, y: u16, width: u16, height: u16) -> Rect {
+    Rect { x, y, width, height }
+}
+
+/// Takes rows off the top.
+fn top(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    let taken = Rect { height: rows, ..*area };
+    area.y += rows;
+    area.height -= rows;
+    taken
+}
+
+/// Takes rows off the bottom.
+fn bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    area.height -= rows;
+    rect(area.x, area.y + area.height, area.width, rows)
+}
+
+/// Whether the screen is too small to be used.
+pub fn too_small(state: &State) -> bool {
+    state.size.0 < SMALLEST.0 || state.size.1 < SMALLEST.1
+}
+
+/// Whether list and detail stand side by side.
+pub fn side_by_side(state: &State) -> bool {
+    state.size.0 >= 100 && !matches!(state.context(), Context::Plugins | Context::Calls | Context::Logs | Context::Schema)
+}
+
+/// The parts of the screen as it is now.
+pub fn areas(state: &State) -> Areas {
+    let (w, h) = state.size;
+    let mut a = Areas::default();
+    if too_small(state) {
+        return a;
+    }
+    let mut rest = rect(0, 0, w, h);
+    let roomy = h >= 20;
+    a.header = top(&mut rest, 1);
+    a.tabs = top(&mut rest, 1);
+    a.rule = top(&mut rest, u16::from(roomy));
+    a.footer = bottom(&mut rest, 1);
+    a.foot_rule = bottom(&mut rest, u16::from(roomy));
+    if !state.notes.is_empty() && roomy {
+        a.note = bottom(&mut rest, u16::try_from(super::doc::note(state).len()).unwrap_or(1).min(3));
+    }
+    let context = state.context();
+    let list = state.list();
+    if list.zoom && context.has_detail() {
+        a.title = top(&mut rest, 1);
+        a.detail = inset(rest);
+        return a;
+    }
+    a.title = top(&mut rest, 1);
+    if context == Context::Calls && h >= 16 {
+        a.charts = top(&mut rest, if roomy { 2 } else { 1 });
+    }
+    let room_for_detail = context.has_detail() && context != Context::Logs && w >= 60 && h >= 20;
+    if room_for_detail && side_by_side(state) {
+        let right = (u32::from(rest.width) * u32::from(100 - state.split) / 100) as u16;
+        let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
+        a.detail = rect(rest.x + rest.width - right + 1, rest.y, right - 1, rest.height);
+        a.border = rect(rest.x + rest.width - right, rest.y, 1, rest.height);
+        rest.width -= right;
+        a.detail = inset(a.detail);
+    } else if room_for_detail {
+        let below = (u32::from(rest.height) * u32::from(100 - state.split) / 100) as u16;
+        // A short list leaves its room to the detail.
+        let few = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).saturating_add(2).max(5);
+        let below = below.max(rest.height.saturating_sub(few));
+        let most = rest.height.saturating_sub(5);
+        a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
+        a.border = bottom(&mut rest, 1);
+    }
+    if context.has_columns() {
+        a.columns = top(&mut rest, 1);
+    }
+    a.list = rest;
+    a
+}
+
+fn inset(area: Rect) -> Rect {
+    rect(area.x + 1, area.y, area.width.saturating_sub(2), area.height)
+}
+
+/// Rows of the list that fit.
+pub fn list_height(state: &State) -> usize {
+    areas(state).list.height as usize
+}
+
+/// The place of a popup of so many lines and such a width.
+pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
+    let (w, h) = state.size;
+    let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
+    let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(h.saturating_sub(2)).max(3.min(h));
+    rect((w.saturating_sub(width)) / 2, (h.saturating_sub(height)) / 3 + 1, width, height.min(h.saturating_sub(1)))
+}
+
+/// What a point of the screen belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hit {
+    Tab(u16),
+    Row(usize),
+    Detail,
+    Border,
+    Nothing,
+}
+
+fn inside(area: Rect, x: u16, y: u16) -> bool {
+    (area.left()..area.right()).contains(&x) && (area.top()..area.bottom()).contains(&y)
+}
+
+/// What lies under the mouse.
+pub fn hit(state: &State, x: u16, y: u16) -> Hit {
+    let a = areas(state);
+    if inside(a.tabs, x, y) {
+        return Hit::Tab(x);
+    }
+    if inside(a.border, x, y) {
+        return Hit::Border;
+    }
+    if inside(a.detail, x, y) {
+        return Hit::Detail;
+    }
+    if inside(a.list, x, y) {
+        let line = usize::from(y - a.list.y);
+        let pinned = pinned(state, a.list.height as usize);
+        return Hit::Row(if line < pinned { line } else { state.list().offset + line });
+    }
+    Hit::Nothing
+}
+
+/// How many rows at the top never scroll away: the running ones of a deploy, at most half the height.
+pub fn pinned(state: &State, height: usize) -> usize {
+    state.pinned.min(height / 2)
+}
+
+/// Lines of the detail that fit.
+pub fn detail_size(state: &State) -> (usize, usize) {
+    let d = areas(state).detail;
+    (d.width as usize, d.height as usize)
+}
+
+/// Whether keys go to the detail.
+pub fn detail_has_keys(state: &State) -> bool {
+    let list = state.list();
+    let a = areas(state);
+    a.detail.height > 0 && (list.zoom || list.focus == Pane::Detail) && state.context() != Context::Schema
+}
+
+/// The tabs: screen, first column, label. On narrow screens only the current one has its word.
+pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
+    use super::state::Screen;
+    let wide = state.size.0 >= 76;
+    let mut x = 1;
+    let mut out = Vec::new();
+    for (i, s) in Screen::ALL.into_iter().enumerate() {
+        let label = if wide || s == state.screen { format!(" {} {} ", i + 1, s.word()) } else { format!(" {} ", i + 1) };
+        let w = u16::try_from(label.len()).unwrap_or(0);
+        out.push((s, x, label));
+        x += w + u16::from(wide);
+    }
+    out
+}
+
+/// The tab at a column.
+pub fn tab_at(state: &State, x: u16) -> Option<super::state::Screen> {
+    tabs(state).into_iter().find(|(_, at, label)| (*at..*at + u16::try_from(label.len()).unwrap_or(0)).contains(&x)).map(|(s, _, _)| s)
+}

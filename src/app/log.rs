@@ -1,0 +1,136 @@
+//! The log lines that the console holds: bounded, numbered, merged by the time they came. Owned by the state.
+
+use crate::engine::plugin::record::{LogLevel, LogLine};
+use std::collections::{BTreeSet, VecDeque};
+
+/// How many lines are held; older ones are in the store.
+pub const HELD: usize = 20_000;
+
+/// A line with its number, which is its identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEntry {
+    pub n: u64,
+    pub line: LogLine,
+}
+
+/// Lines and how they are looked at.
+#[derive(Debug, Clone)]
+pub struct Log {
+    entries: VecDeque<LogEntry>,
+    next: u64,
+    /// Lines that were pushed out.
+    pub dropped: u64,
+    pub follow: bool,
+    /// The lowest level that is shown.
+    pub level: LogLevel,
+    /// The only source that is shown.
+    pub source: Option<String>,
+    pub wrap: bool,
+    pub times: bool,
+    pub marks: BTreeSet<u64>,
+    /// The engine's own tracing fills the screen instead.
+    pub tracing: bool,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            // Room below for lines that are loaded from the store later.
+            next: 1 << 32,
+            dropped: 0,
+            follow: true,
+            level: LogLevel::Trace,
+            source: None,
+            wrap: false,
+            times: true,
+            marks: BTreeSet::new(),
+            tracing: false,
+        }
+    }
+}
+
+impl Log {
+    /// Adds the newest line.
+    pub fn push(&mut self, line: LogLine) {
+        if self.entries.len() == HELD
+            && let Some(old) = self.entries.pop_front()
+        {
+            self.dropped += 1;
+            self.marks.remove(&old.n);
+        }
+        self.entries.push_back(LogEntry { n: self.next, line });
+        self.next += 1;
+    }
+
+    /// Puts lines remembered by the store (oldest first) before those that came live; those that came live as well are left out.
+    pub fn prepend(&mut self, older: Vec<LogLine>) {
+        let first_live = self.entries.front().map_or(i64::MAX, |e| e.line.at);
+        let mut n = self.entries.front().map_or(self.next, |e| e.n);
+        for line in older.into_iter().rev().filter(|l| l.at < first_live) {
+            if self.entries.len() == HELD || n == 0 {
+                break;
+            }
+            n -= 1;
+            self.entries.push_front(LogEntry { n, line });
+        }
+    }
+
+    /// All lines, oldest first.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &LogEntry> {
+        self.entries.iter()
+    }
+
+    /// The line at a place.
+    pub fn get(&self, index: usize) -> Option<&LogEntry> {
+        self.entries.get(index)
+    }
+
+    /// Whether level and source let a line through.
+    pub fn shows(&self, e: &LogEntry) -> bool {
+        e.line.level >= self.level && self.source.as_ref().is_none_or(|s| e.line.plugin.0 == *s)
+    }
+
+    /// The sources that have said something, in order.
+    pub fn sources(&self) -> BTreeSet<&str> {
+        self.entries.iter().map(|e| e.line.plugin.0.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plugin::record::{LogStream, PluginId};
+
+    fn said(at: i64, text: &str) -> LogLine {
+        LogLine {
+            plugin: PluginId("p".into()),
+            at,
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text: text.into(),
+            panic: false,
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let mut log = Log::default();
+        for i in 0..HELD + 5 {
+            log.push(said(i64::try_from(i).unwrap(), "x"));
+        }
+        assert_eq!(log.dropped, 5);
+        assert_eq!(log.lines().count(), HELD);
+    }
+
+    #[test]
+    fn remembered_lines_come_before_live_ones_and_none_twice() {
+        let mut log = Log::default();
+        log.push(said(10, "live"));
+        log.prepend(vec![said(1, "a"), said(2, "b"), said(10, "live")]);
+        let texts: Vec<_> = log.lines().map(|e| e.line.text.as_str()).collect();
+        assert_eq!(texts, ["a", "b", "live"]);
+        assert!(log.lines().map(|e| e.n).is_sorted());
+    }
+}

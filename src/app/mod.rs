@@ -1,0 +1,27 @@
+//! The console without its looks: what it knows ([`State`]), how it changes ([`update`]), what it asks for ([`Effect`]).
+//! `update` is pure; [`run`](crate::app::run::run) feeds it and carries out its effects. `ui` draws the state.
+
+pub mod command;
+pub mod doc;
+pub mod effects;
+pub mod entry;
+pub mod format;
+pub mod key;
+pub mod keymap;
+pub mod layout;
+pub mod list;
+pub mod log;
+pub mod msg;
+mod popup_keys;
+mod replay;
+pub mod rows;
+pub mod run;
+pub mod schema;
+pub mod state;
+pub mod text;
+mod update;
+
+pub use msg::{Answer, Effect, Msg};
+pub use run::{ConsoleOptions, DemoHook, run};
+pub use state::State;
+pub use update::{settle, start, update};

@@ -1,0 +1,99 @@
+//! What reaches the console, and what it asks for.
+
+use super::key::Input;
+use super::schema::SchemaRow;
+use crate::engine::api::*;
+use crate::engine::event::*;
+use crate::engine::plugin::record::{PluginId, UnixMs};
+use crate::engine::view::View;
+use std::sync::Arc;
+
+/// Something happened.
+#[derive(Debug, Clone)]
+pub enum Msg {
+    Input(Input),
+    /// The clock; once a second.
+    Tick(UnixMs),
+    Events(Vec<Arc<Event>>),
+    /// The console fell behind: start again from this.
+    Snapshot(Box<View>),
+    Answer(Answer),
+    /// The engine will send no more events.
+    EngineGone,
+    /// Someone asked the process to end.
+    Terminate,
+}
+
+/// What became of an effect.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Done, in words for the footer.
+    Done(String),
+    /// What was tried, and why it failed.
+    Failed {
+        what: String,
+        text: String,
+        diagnostics: Vec<Diagnostic>,
+    },
+    History(Vec<DeploySummary>),
+    Record(Box<DeployRecord>),
+    Failures(Vec<FailureGroup>),
+    Logs(Vec<LogRow>),
+    State(Vec<StateRow>),
+    Selected {
+        stage: StageId,
+        selection: Selection,
+    },
+    Schema(PluginId, Vec<SchemaRow>),
+}
+
+/// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`] or as events.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    HoldLock,
+    LoadPlugins,
+    Stage(StageRequest),
+    Select(StageId, Vec<Select>),
+    Deploy(DeployRequest),
+    Cancel(CancelRung),
+    Plugin(PluginId, PluginCommand),
+    LoadHistory,
+    LoadRecord(DeployId),
+    LoadFailures,
+    LoadLogs,
+    LoadState,
+    LoadSchema(PluginId),
+    /// Writes a deploy's record as JSON into the working directory.
+    Export(DeployId),
+    /// Writes text into a new file of this stem and extension in the working directory.
+    Save {
+        stem: String,
+        extension: &'static str,
+        text: String,
+    },
+    /// Copies by OSC 52.
+    Copy(String),
+    Mouse(bool),
+    Suspend,
+    Redraw,
+    /// Breaks (or heals) something on purpose.
+    Demo(String),
+    /// Moves in the engine's own tracing.
+    Tracing(TracingMove),
+}
+
+/// Moves in the engine's own tracing, which another library keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TracingMove {
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Follow,
+    Targets,
+    Focus,
+    More,
+    Less,
+}

@@ -1,0 +1,317 @@
+//! Which rows a context has, in which order; what each says to a search; what its detail is.
+
+use super::doc::{self, Doc};
+use super::list::Row;
+use super::state::{Context, DeployFilter, PluginTab, State};
+use super::text::contains;
+use crate::engine::event::{Action, OperationState};
+use std::cmp::Ordering;
+
+/// Finished calls that the Calls screen lists.
+const RECENT: usize = 50;
+
+/// The rows of what is looked at, and how many of them never scroll away.
+pub fn rows(state: &State) -> (Vec<Row>, usize) {
+    let context = state.context();
+    let (mut rows, pinned) = match context {
+        Context::Plugins => (plugins(state), 0),
+        Context::Schema => (schema(state), 0),
+        Context::Calls => (calls(state), 0),
+        Context::Stage => (stage(state), 0),
+        Context::Deploy | Context::Replay => deploy(state),
+        Context::History => (state.history.iter().flatten().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect(), 0),
+        Context::Failures => (state.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect(), 0),
+        Context::State => (resources(state), 0),
+        Context::Logs => {
+            let shown = state.log.lines().enumerate().filter(|(_, e)| state.log.shows(e));
+            (shown.map(|(i, e)| Row::number(e.n, i)).collect(), 0)
+        }
+        Context::Tracing => (Vec::new(), 0),
+    };
+    let filter = state.list().filter.to_lowercase();
+    if !filter.is_empty() {
+        let keep = |r: &Row| !r.heading && contains(&text(state, context, r), &filter);
+        let kept_pinned = rows.iter().take(pinned).filter(|r| keep(r)).count();
+        rows.retain(keep);
+        return (rows, kept_pinned);
+    }
+    (rows, pinned)
+}
+
+/// Sorts by a column; equal rows keep their natural order.
+fn sorted(state: &State, mut rows: Vec<Row>, compare: impl Fn(usize, &Row, &Row) -> Ordering) -> Vec<Row> {
+    let list = state.list();
+    if list.sort > 0 {
+        rows.sort_by(|a, b| {
+            let o = compare(list.sort, a, b);
+            if list.descending { o.reverse() } else { o }
+        });
+    }
+    rows
+}
+
+/// Names of the columns that a list can be sorted by; the first is the natural order.
+pub fn sorts(context: Context) -> &'static [&'static str] {
+    match context {
+        Context::Plugins => &["name", "state", "memory", "processor", "95th percentile"],
+        Context::Calls => &["slot", "elapsed", "method"],
+        Context::Stage => &["dependency", "action", "address"],
+        Context::State => &["module", "provider", "dependents"],
+        Context::History => &["newest", "duration", "outcome"],
+        _ => &["natural order"],
+    }
+}
+
+fn plugins(state: &State) -> Vec<Row> {
+    let all: Vec<_> = state.view.plugins.values().collect();
+    let rows = all.iter().enumerate().map(|(i, p)| Row::text(p.id.0.as_str(), i)).collect();
+    sorted(state, rows, |by, a, b| {
+        let (a, b) = (all[a.index], all[b.index]);
+        let p95 = |id| state.stats.get(id).and_then(|s| s.p95_ms);
+        match by {
+            1 => a.state.word().cmp(b.state.word()),
+            2 => a.usage.map(|u| u.rss_bytes).cmp(&b.usage.map(|u| u.rss_bytes)),
+            3 => a.usage.map_or(0.0, |u| u.cpu_percent).total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
+            _ => p95(&a.id).cmp(&p95(&b.id)),
+        }
+    })
+}
+
+fn schema(state: &State) -> Vec<Row> {
+    let Some(all) = state.plugin().and_then(|p| state.schemas.get(&p.id)) else { return Vec::new() };
+    let filter = state.list().filter.to_lowercase();
+    let mut rows = Vec::new();
+    // A row is shown where every folder above it is open; a filter opens all of them.
+    let mut closed: Option<usize> = None;
+    for (i, r) in all.iter().enumerate() {
+        if closed.is_some_and(|depth| r.depth > depth) {
+            continue;
+        }
+        closed = None;
+        rows.push(Row::text(r.path.as_str(), i));
+        if r.folder && filter.is_empty() && !state.unfolded.contains(&r.path) && r.depth > 0 {
+            closed = Some(r.depth);
+        }
+    }
+    rows
+}
+
+fn calls(state: &State) -> Vec<Row> {
+    let all: Vec<_> = state.view.calls.values().collect();
+    let mut running: Vec<Row> =
+        all.iter().enumerate().filter(|(_, c)| c.started_at.is_some()).map(|(i, c)| Row::number(c.call, i)).collect();
+    running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
+    let running = sorted(state, running, |by, a, b| {
+        let (a, b) = (all[a.index], all[b.index]);
+        if by == 1 { a.started_at.cmp(&b.started_at) } else { a.method.cmp(&b.method) }
+    });
+    let waiting: Vec<Row> = all.iter().enumerate().filter(|(_, c)| c.started_at.is_none()).map(|(i, c)| Row::number(c.call, i)).collect();
+    let mut rows = running;
+    if !waiting.is_empty() {
+        rows.push(Row::heading(format!("waiting ({})", waiting.len())));
+        rows.extend(waiting);
+    }
+    let recent = state.view.finished.len().min(RECENT);
+    if recent > 0 {
+        rows.push(Row::heading(format!("finished (the last {recent})")));
+        // Their index counts on after the open calls.
+        let from = state.view.finished.len() - recent;
+        rows.extend(state.view.finished.iter().enumerate().skip(from).rev().map(|(i, f)| Row::number(f.call, all.len() + i)));
+    }
+    rows
+}
+
+/// What a row of the Calls screen is.
+pub enum CallRow<'a> {
+    Open(&'a crate::engine::view::CallView),
+    Finished(&'a crate::engine::event::CallFinished),
+}
+
+/// The call of a row.
+pub fn call_row<'a>(state: &'a State, row: &Row) -> Option<CallRow<'a>> {
+    if row.heading {
+        return None;
+    }
+    match row.index.checked_sub(state.view.calls.len()) {
+        Some(i) => state.view.finished.get(i).map(CallRow::Finished),
+        None => state.view.calls.get(&row.key.number()?).map(CallRow::Open),
+    }
+}
+
+fn stage(state: &State) -> Vec<Row> {
+    if state.view.stage_error.is_some() {
+        return Vec::new();
+    }
+    let Some(stage) = &state.view.stage else { return Vec::new() };
+    let rows = stage
+        .changes
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| (state.show_unchanged || c.action != Action::NoOp) && state.action_filter.is_none_or(|f| f.shows(c.action)))
+        .map(|(i, c)| Row::text(c.address.as_str(), i))
+        .collect();
+    sorted(state, rows, |by, a, b| {
+        let (a, b) = (&stage.changes[a.index], &stage.changes[b.index]);
+        if by == 1 { a.action.cmp(&b.action) } else { a.address.cmp(&b.address) }
+    })
+}
+
+fn rank(s: OperationState) -> u8 {
+    match s {
+        OperationState::Running => 0,
+        OperationState::Failed => 1,
+        OperationState::Unknown => 2,
+        OperationState::Waiting => 3,
+        OperationState::NotAttempted => 4,
+        OperationState::Done => 5,
+    }
+}
+
+fn deploy(state: &State) -> (Vec<Row>, usize) {
+    let Some((d, _)) = state.shown_deploy() else { return (Vec::new(), 0) };
+    let shows = |s: OperationState| match state.deploy_filter {
+        DeployFilter::All => true,
+        DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown),
+        DeployFilter::NotAttempted => matches!(s, OperationState::NotAttempted | OperationState::Waiting),
+        DeployFilter::Done => s == OperationState::Done,
+    };
+    let mut all: Vec<_> = d.operations.iter().enumerate().filter(|(_, o)| shows(o.state)).collect();
+    // While it runs, what was done last stands first among the done.
+    all.sort_by_key(|(i, o)| {
+        let ended = o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
+        (rank(o.state), if o.state == OperationState::Done { std::cmp::Reverse(ended) } else { std::cmp::Reverse(0) }, *i)
+    });
+    let running = all.iter().take_while(|(_, o)| o.state == OperationState::Running).count();
+    (all.into_iter().map(|(i, o)| Row::text(o.address.as_str(), i)).collect(), running)
+}
+
+fn resources(state: &State) -> Vec<Row> {
+    let Some(all) = &state.state_rows else { return Vec::new() };
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&all[*a], &all[*b]);
+        (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(&b.module, b.data, &b.resource_type, &b.address, &b.deposed))
+    });
+    let row = |i: usize| match &all[i].deposed {
+        Some(key) => Row::text(format!("{} (deposed {key})", all[i].address), i),
+        None => Row::text(all[i].address.as_str(), i),
+    };
+    if state.list().sort > 0 {
+        return sorted(state, order.into_iter().map(row).collect(), |by, a, b| {
+            let (a, b) = (&all[a.index], &all[b.index]);
+            if by == 1 { a.provider.cmp(&b.provider) } else { b.dependents.len().cmp(&a.dependents.len()) }
+        });
+    }
+    let mut rows = Vec::with_capacity(all.len() + 8);
+    let mut last: Option<(&str, &str)> = None;
+    for i in order {
+        let here = (all[i].module.as_str(), all[i].resource_type.as_str());
+        if last.is_none_or(|l| l.0 != here.0) {
+            rows.push(Row::heading(if here.0.is_empty() { "the root module".to_owned() } else { here.0.to_owned() }));
+        }
+        if last != Some(here) {
+            rows.push(Row::heading(format!("  {}{}", if all[i].data { "data " } else { "" }, here.1)));
+        }
+        last = Some(here);
+        rows.push(row(i));
+    }
+    rows
+}
+
+/// What a search finds in a row.
+pub fn text(state: &State, context: Context, row: &Row) -> String {
+    let key = row.key.text().unwrap_or_default();
+    match context {
+        Context::Plugins => state
+            .view
+            .plugins
+            .values()
+            .nth(row.index)
+            .map(|p| format!("{key} {} {}", p.state.word(), p.found.as_ref().map_or("", |f| f.address.as_str())))
+            .unwrap_or_default(),
+        Context::Schema => state
+            .plugin()
+            .and_then(|p| state.schemas.get(&p.id))
+            .and_then(|s| s.get(row.index))
+            .map(|r| format!("{} {} {}", r.path, r.kind, r.flags.join(" ")))
+            .unwrap_or_default(),
+        Context::Calls => match call_row(state, row) {
+            Some(CallRow::Open(c)) => format!("{} {} {}", c.plugin, c.method, c.resource.as_deref().unwrap_or("")),
+            Some(CallRow::Finished(f)) => format!("{} {} {}", f.plugin, f.method, f.resource.as_deref().unwrap_or("")),
+            None => String::new(),
+        },
+        Context::Stage => state
+            .view
+            .stage
+            .as_ref()
+            .and_then(|s| s.changes.get(row.index))
+            .map(|c| format!("{key} {} {}", c.action.word(), c.why))
+            .unwrap_or_default(),
+        Context::Deploy | Context::Replay => state
+            .shown_deploy()
+            .and_then(|(d, _)| d.operations.get(row.index))
+            .map(|o| format!("{key} {} {} {}", o.action.word(), o.state.word(), o.failure.as_ref().map_or("", |f| f.summary.as_str())))
+            .unwrap_or_default(),
+        Context::History => state
+            .history
+            .as_ref()
+            .and_then(|h| h.get(row.index))
+            .map(|d| format!("#{} {} {} {} {}", d.deploy, d.who, d.host, d.outcome.word(), d.config_digest))
+            .unwrap_or_default(),
+        Context::Failures => state
+            .failures
+            .as_ref()
+            .and_then(|f| f.get(row.index))
+            .map(|g| {
+                format!("{} {} {} {}", g.class.word(), g.summary, g.addresses.join(" "), g.plugin.as_ref().map_or("", |p| p.0.as_str()))
+            })
+            .unwrap_or_default(),
+        Context::State => state
+            .state_rows
+            .as_ref()
+            .and_then(|s| s.get(row.index))
+            .map(|r| format!("{key} {} {}", r.provider, if r.tainted { "tainted" } else { "" }))
+            .unwrap_or_default(),
+        Context::Logs => {
+            state.log.get(row.index).map(|e| format!("{} {} {}", e.line.plugin, e.line.level.word(), e.line.text)).unwrap_or_default()
+        }
+        Context::Tracing => String::new(),
+    }
+}
+
+/// The detail of the row under the cursor.
+pub fn detail(state: &State) -> Doc {
+    let context = state.context();
+    let Some(row) = state.selected() else { return Doc::new() };
+    match context {
+        Context::Plugins => match state.plugin() {
+            Some(p) => match state.plugin_tab {
+                PluginTab::Attempts => doc::attempts(state, p),
+                PluginTab::Schema => doc::schema_text(state.schemas.get(&p.id).map(Vec::as_slice)),
+                PluginTab::Calls => doc::calls(state, p),
+                PluginTab::Logs => doc::logs(state, p),
+                PluginTab::About => doc::found(state, p),
+            },
+            None => Doc::new(),
+        },
+        Context::Calls => match call_row(state, row) {
+            Some(CallRow::Open(c)) => doc::call(state, c),
+            Some(CallRow::Finished(f)) => doc::finished(f),
+            None => Doc::new(),
+        },
+        Context::Stage => state.change().map(|c| doc::change(c, state.list().zoom)).unwrap_or_default(),
+        Context::Deploy | Context::Replay => match (state.operation(), state.shown_deploy()) {
+            (Some(op), Some((_, now))) => doc::operation(state, op, now),
+            _ => Doc::new(),
+        },
+        Context::History => {
+            state.history.as_ref().and_then(|h| h.get(row.index)).map(|d| doc::deploy_summary(state, d)).unwrap_or_default()
+        }
+        Context::Failures => {
+            state.failures.as_ref().and_then(|f| f.get(row.index)).map(|g| doc::failure_group(state, g)).unwrap_or_default()
+        }
+        Context::State => state.state_rows.as_ref().and_then(|s| s.get(row.index)).map(|r| doc::state_row(state, r)).unwrap_or_default(),
+        Context::Logs => state.log.get(row.index).map(|e| doc::log_line(state, e)).unwrap_or_default(),
+        Context::Schema | Context::Tracing => Doc::new(),
+    }
+}

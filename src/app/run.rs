@@ -1,0 +1,258 @@
+//! The loop of the console: keys, clock, events and answers become messages; what `update` asks for is carried out; a
+//! frame is drawn when something changed. Generic over the terminal and the source of events, so that tests drive it.
+
+use super::effects::Runner;
+use super::key::Input;
+use super::keymap::KeyMap;
+use super::msg::{Effect, Msg};
+use super::state::{Fault, Looks, State};
+use super::{settle, start, update};
+use crate::engine::bus::{Subscription, Update, now_ms};
+use crate::engine::{Engine, event::CancelRung};
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Between frames that events ask for: at most 30 a second.
+const FRAME: Duration = Duration::from_millis(33);
+/// Between frames that keys ask for; one key is drawn at once, a flood of them (a paste, a wheel) is not.
+const KEY_FRAME: Duration = Duration::from_millis(8);
+/// Answers that may wait to be taken in.
+const ANSWERS: usize = 256;
+/// What is left to do after the last frame may take so long.
+const GOODBYE: Duration = Duration::from_secs(15);
+
+/// What a console is started with.
+#[derive(Debug, Clone, Default)]
+pub struct ConsoleOptions {
+    pub looks: Looks,
+    pub mouse: bool,
+    /// Keys by command name, over the defaults.
+    pub keys: BTreeMap<String, Vec<String>>,
+    /// Lines that stay on the screen.
+    pub notes: Vec<String>,
+    /// What can be broken on purpose.
+    pub demo: Option<DemoHook>,
+    /// From how many destroyed objects on a confirmation must be typed; 0 for the default.
+    pub typed_from: usize,
+}
+
+/// What the demo can break, and the hand that breaks it.
+#[derive(Clone)]
+pub struct DemoHook {
+    pub faults: Vec<Fault>,
+    /// Takes a fault's id, says what was done or why not.
+    pub act: Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>,
+}
+
+impl std::fmt::Debug for DemoHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DemoHook").field("faults", &self.faults).finish_non_exhaustive()
+    }
+}
+
+impl DemoHook {
+    /// The breakages of the bundled lab, in the demo's workspace.
+    pub fn of_lab(workspace: PathBuf) -> Self {
+        let faults = providers::demo::breakages();
+        let act = move |id: &str| {
+            let lab = providers::demo::lab_file(&workspace);
+            let fault = providers::demo::breakages().iter().find(|b| b.title == id).ok_or("there is no such fault")?;
+            fault.act(&lab).map_err(|e| e.to_string())
+        };
+        Self {
+            faults: faults.iter().map(|b| Fault { key: b.key, id: b.title.to_owned(), doc: b.what.to_owned() }).collect(),
+            act: Arc::new(act),
+        }
+    }
+
+    /// The note that says which key breaks what.
+    pub fn note(&self) -> String {
+        let all: Vec<String> = self.faults.iter().map(|f| format!("{} {}", f.key, f.id)).collect();
+        format!("demo: B breaks something on purpose, then {}", all.join(" · "))
+    }
+}
+
+/// A terminal as the loop needs it.
+#[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
+pub trait Surface {
+    /// Draws the state.
+    fn draw(&mut self, state: &State) -> io::Result<()>;
+    /// The next input; `None` when there will be none. Must not lose anything when dropped.
+    async fn input(&mut self) -> Option<io::Result<Input>>;
+    /// Carries out an effect of the terminal.
+    fn act(&mut self, effect: Effect) -> io::Result<()>;
+}
+
+/// Where events come from.
+#[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
+pub trait Feed {
+    /// The next events; `None` when the engine is gone. Must not lose anything when dropped.
+    async fn next(&mut self) -> Option<Update>;
+}
+
+impl Feed for Subscription {
+    async fn next(&mut self) -> Option<Update> {
+        self.recv().await
+    }
+}
+
+/// The console on a running engine, until it is left. Gives the terminal back and shuts the engine down.
+///
+/// # Errors
+/// When the terminal cannot be set up, drawn to or read from.
+pub async fn run(engine: Engine, options: ConsoleOptions) -> color_eyre::Result<()> {
+    let directory = engine.settings().workspace.clone();
+    let (view, mut feed) = engine.subscribe();
+    let mut state = first_state(&engine, &options);
+    state.view = view;
+    let mut terminal = crate::ui::term::Screen::enter(options.mouse)?;
+    state.size = terminal.size();
+    let cancel = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let (answers, mut inbox) = mpsc::channel(ANSWERS);
+    let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
+    tasks.spawn(on_signals(cancel.clone()));
+    let ended = event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, &cancel, |e| runner.run(e)).await;
+    // The operator has the shell back while plugins are stopped.
+    drop(terminal);
+    if state.deploying() {
+        engine.cancel(CancelRung::StopStarting);
+    }
+    drop((runner, inbox));
+    timeout(GOODBYE, engine.shutdown()).await.ok();
+    cancel.cancel();
+    tasks.close();
+    timeout(GOODBYE, tasks.wait()).await.ok();
+    Ok(ended?)
+}
+
+fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
+    let workspace = &engine.settings().workspace;
+    let absolute = std::path::absolute(workspace).unwrap_or_else(|_| workspace.clone());
+    let name = absolute.file_name().map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
+    let mut state = State::new(&name, &absolute.to_string_lossy());
+    state.now = now_ms();
+    state.utc_offset = jiff::Zoned::now().offset().seconds();
+    state.configured = has_configuration(&absolute);
+    state.looks = options.looks;
+    state.mouse = options.mouse;
+    state.notes.clone_from(&options.notes);
+    state.faults = options.demo.as_ref().map(|d| d.faults.clone()).unwrap_or_default();
+    state.parallelism = engine.settings().parallelism;
+    if options.typed_from > 0 {
+        state.typed_from = options.typed_from;
+    }
+    let (keys, problems) = KeyMap::remapped(&options.keys);
+    state.keys = keys;
+    if !problems.is_empty() {
+        state.complain(problems.join("; "));
+    }
+    state
+}
+
+fn has_configuration(directory: &std::path::Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|entries| {
+        entries.flatten().any(|e| {
+            let name = e.file_name();
+            let name = name.to_string_lossy();
+            !name.starts_with('.')
+                && (name.ends_with(".tf") || name.ends_with(".tf.json") || name.ends_with(".tofu") || name.ends_with(".tofu.json"))
+        })
+    })
+}
+
+/// A request to end from outside is taken as one: the terminal is restored, plugins are stopped.
+async fn on_signals(cancel: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else { return };
+        tokio::select! {
+            _ = term.recv() => cancel.cancel(),
+            _ = hup.recv() => cancel.cancel(),
+            () = cancel.cancelled() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    cancel.cancelled().await;
+}
+
+/// What woke the loop.
+enum Woken {
+    Terminate,
+    Input(Option<io::Result<Input>>),
+    Answer(Option<Msg>),
+    Frame,
+    Clock,
+    Feed(Option<Update>),
+}
+
+/// Runs until the state says quit, the input ends, or `cancel` does.
+///
+/// # Errors
+/// When the terminal cannot be drawn to or read from.
+pub async fn event_loop<S: Surface, F: Feed>(
+    surface: &mut S,
+    state: &mut State,
+    feed: &mut F,
+    answers: &mut mpsc::Receiver<Msg>,
+    cancel: &CancellationToken,
+    mut engine: impl FnMut(Effect),
+) -> io::Result<()> {
+    let mut clock = interval(Duration::from_secs(1));
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut frame = Some(Instant::now());
+    let mut last_frame: Option<Instant> = None;
+    let mut feeding = true;
+    start(state).into_iter().for_each(&mut engine);
+    while !state.quit {
+        let due = frame;
+        // Order: an end and a key before all; a frame before the events that would put it off for ever under a flood.
+        let woken = tokio::select! { biased;
+            () = cancel.cancelled() => Woken::Terminate,
+            input = surface.input() => Woken::Input(input),
+            () = async { match due { Some(at) => sleep_until(at).await, None => pending().await } } => Woken::Frame,
+            _ = clock.tick() => Woken::Clock,
+            answer = answers.recv() => Woken::Answer(answer),
+            events = feed.next(), if feeding => Woken::Feed(events),
+        };
+        let (msg, pause) = match woken {
+            Woken::Frame => {
+                settle(state);
+                surface.draw(state)?;
+                (frame, last_frame) = (None, Some(Instant::now()));
+                continue;
+            }
+            Woken::Terminate => (Msg::Terminate, KEY_FRAME),
+            Woken::Input(Some(input)) => (Msg::Input(input?), KEY_FRAME),
+            // The terminal is gone.
+            Woken::Input(None) => (Msg::Terminate, KEY_FRAME),
+            Woken::Clock => (Msg::Tick(now_ms()), FRAME),
+            Woken::Answer(Some(msg)) => (msg, KEY_FRAME),
+            Woken::Answer(None) => (Msg::EngineGone, FRAME),
+            Woken::Feed(Some(Update::Events(events))) => (Msg::Events(events), FRAME),
+            Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), FRAME),
+            Woken::Feed(None) => {
+                feeding = false;
+                (Msg::EngineGone, FRAME)
+            }
+        };
+        for effect in update(state, msg) {
+            match effect {
+                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
+                other => engine(other),
+            }
+        }
+        let at = last_frame.map_or_else(Instant::now, |l| l + pause);
+        frame = Some(frame.map_or(at, |f| f.min(at)));
+    }
+    Ok(())
+}

@@ -1,0 +1,352 @@
+//! How the state changes: one message in, the effects that it asks for out. No clock, no terminal, no engine.
+
+use super::command;
+use super::doc::wrap;
+use super::key::{Input, Key, MouseAct};
+use super::layout::{self, Hit};
+use super::list::Pane;
+use super::msg::{Answer, Effect, Msg};
+use super::popup_keys;
+use super::rows;
+use super::state::*;
+use crate::app::format::duration;
+use crate::engine::event::*;
+use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState, UnixMs};
+use std::collections::BTreeMap;
+
+/// Seconds that the charts of the Calls screen go back.
+const SAMPLES: usize = 240;
+
+/// How long the last thing that happened stays in the footer, in milliseconds.
+const TOAST: UnixMs = 12_000;
+
+/// What a console asks for when it starts.
+pub fn start(state: &State) -> Vec<Effect> {
+    let mut effects = vec![Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs];
+    if state.configured {
+        effects.insert(0, Effect::HoldLock);
+        effects.push(Effect::LoadPlugins);
+    }
+    effects
+}
+
+/// Takes one message in.
+pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match msg {
+        Msg::Input(input) => {
+            settle(state);
+            on_input(state, input, &mut effects);
+            ask_for_schema(state, &mut effects);
+            settle(state);
+        }
+        Msg::Tick(now) => tick(state, now),
+        Msg::Events(events) => {
+            for e in events {
+                on_event(state, &e, &mut effects);
+            }
+            ask_for_schema(state, &mut effects);
+        }
+        Msg::Snapshot(view) => {
+            let missed = view.seq.saturating_sub(state.view.seq);
+            state.view = *view;
+            if missed > 0 && state.now > 0 {
+                state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
+            }
+        }
+        Msg::Answer(answer) => on_answer(state, answer),
+        Msg::EngineGone => {
+            state.complain("the engine has ended");
+            state.quit = true;
+        }
+        Msg::Terminate => {
+            if state.deploying() {
+                effects.push(Effect::Cancel(CancelRung::StopStarting));
+            }
+            state.quit = true;
+        }
+    }
+    effects
+}
+
+/// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and before a frame is drawn.
+pub fn settle(state: &mut State) {
+    let (rows, pinned) = rows::rows(state);
+    (state.rows, state.pinned) = (rows, pinned);
+    let height = layout::list_height(state).max(1);
+    let pinned = layout::pinned(state, height);
+    let rows = std::mem::take(&mut state.rows);
+    let follow = state.context() == Context::Logs && state.log.follow && state.prompt.is_none();
+    let list = state.list_mut();
+    if follow && !list.zoom {
+        list.place(&rows, usize::MAX);
+    }
+    list.settle(&rows, height, pinned);
+    state.rows = rows;
+    if state.list().scroll > 0 {
+        let (cells, lines) = layout::detail_size(state);
+        let all = if lines == 0 { 0 } else { wrap(&state.detail(), cells).len() };
+        let list = state.list_mut();
+        list.scroll = list.scroll.min(all.saturating_sub(lines.min(all).max(1)));
+    }
+}
+
+fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect>) {
+    match input {
+        Input::Resize(w, h) => state.size = (w, h),
+        Input::Key(key) => on_key(state, key, effects),
+        Input::Paste(text) => paste(state, &text),
+        Input::Mouse { act, x, y } => on_mouse(state, act, x, y, effects),
+    }
+}
+
+fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    if let Some(popup) = state.popup.take() {
+        popup_keys::popup(state, popup, key, effects);
+    } else if let Some(p) = state.prompt.take() {
+        popup_keys::prompt(state, p, key);
+    } else if layout::too_small(state) {
+        if matches!(key, k if k == Key::char('q') || k == Key::ctrl('c')) {
+            state.quit = !state.deploying();
+        }
+    } else if let Some(c) = state.keys.command(key, state.context()) {
+        command::run(c, state, effects);
+    }
+}
+
+fn paste(state: &mut State, text: &str) {
+    if let Some(Popup::Palette { entry, .. }) = &mut state.popup {
+        entry.insert(text);
+    } else if let Some(mut p) = state.prompt.take() {
+        p.entry.insert(text);
+        popup_keys::typed(state, p);
+    }
+    // Anywhere else a paste would be taken for commands: it is ignored. A confirmation must be typed, not pasted.
+}
+
+fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<Effect>) {
+    if state.popup.is_some() || state.prompt.is_some() || layout::too_small(state) {
+        return;
+    }
+    let hit = layout::hit(state, x, y);
+    match (act, hit) {
+        (MouseAct::Down, Hit::Tab(x)) => {
+            if let Some(screen) = layout::tab_at(state, x) {
+                command::show(state, effects, screen);
+            }
+        }
+        (MouseAct::Down, Hit::Row(i)) if i < state.rows.len() => {
+            state.list_mut().focus = Pane::List;
+            state.log.follow &= state.context() != Context::Logs;
+            command::goto(state, i);
+        }
+        (MouseAct::Down, Hit::Detail) if !state.list().zoom => state.list_mut().focus = Pane::Detail,
+        (MouseAct::Down, Hit::Border) => state.dragging = true,
+        (MouseAct::Drag, _) if state.dragging => {
+            let percent = if layout::side_by_side(state) {
+                u32::from(x) * 100 / u32::from(state.size.0.max(1))
+            } else {
+                let top = layout::areas(state).columns.y;
+                let height = state.size.1.saturating_sub(top + 2).max(1);
+                u32::from(y.saturating_sub(top)) * 100 / u32::from(height)
+            };
+            state.split = u16::try_from(percent).unwrap_or(50).clamp(25, 80);
+        }
+        (MouseAct::Up, _) => state.dragging = false,
+        (MouseAct::WheelDown | MouseAct::WheelUp, hit) => {
+            let by = if act == MouseAct::WheelDown { 3 } else { -3 };
+            if hit == Hit::Detail && state.context() != Context::Tracing {
+                let scroll = state.list().scroll.saturating_add_signed(by);
+                state.list_mut().scroll = scroll;
+            } else {
+                command::moved(state, effects, by);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
+    if queue.len() == SAMPLES {
+        queue.pop_front();
+    }
+    queue.push_back(value);
+}
+
+fn tick(state: &mut State, now: UnixMs) {
+    state.now = now;
+    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count() as u64;
+    let waiting = state.view.calls.len() as u64 - running;
+    push_sample(&mut state.samples.running, running);
+    push_sample(&mut state.samples.waiting, waiting);
+    let finished = std::mem::take(&mut state.samples.finished_now);
+    push_sample(&mut state.samples.finished, finished);
+    state.stats = stats(state);
+    if state.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
+        state.toast = None;
+    }
+}
+
+/// Percentiles over what this engine's life has shown.
+fn stats(state: &State) -> BTreeMap<PluginId, CallStats> {
+    let percentile =
+        |sorted: &[u64], p: usize| sorted.get((sorted.len() * p / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0);
+    let mut out = BTreeMap::new();
+    for (plugin, methods) in &state.view.latencies {
+        let mut stats = CallStats::default();
+        let mut all = Vec::new();
+        for (method, durations) in methods {
+            let mut sorted = durations.clone();
+            sorted.sort_unstable();
+            let failed = |f: &&CallFinished| f.plugin == *plugin && f.method == *method && f.outcome != CallOutcome::Ok;
+            stats.methods.insert(
+                method.clone(),
+                Latency {
+                    count: sorted.len() as u64,
+                    errors: state.view.finished.iter().filter(failed).count() as u64,
+                    p50_ms: percentile(&sorted, 50),
+                    p95_ms: percentile(&sorted, 95),
+                    max_ms: sorted.last().copied().unwrap_or(0),
+                },
+            );
+            all.extend(sorted);
+        }
+        all.sort_unstable();
+        stats.p95_ms = (!all.is_empty()).then(|| percentile(&all, 95));
+        out.insert(plugin.clone(), stats);
+    }
+    out
+}
+
+fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
+    let known = event.seq <= state.view.seq && event.seq != 0;
+    state.view.apply(event);
+    if known {
+        return;
+    }
+    state.now = state.now.max(event.at);
+    match &event.kind {
+        EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
+        EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => state.complain(format!("{plugin} crashed: {text}  (! shows it)")),
+        EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
+            PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
+                state.complain(format!("{plugin} {}: {why}  (!)", now.word()))
+            }
+            PluginState::Launching { .. } => {
+                // Another launch may bring another schema.
+                state.schemas.remove(plugin);
+            }
+            _ => {}
+        },
+        EventKind::CallFinished(_) => state.samples.finished_now += 1,
+        EventKind::Staged(s) => {
+            state.say(format!("staged in {}", duration(s.took_ms)));
+            state.along.clear();
+            withdraw(state);
+        }
+        EventKind::StageFailed { errors, text, .. } => {
+            let text =
+                if *errors > 1 { format!("staging failed: {text}, and {} more", errors - 1) } else { format!("staging failed: {text}") };
+            state.complain(text);
+            withdraw(state);
+        }
+        EventKind::Selected { .. } => withdraw(state),
+        EventKind::DeployStarted(_) => {
+            state.deploy_filter = DeployFilter::All;
+            state.lists[Context::Deploy as usize] = super::list::ListState::default();
+        }
+        EventKind::DeployFinished(s) => {
+            let text = format!(
+                "deploy #{} {}: {} done, {} failed, {} not attempted",
+                s.deploy,
+                s.outcome.word(),
+                s.operations.done,
+                s.operations.failed,
+                s.operations.not_attempted
+            );
+            if s.outcome == DeployOutcome::Succeeded {
+                state.say(text)
+            } else {
+                state.complain(text)
+            }
+            effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+            state.quit |= state.leaving;
+        }
+        EventKind::Cancel { text, .. } | EventKind::Notice { text } => state.say(text.clone()),
+        _ => {}
+    }
+}
+
+/// Takes back a question about a stage that is not the one that was read any more.
+fn withdraw(state: &mut State) {
+    if let Some(Popup::Confirm(c)) = &state.popup
+        && c.stage.is_some()
+    {
+        state.popup = None;
+        state.complain("the stage or its selection changed meanwhile: look again before you apply it");
+    }
+}
+
+/// The schema is fetched when its pane is looked at.
+fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Plugins || state.plugin_tab != PluginTab::Schema {
+        return;
+    }
+    let Some(p) = state.plugin() else { return };
+    if matches!(p.state, PluginState::Ready { .. }) && !state.schemas.contains_key(&p.id) {
+        let id = p.id.clone();
+        // An empty schema stands for one that is on its way.
+        state.schemas.insert(id.clone(), Vec::new());
+        effects.push(Effect::LoadSchema(id));
+    }
+}
+
+fn on_answer(state: &mut State, answer: Answer) {
+    match answer {
+        Answer::Done(text) => {
+            if !text.is_empty() {
+                state.say(text);
+            }
+        }
+        Answer::Failed { what, text, diagnostics } => {
+            state.complain(format!("{what}: {text}"));
+            for d in diagnostics {
+                if !state.view.diagnostics.contains(&d) {
+                    state.view.diagnostics.push_back(d);
+                }
+            }
+        }
+        Answer::History(all) => state.history = Some(all),
+        Answer::Record(r) => {
+            let end = r.events.len();
+            state.replay = Some(Replay::at(*r, end));
+            state.lists[Context::Replay as usize] = super::list::ListState::default();
+        }
+        Answer::Failures(all) => state.failures = Some(all),
+        Answer::Logs(rows) => state.log.prepend(rows.into_iter().map(|r| r.line).collect()),
+        Answer::State(all) => state.state_rows = Some(all),
+        Answer::Selected { stage, selection } => selected(state, stage, selection),
+        Answer::Schema(plugin, rows) => {
+            state.schemas.insert(plugin, rows);
+        }
+    }
+}
+
+/// What came along with a change of the selection is kept for the rows, and said.
+fn selected(state: &mut State, stage: StageId, selection: crate::engine::api::Selection) {
+    if state.view.stage.as_ref().is_none_or(|s| s.stage != stage) {
+        return;
+    }
+    let taken: std::collections::BTreeSet<&String> = selection.taken.iter().collect();
+    // A note stands only as long as the change is still on the side that the note speaks of.
+    state.along.retain(|address, a| taken.contains(address) == a.pulled_in);
+    for (address, by) in &selection.along {
+        let pulled_in = taken.contains(address);
+        state.along.insert(address.clone(), Along { pulled_in, by: by.clone() });
+    }
+    if let Some((address, by)) = selection.along.first() {
+        let word = if taken.contains(address) { "taken" } else { "left" };
+        let more = if selection.along.len() > 1 { format!(" and {} more", selection.along.len() - 1) } else { String::new() };
+        state.say(format!("{address}{more} {word} along with {by}"));
+    }
+}

@@ -1,0 +1,133 @@
+//! State → frame. Draws `app::State` and nothing else: no clock, no environment, no lock. Same state, same frame.
+//! One exception is named where it is: the engine's own log lives in tui-logger.
+
+mod bars;
+mod log_view;
+mod paint;
+mod popup;
+mod screens;
+mod table;
+pub mod term;
+#[cfg(test)]
+mod tests;
+mod theme;
+
+use crate::app::doc::{self, Doc, Role};
+use crate::app::layout::{Areas, areas, detail_has_keys, side_by_side, too_small};
+use crate::app::state::{Context, State};
+use crate::app::text::width;
+use paint::{Brush, border_symbol};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+pub use theme::Theme;
+
+/// Draws everything; answers where the terminal's cursor belongs, if anywhere.
+pub fn draw(state: &State, tracing: &tui_logger::TuiWidgetState, buffer: &mut Buffer) -> Option<Position> {
+    let theme = Theme::of(state.looks);
+    let mut brush = Brush { buffer, theme: &theme };
+    let whole = Rect { x: 0, y: 0, width: state.size.0, height: state.size.1 }.intersection(brush.buffer.area);
+    brush.fill(whole, theme.ground());
+    let cursor = if too_small(state) {
+        small(state, &mut brush, whole);
+        None
+    } else {
+        let a = areas(state);
+        bars::draw(state, &a, &mut brush);
+        body(state, &a, &mut brush, tracing);
+        let prompt = bars::footer(state, &a, &mut brush);
+        popup::draw(state, &mut brush).or(prompt)
+    };
+    theme::finish(state.looks, brush.buffer);
+    cursor
+}
+
+fn small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
+    let text = format!("flightdeck needs 40×12, this is {}×{}", state.size.0, state.size.1);
+    if whole.height > 0 {
+        brush.text(whole.x, whole.y, whole.width, Role::Warn, &text);
+    }
+}
+
+fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::TuiWidgetState) {
+    brush.line(a.title.x, a.title.y, a.title.width, &doc::title(state), false);
+    let context = state.context();
+    if context == Context::Tracing {
+        log_view::tracing(a.list, brush, tracing);
+        return;
+    }
+    if state.list().zoom && context.has_detail() {
+        detail(state, a.detail, brush);
+        return;
+    }
+    if a.charts.height > 0 {
+        screens::charts(state, a.charts, brush);
+    }
+    if let Some(words) = doc::empty(state) {
+        let area = Rect {
+            x: a.columns.x.max(a.list.x),
+            y: a.title.y + 1,
+            width: state.size.0,
+            height: a.foot_rule.y.max(a.footer.y).saturating_sub(a.title.y + 1),
+        };
+        empty(area, &words, brush);
+        return;
+    }
+    match context {
+        Context::Logs => log_view::draw(state, a.list, brush),
+        _ => screens::table(state, a, brush),
+    }
+    if a.detail.height > 0 {
+        border(state, a, brush);
+        detail(state, a.detail, brush);
+    }
+}
+
+fn empty(area: Rect, words: &Doc, brush: &mut Brush<'_>) {
+    let wrapped = doc::wrap(words, usize::from(area.width).saturating_sub(6));
+    let top = if usize::from(area.height) > wrapped.len() + 2 { 1 } else { 0 };
+    for (i, l) in wrapped.iter().enumerate().take(usize::from(area.height.saturating_sub(top))) {
+        let i = u16::try_from(i).unwrap_or(u16::MAX);
+        brush.line(area.x + 3, area.y + top + i, area.width.saturating_sub(6), l, false);
+    }
+}
+
+/// The border between list and detail, with the detail's title where it lies.
+fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
+    let has_keys = detail_has_keys(state);
+    let role = if has_keys { Role::Key } else { Role::Dim };
+    if side_by_side(state) {
+        for y in a.border.top()..a.border.bottom() {
+            brush.text(a.border.x, y, 1, role, border_symbol(has_keys, true));
+        }
+    } else {
+        brush.text(a.border.x, a.border.y, a.border.width, role, &border_symbol(has_keys, false).repeat(usize::from(a.border.width)));
+        let title = doc::detail_title(state);
+        let cells: usize = title.iter().map(|s| width(&s.text)).sum();
+        let cells = u16::try_from(cells).unwrap_or(u16::MAX).min(a.border.width.saturating_sub(2));
+        brush.line(a.border.x + 1, a.border.y, cells, &title, false);
+    }
+}
+
+fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
+    let lines = doc::wrap(&state.detail(), usize::from(area.width));
+    let list = state.list();
+    let height = usize::from(area.height);
+    let needle = if detail_has_keys(state) { list.find.to_lowercase() } else { String::new() };
+    let from = list.scroll.min(lines.len().saturating_sub(1));
+    for (i, l) in lines.iter().skip(from).take(height).enumerate() {
+        let y = area.y + u16::try_from(i).unwrap_or(0);
+        brush.line(area.x, y, area.width, l, false);
+        if !needle.is_empty() {
+            brush.mark(area.x, y, area.width, &needle);
+        }
+    }
+    if lines.len() > height && area.height > 0 {
+        let shown = (from + height).min(lines.len());
+        let text = if shown == lines.len() { " end ".to_owned() } else { format!(" {} more ↓ ", lines.len() - shown) };
+        let w = u16::try_from(width(&text)).unwrap_or(0);
+        if area.width > w {
+            brush.text(area.right() - w, area.bottom() - 1, w, Role::Dim, &text);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Putting text with roles into a buffer, cell by cell; everything else in this room is built on it.
+
+use super::theme::Theme;
+use crate::app::doc::{Line, Role};
+use crate::app::text::{contains, width};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A buffer and the colours to use.
+pub struct Brush<'a> {
+    pub buffer: &'a mut Buffer,
+    pub theme: &'a Theme,
+}
+
+/// The line between panes; heavier where the pane has the keys.
+pub fn border_symbol(heavy: bool, vertical: bool) -> &'static str {
+    match (heavy, vertical) {
+        (false, true) => "│",
+        (true, true) => "┃",
+        (false, false) => "─",
+        (true, false) => "━",
+    }
+}
+
+impl Brush<'_> {
+    /// One style over an area.
+    pub fn fill(&mut self, area: Rect, style: Style) {
+        let area = area.intersection(self.buffer.area);
+        self.buffer.set_style(area, style);
+    }
+
+    /// Empties an area, for what lies over others.
+    pub fn clear(&mut self, area: Rect, style: Style) {
+        let area = area.intersection(self.buffer.area);
+        for y in area.top()..area.bottom() {
+            for x in area.left()..area.right() {
+                if let Some(cell) = self.buffer.cell_mut((x, y)) {
+                    cell.reset();
+                    cell.set_style(style);
+                }
+            }
+        }
+    }
+
+    fn inside(&self, x: u16, y: u16) -> bool {
+        let a = self.buffer.area;
+        x < a.right() && y < a.bottom()
+    }
+
+    /// Text of one role, cut at `cells`; answers how many it took.
+    pub fn text(&mut self, x: u16, y: u16, cells: u16, role: Role, text: &str) -> u16 {
+        let style = self.theme.style(role);
+        self.styled(x, y, cells, style, text)
+    }
+
+    /// Text of one style, cut at `cells` with `…`; answers how many it took. The text must be clean already.
+    pub fn styled(&mut self, x: u16, y: u16, cells: u16, style: Style, text: &str) -> u16 {
+        if cells == 0 || !self.inside(x, y) {
+            return 0;
+        }
+        let text = crate::app::text::fit(text, usize::from(cells));
+        let (end, _) = self.buffer.set_stringn(x, y, &text, usize::from(cells), style);
+        end - x
+    }
+
+    /// A line of several roles, cut at `cells`. A selected one keeps the colours and gets the cursor's ground.
+    pub fn line(&mut self, x: u16, y: u16, cells: u16, line: &Line, selected: bool) -> u16 {
+        let mut at = 0;
+        for (i, s) in line.iter().enumerate() {
+            let left = cells - at;
+            let w = u16::try_from(width(&s.text)).unwrap_or(u16::MAX);
+            let more = line[i + 1..].iter().any(|s| !s.text.is_empty());
+            // Where the rest does not fit, the last cell says so.
+            if w == left && more {
+                let text = crate::app::text::fit(&s.text, usize::from(left.saturating_sub(1)));
+                at += self.text(x + at, y, left, s.role, &format!("{}…", text.trim_end_matches('…')));
+                break;
+            }
+            at += self.text(x + at, y, left, s.role, &s.text);
+            if at >= cells {
+                break;
+            }
+        }
+        if selected {
+            let style = self.theme.cursor();
+            self.fill(Rect { x, y, width: cells, height: 1 }, style);
+        }
+        at
+    }
+
+    /// Marks each occurrence of a lower-case text in what is drawn on a line already.
+    pub fn mark(&mut self, x: u16, y: u16, cells: u16, needle: &str) {
+        let mut drawn: Vec<(u16, String)> = Vec::new();
+        let mut at = x;
+        while at < x + cells && self.inside(at, y) {
+            let symbol = self.buffer.cell((at, y)).map_or(" ", |c| c.symbol()).to_owned();
+            let w = u16::try_from(width(&symbol).max(1)).unwrap_or(1);
+            drawn.push((at, symbol));
+            at += w;
+        }
+        let line: String = drawn.iter().map(|(_, s)| s.as_str()).collect();
+        if !contains(&line, needle) {
+            return;
+        }
+        let n = needle.graphemes(true).count();
+        let style = self.theme.style(Role::Match);
+        for start in 0..drawn.len().saturating_sub(n - 1) {
+            let here: String = drawn[start..start + n].iter().map(|(_, s)| s.to_lowercase()).collect();
+            if here == needle {
+                let from = drawn[start].0;
+                let to = drawn.get(start + n).map_or(at, |d| d.0);
+                self.fill(Rect { x: from, y, width: to - from, height: 1 }, style);
+            }
+        }
+    }
+
+    /// A frame of lines with a title.
+    pub fn frame(&mut self, area: Rect, role: Role, title: &str) {
+        if area.width < 2 || area.height < 2 {
+            return;
+        }
+        let across = "─".repeat(usize::from(area.width) - 2);
+        self.text(area.x, area.y, area.width, role, &format!("╭{across}╮"));
+        self.text(area.x, area.bottom() - 1, area.width, role, &format!("╰{across}╯"));
+        for y in area.y + 1..area.bottom() - 1 {
+            self.text(area.x, y, 1, role, "│");
+            self.text(area.right() - 1, y, 1, role, "│");
+        }
+        if !title.is_empty() {
+            self.text(area.x + 2, area.y, area.width.saturating_sub(4), Role::Heading, &format!(" {title} "));
+        }
+    }
+}

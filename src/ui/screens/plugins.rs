@@ -1,0 +1,89 @@
+//! The Plugins screen: what runs, how it started; and the schema browser.
+
+use crate::app::doc::{self, Line, Role, line, span};
+use crate::app::format::{bytes, duration, elapsed};
+use crate::app::list::Row;
+use crate::app::state::State;
+use crate::engine::plugin::record::{PluginId, PluginState};
+use crate::ui::table::{Column, Width, column, number};
+
+pub const COLUMNS: &[Column] = &[
+    column("STATE", Width::Fix(14), 0),
+    column("PLUGIN", Width::Key(14), 0),
+    column("VERSION", Width::Fix(8), 4),
+    column("DIALECT", Width::Fix(9), 6),
+    number("PID", 7, 8),
+    number("TRY", 5, 2),
+    number("UP", 6, 3),
+    number("↻", 2, 5),
+    number("CPU", 5, 7),
+    number("RSS", 6, 7),
+    number("CALLS", 5, 3),
+    number("P95", 7, 9),
+    column("LAST WORDS", Width::Flex(10, 4), 1),
+];
+
+/// The cells of a plugin.
+pub fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(p) = row.key.text().and_then(|k| state.view.plugins.get(&PluginId(k.to_owned()))) else { return Vec::new() };
+    let (symbol, word, role) = doc::status(&p.state);
+    let none = || line(Role::Dim, "–");
+    let found = p.found.as_ref();
+    let attempt = p.attempts.back();
+    let up = match &p.state {
+        PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
+        PluginState::Launching { .. } | PluginState::Handshaking { .. } => {
+            attempt.map_or_else(none, |a| line(Role::Busy, elapsed(state.now - a.began)))
+        }
+        PluginState::Backoff { until, .. } => line(Role::Warn, format!("in {}", elapsed((until - state.now).max(0)))),
+        _ => none(),
+    };
+    let tries = match &p.state {
+        PluginState::Launching { attempt, limit }
+        | PluginState::Handshaking { attempt, limit }
+        | PluginState::Backoff { attempt, limit, .. } => {
+            line(if *attempt > 1 { Role::Warn } else { Role::Plain }, format!("{attempt}/{limit}"))
+        }
+        _ => attempt.map_or_else(none, |a| line(if a.number > 1 { Role::Warn } else { Role::Plain }, format!("{}/{}", a.number, a.limit))),
+    };
+    let in_call = state.view.calls.values().filter(|c| c.plugin == p.id && c.started_at.is_some()).count();
+    let words = match p.state.why() {
+        Some(why) => line(role, why),
+        None => p.last_line.as_ref().map_or_else(Line::new, |l| line(Role::Dim, l)),
+    };
+    vec![
+        line(role, format!("{symbol} {word}")),
+        line(Role::Strong, &p.id.0),
+        found.and_then(|f| f.version.as_ref()).map_or_else(none, |v| line(Role::Plain, v)),
+        found.and_then(|f| f.dialect.as_ref()).map_or_else(none, |d| line(Role::Plain, d)),
+        p.usage
+            .map(|u| u.pid)
+            .or_else(|| {
+                attempt.filter(|_| matches!(p.state, PluginState::Ready { .. } | PluginState::Handshaking { .. })).and_then(|a| a.pid)
+            })
+            .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
+        tries,
+        up,
+        if p.restarts > 0 { line(Role::Warn, p.restarts.to_string()) } else { line(Role::Dim, "0") },
+        p.usage.map_or_else(none, |u| line(Role::Plain, format!("{:.0}%", u.cpu_percent))),
+        p.usage.map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
+        if in_call > 0 { line(Role::Busy, in_call.to_string()) } else { line(Role::Dim, "0") },
+        state.stats.get(&p.id).and_then(|s| s.p95_ms).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
+        words,
+    ]
+}
+
+pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
+
+/// A row of the schema browser.
+pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(r) = state.plugin().and_then(|p| state.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let mut l = doc::schema_line(r);
+    if r.folder && r.depth > 0 {
+        let open = state.unfolded.contains(&r.path) || !state.list().filter.is_empty();
+        l.insert(1, span(Role::Dim, if open { "- " } else { "+ " }));
+    } else if r.depth > 0 {
+        l.insert(1, span(Role::Plain, "  "));
+    }
+    vec![l]
+}

@@ -1,0 +1,63 @@
+//! The Stage screen: what would change, and what is taken of it.
+
+use crate::app::doc::{self, Line, Role, line, span};
+use crate::app::list::Row;
+use crate::app::state::State;
+use crate::engine::event::Action;
+use crate::ui::table::{Column, Width, column};
+
+pub const COLUMNS: &[Column] = &[
+    column("", Width::Fix(3), 0),
+    column("", Width::Fix(3), 0),
+    column("RESOURCE", Width::Key(16), 0),
+    column("ACTION", Width::Fix(8), 1),
+    column("NOTE", Width::Flex(12, 3), 2),
+];
+
+/// The cells of a change.
+pub fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(stage) = &state.view.stage else { return Vec::new() };
+    let Some(c) = stage.changes.get(row.index) else { return Vec::new() };
+    let left = state.view.left.contains(&c.address);
+    let mark = match (c.action, left) {
+        (Action::NoOp, _) => Line::new(),
+        (_, true) => line(Role::Dim, "[ ]"),
+        (_, false) => vec![span(Role::Dim, "["), span(Role::Ok, "x"), span(Role::Dim, "]")],
+    };
+    let role = if left || c.action == Action::NoOp { Role::Dim } else { Role::Plain };
+    vec![
+        mark,
+        doc::action_sign(c.action),
+        line(role, &c.address),
+        line(if left { Role::Dim } else { doc::action_role(c.action) }, c.action.word()),
+        note(state, c, left),
+    ]
+}
+
+fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line {
+    let mut l = Line::new();
+    if let Some(a) = state.along.get(&c.address) {
+        let (symbol, word) = if a.pulled_in { ("▲", "with") } else { ("▼", "with") };
+        l.push(span(Role::Warn, format!("{symbol} {word} {}", a.by)));
+        return l;
+    }
+    if !left && let Some(n) = c.needs.iter().find(|n| state.view.left.contains(*n)) {
+        l.push(span(Role::Bad, format!("▲ needs {n}")));
+        return l;
+    }
+    if c.drifted {
+        l.push(span(Role::Warn, "drift "));
+    }
+    let forcing: Vec<&str> = c.attributes.iter().filter(|a| a.forces_replacement).map(|a| a.path.as_str()).collect();
+    if !forcing.is_empty() {
+        l.push(span(Role::Dim, format!("{} forces it", forcing.join(", "))));
+    } else if let Some(p) = &c.previous_address {
+        l.push(span(Role::Dim, format!("moved from {p}")));
+    } else if c.action == Action::Update {
+        let changed: Vec<&str> = c.attributes.iter().filter(|a| a.changed).map(|a| a.path.as_str()).collect();
+        l.push(span(Role::Dim, changed.join(", ")));
+    } else if c.action == Action::Destroy {
+        l.push(span(Role::Dim, &c.why));
+    }
+    l
+}

@@ -1,0 +1,38 @@
+//! The State screen: what is known of the world.
+
+use crate::app::doc::{Line, Role, line};
+use crate::app::list::Row;
+use crate::app::state::State;
+use crate::ui::table::{Column, Width, column, number};
+
+pub const COLUMNS: &[Column] = &[
+    column("RESOURCE", Width::Key(20), 0),
+    column("STATE", Width::Fix(10), 0),
+    column("PROVIDER", Width::Flex(10, 2), 3),
+    number("NEEDS", 5, 1),
+    number("NEEDED", 6, 2),
+];
+
+/// The cells of a resource instance.
+pub fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(r) = state.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let drifted = state.view.stage.as_ref().is_some_and(|s| s.drift.contains(&r.address));
+    let (word, role) = if r.deposed.is_some() {
+        ("■ deposed", Role::Warn)
+    } else if r.tainted {
+        ("✗ tainted", Role::Bad)
+    } else if drifted {
+        ("~ drift", Role::Warn)
+    } else if r.data {
+        ("<= data", Role::Read)
+    } else {
+        ("● known", Role::Ok)
+    };
+    vec![
+        line(Role::Plain, format!("    {}", row.key.text().unwrap_or_default())),
+        line(role, word),
+        line(Role::Dim, r.provider.rsplit('/').next().unwrap_or(&r.provider)),
+        line(Role::Plain, r.dependencies.len().to_string()),
+        line(Role::Plain, r.dependents.len().to_string()),
+    ]
+}

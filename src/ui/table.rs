@@ -1,0 +1,174 @@
+//! A table of which only the rows on the screen are ever made: headings, widths that adapt, pinned rows, the cursor.
+
+use super::paint::Brush;
+use crate::app::doc::{Line, Role};
+use crate::app::list::Row;
+use crate::app::text::width;
+use ratatui::layout::Rect;
+
+/// How wide a column is.
+#[derive(Debug, Clone, Copy)]
+pub enum Width {
+    Fix(u16),
+    /// At least so many cells, and a share of what is left by this weight.
+    Flex(u16, u16),
+    /// At least so many cells, and as many as the longest key of all rows takes, before anything goes to `Flex`.
+    Key(u16),
+}
+
+/// A column. Where there is not room for all, those with the highest `drop` go first; 0 stays.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    pub title: &'static str,
+    pub width: Width,
+    pub drop: u8,
+    pub right: bool,
+}
+
+/// A column of text.
+pub const fn column(title: &'static str, width: Width, drop: u8) -> Column {
+    Column { title, width, drop, right: false }
+}
+
+/// A column of numbers.
+pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
+    Column { title, width: Width::Fix(width), drop, right: true }
+}
+
+/// A column in its place: index, first cell, cells.
+type Placed = (usize, u16, u16);
+
+/// Where the columns are in so many cells; a blank between two.
+fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
+    let least = |c: &Column| match c.width {
+        Width::Fix(w) | Width::Flex(w, _) | Width::Key(w) => w,
+    };
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    let total = |shown: &[usize]| shown.iter().map(|i| least(&columns[*i]) + 1).sum::<u16>().saturating_sub(1);
+    while total(&shown) > cells {
+        let Some(worst) = shown.iter().copied().filter(|i| columns[*i].drop > 0).max_by_key(|i| columns[*i].drop) else { break };
+        shown.retain(|i| *i != worst);
+    }
+    let mut spare = u32::from(cells.saturating_sub(total(&shown)));
+    let key = shown.iter().find_map(|i| if let Width::Key(w) = columns[*i].width { Some(longest_key.saturating_sub(w)) } else { None });
+    let key = spare.min(u32::from(key.unwrap_or(0)));
+    spare -= key;
+    let weights: u32 = shown.iter().map(|i| if let Width::Flex(_, w) = columns[*i].width { u32::from(w) } else { 0 }).sum();
+    let mut x = 0;
+    let mut given = 0;
+    let last_flex = shown.iter().copied().rev().find(|i| matches!(columns[*i].width, Width::Flex(..)));
+    let mut out = Vec::with_capacity(shown.len());
+    for i in shown {
+        let mut w = least(&columns[i]);
+        if let Width::Flex(_, weight) = columns[i].width {
+            // What division leaves over goes to the last.
+            let more = if Some(i) == last_flex { spare - given } else { spare * u32::from(weight) / weights.max(1) };
+            given += more;
+            w += u16::try_from(more).unwrap_or(0);
+        } else if let Width::Key(_) = columns[i].width {
+            w += u16::try_from(key).unwrap_or(0);
+        }
+        let w = w.min(cells.saturating_sub(x));
+        out.push((i, x, w));
+        x = (x + w + 1).min(cells);
+    }
+    out
+}
+
+/// What a table shows.
+pub struct Table<'a> {
+    pub columns: &'a [Column],
+    pub rows: &'a [Row],
+    pub index: usize,
+    pub offset: usize,
+    pub pinned: usize,
+    pub has_keys: bool,
+    /// Cells before a key in its column.
+    pub indent: u16,
+    /// Text to mark, lower case.
+    pub find: &'a str,
+}
+
+impl Table<'_> {
+    /// Draws headings and the rows on the screen; `cells` makes the cells of a row.
+    pub fn draw(&self, head: Rect, area: Rect, brush: &mut Brush<'_>, cells: impl Fn(&Row) -> Vec<Line>) {
+        let keyed = self.columns.iter().any(|c| matches!(c.width, Width::Key(_)));
+        let longest =
+            if keyed { self.rows.iter().filter(|r| !r.heading).filter_map(|r| r.key.text()).map(width).max().unwrap_or(0) } else { 0 };
+        let longest = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(self.indent);
+        let placed = place(self.columns, area.width.saturating_sub(2), longest);
+        if head.height > 0 {
+            for (i, x, w) in &placed {
+                let c = &self.columns[*i];
+                let title = crate::app::text::fit(c.title, usize::from(*w));
+                let pad = if c.right { w - u16::try_from(width(&title)).unwrap_or(0).min(*w) } else { 0 };
+                brush.text(head.x + 1 + x + pad, head.y, *w, Role::Dim, &title);
+            }
+        }
+        let height = usize::from(area.height);
+        let pinned = self.pinned.min(self.rows.len());
+        let first = pinned + self.offset;
+        let visible = (0..pinned).chain(first..self.rows.len()).take(height);
+        for (line, i) in visible.enumerate() {
+            let y = area.y + u16::try_from(line).unwrap_or(0);
+            let row = &self.rows[i];
+            if row.heading {
+                brush.text(area.x + 1, y, area.width.saturating_sub(2), Role::Heading, row.key.text().unwrap_or_default());
+                continue;
+            }
+            let made = cells(row);
+            for (i, x, w) in &placed {
+                if let Some(cell) = made.get(*i) {
+                    let used: usize = cell.iter().map(|s| width(&s.text)).sum();
+                    let pad = if self.columns[*i].right { w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX)) } else { 0 };
+                    brush.line(area.x + 1 + x + pad, y, w - pad, cell, false);
+                }
+            }
+            if !self.find.is_empty() {
+                brush.mark(area.x, y, area.width, self.find);
+            }
+            if i == self.index {
+                let style = if self.has_keys { brush.theme.cursor() } else { brush.theme.cursor_away() };
+                brush.fill(Rect { x: area.x, y, width: area.width, height: 1 }, style);
+            }
+        }
+        self.scroll_mark(area, first, brush);
+    }
+
+    /// A mark at the right edge where there is more than the screen shows.
+    fn scroll_mark(&self, area: Rect, first: usize, brush: &mut Brush<'_>) {
+        let (height, all) = (usize::from(area.height), self.rows.len());
+        if all <= height || height < 3 {
+            return;
+        }
+        let room = height - 1;
+        let at = (first * room / (all - height).max(1)).min(room);
+        brush.text(area.right().saturating_sub(1), area.y + u16::try_from(at).unwrap_or(0), 1, Role::Dim, "┃");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &[Column] = &[column("A", Width::Fix(5), 0), column("B", Width::Flex(10, 1), 0), number("C", 8, 2), number("D", 8, 1)];
+
+    #[test]
+    fn columns_that_matter_least_go_first() {
+        let names = |cells| place(COLUMNS, cells, 0).iter().map(|p| COLUMNS[p.0].title).collect::<String>();
+        assert_eq!(names(60), "ABCD");
+        assert_eq!(names(30), "ABD");
+        assert_eq!(names(20), "AB");
+        assert_eq!(names(8), "AB");
+    }
+
+    #[test]
+    fn what_is_left_goes_to_the_flexible_and_nothing_leaves_the_table() {
+        for cells in 0..200 {
+            for (_, x, w) in place(COLUMNS, cells, 0) {
+                assert!(x + w <= cells, "{cells}");
+            }
+        }
+        assert_eq!(place(COLUMNS, 100, 0)[1].2, 10 + 100 - 5 - 10 - 8 - 8 - 3);
+    }
+}

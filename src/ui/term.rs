@@ -1,0 +1,292 @@
+//! The terminal: taken, given back whatever happens, drawn to in whole frames. All use of crossterm is in this file.
+
+use crate::app::State;
+use crate::app::key::{Input, Key, KeyCode, MouseAct};
+use crate::app::msg::{Effect, TracingMove};
+use crate::app::run::Surface;
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream, KeyModifiers,
+    MouseButton, MouseEventKind,
+};
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{cursor, execute, queue, terminal};
+use futures_util::StreamExt;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
+use tui_logger::{TuiWidgetEvent, TuiWidgetState};
+
+/// Whether the terminal is ours at the moment: the panic hook must know, and cannot be given anything.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The thread that draws; a panic elsewhere must leave the terminal alone.
+static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// A frame is written in one piece: the standard output's own buffer of a kilobyte would tear it.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// Records of the engine's own log that are held.
+const LOG_DEPTH: usize = 20_000;
+
+/// What takes the terminal, as bytes.
+fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
+    execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+    if mouse {
+        execute!(out, EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// What gives it back, as bytes. Undoing what was not done does no harm.
+fn write_leave(out: &mut impl Write) -> io::Result<()> {
+    execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show)
+}
+
+/// Gives the terminal back, once.
+fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // There is nobody left to tell.
+        write_leave(&mut stdout()).ok();
+        terminal::disable_raw_mode().ok();
+    }
+}
+
+/// Puts a hook before the one that is there: a panic of the drawing thread gives the terminal back and is then reported
+/// as usual; a panic of any other is logged, and met by whoever waits for that task.
+pub fn install_panic_hook() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let drawing = *DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+            if !TAKEN.load(Ordering::SeqCst) {
+                before(info);
+            } else if drawing == Some(std::thread::current().id()) {
+                leave();
+                before(info);
+            } else {
+                tracing::error!(panic = %info, "a task has panicked");
+            }
+        }));
+    });
+}
+
+/// The engine's own log goes to tui-logger while the console has the terminal, from a level up; `RUST_LOG` says more
+/// exactly what is wanted.
+pub fn start_log(level: &str) {
+    use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={level}")));
+    tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
+    tui_logger::set_buffer_depth(LOG_DEPTH);
+    if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
+        // Somebody set a log up before us (a test): theirs stays.
+        tracing_subscriber::registry().with(filter).with(tui_logger::TuiTracingSubscriberLayer).try_init().ok();
+    }
+}
+
+/// Whether the terminal says that its background is light (`COLORFGBG=15;default;15` and the like: 7 and above but 8 are light).
+pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
+    let ground: u8 = colorfgbg?.rsplit(';').next()?.parse().ok()?;
+    Some(ground == 7 || ground > 8)
+}
+
+/// The terminal while the console has it. Dropping it gives it back.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    input: Option<EventStream>,
+    mouse: bool,
+    tracing: TuiWidgetState,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When standard output is no terminal, or cannot be set up.
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        install_panic_hook();
+        *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+        let mut screen = Self {
+            terminal: Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?,
+            input: None,
+            mouse,
+            tracing: TuiWidgetState::new().set_default_display_level(tui_logger::LevelFilter::Debug),
+        };
+        screen.take()?;
+        Ok(screen)
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (u16, u16) {
+        self.terminal.size().map_or((80, 24), |s| (s.width, s.height))
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        terminal::enable_raw_mode()?;
+        TAKEN.store(true, Ordering::SeqCst);
+        write_enter(self.terminal.backend_mut(), self.mouse)?;
+        self.terminal.clear()?;
+        self.input = Some(EventStream::new());
+        Ok(())
+    }
+
+    /// To the shell, and back when the shell says so.
+    fn suspend(&mut self) -> io::Result<()> {
+        // Its thread reads the terminal as long as it lives: the shell needs it now.
+        self.input = None;
+        leave();
+        #[cfg(unix)]
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
+        self.take()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.input = None;
+        leave();
+    }
+}
+
+impl Surface for Screen {
+    fn draw(&mut self, state: &State) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let tracing = &self.tracing;
+        self.terminal.draw(|frame| {
+            if let Some(at) = super::draw(state, tracing, frame.buffer_mut()) {
+                frame.set_cursor_position(at);
+            }
+        })?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    async fn input(&mut self) -> Option<io::Result<Input>> {
+        let stream = self.input.as_mut()?;
+        loop {
+            match stream.next().await? {
+                Ok(event) => {
+                    if let Some(input) = translate(event) {
+                        return Some(Ok(input));
+                    }
+                }
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    }
+
+    fn act(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Copy(text) => execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text)),
+            Effect::Mouse(on) => {
+                self.mouse = on;
+                if on {
+                    execute!(self.terminal.backend_mut(), EnableMouseCapture)
+                } else {
+                    execute!(self.terminal.backend_mut(), DisableMouseCapture)
+                }
+            }
+            Effect::Suspend => self.suspend(),
+            Effect::Redraw => self.terminal.clear(),
+            Effect::Tracing(to) => {
+                self.tracing.transition(match to {
+                    TracingMove::Up => TuiWidgetEvent::UpKey,
+                    TracingMove::Down => TuiWidgetEvent::DownKey,
+                    TracingMove::Left => TuiWidgetEvent::LeftKey,
+                    TracingMove::Right => TuiWidgetEvent::RightKey,
+                    TracingMove::PageUp => TuiWidgetEvent::PrevPageKey,
+                    TracingMove::PageDown => TuiWidgetEvent::NextPageKey,
+                    TracingMove::Follow => TuiWidgetEvent::EscapeKey,
+                    TracingMove::Targets => TuiWidgetEvent::HideKey,
+                    TracingMove::Focus => TuiWidgetEvent::FocusKey,
+                    TracingMove::More => TuiWidgetEvent::PlusKey,
+                    TracingMove::Less => TuiWidgetEvent::MinusKey,
+                });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The terminal library's event as the console knows it; `None` for what it does not.
+fn translate(event: Event) -> Option<Input> {
+    match event {
+        Event::Key(k) if k.kind != event::KeyEventKind::Release => {
+            let code = match k.code {
+                event::KeyCode::Char(c) => KeyCode::Char(c),
+                event::KeyCode::Enter => KeyCode::Enter,
+                event::KeyCode::Esc => KeyCode::Esc,
+                event::KeyCode::Tab => KeyCode::Tab,
+                event::KeyCode::BackTab => KeyCode::BackTab,
+                event::KeyCode::Backspace => KeyCode::Backspace,
+                event::KeyCode::Delete => KeyCode::Delete,
+                event::KeyCode::Up => KeyCode::Up,
+                event::KeyCode::Down => KeyCode::Down,
+                event::KeyCode::Left => KeyCode::Left,
+                event::KeyCode::Right => KeyCode::Right,
+                event::KeyCode::Home => KeyCode::Home,
+                event::KeyCode::End => KeyCode::End,
+                event::KeyCode::PageUp => KeyCode::PageUp,
+                event::KeyCode::PageDown => KeyCode::PageDown,
+                event::KeyCode::F(n) => KeyCode::F(n),
+                _ => return None,
+            };
+            let (ctrl, alt) = (k.modifiers.contains(KeyModifiers::CONTROL), k.modifiers.contains(KeyModifiers::ALT));
+            Some(Input::Key(Key { code, ctrl, alt }))
+        }
+        Event::Paste(text) => Some(Input::Paste(text)),
+        Event::Resize(w, h) => Some(Input::Resize(w, h)),
+        Event::Mouse(m) => {
+            let act = match m.kind {
+                MouseEventKind::Down(MouseButton::Left) => MouseAct::Down,
+                MouseEventKind::Drag(MouseButton::Left) => MouseAct::Drag,
+                MouseEventKind::Up(MouseButton::Left) => MouseAct::Up,
+                MouseEventKind::ScrollUp => MouseAct::WheelUp,
+                MouseEventKind::ScrollDown => MouseAct::WheelDown,
+                _ => return None,
+            };
+            Some(Input::Mouse { act, x: m.column, y: m.row })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaving_undoes_what_entering_did() {
+        let (mut entered, mut left) = (Vec::new(), Vec::new());
+        write_enter(&mut entered, true).unwrap();
+        write_leave(&mut left).unwrap();
+        let modes = |bytes: &[u8], end: char| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let mut found: Vec<String> = text
+                .split("\u{1b}[?")
+                .skip(1)
+                .filter_map(|p| p.find(['h', 'l']).filter(|i| p[*i..].starts_with(end)).map(|i| p[..i].to_owned()))
+                .collect();
+            found.sort();
+            found
+        };
+        // Every mode switched on is switched off; the cursor (25) and the synchronized update (2026) the other way round.
+        for mode in modes(&entered, 'h') {
+            assert!(modes(&left, 'l').contains(&mode), "mode {mode} stays on");
+        }
+        assert!(modes(&entered, 'l').contains(&"25".to_owned()) && modes(&left, 'h').contains(&"25".to_owned()));
+        assert!(modes(&left, 'l').contains(&"2026".to_owned()));
+    }
+
+    #[test]
+    fn the_terminal_may_say_that_it_is_light() {
+        assert_eq!(background_is_light(Some("0;15")), Some(true));
+        assert_eq!(background_is_light(Some("15;default;0")), Some(false));
+        assert_eq!(background_is_light(Some("0;7")), Some(true));
+        assert_eq!(background_is_light(Some("nonsense")), None);
+        assert_eq!(background_is_light(None), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! Frames for the eye: written out where `FLIGHTDECK_FRAMES` names a directory (`cargo xtask render` makes pictures of
+//! them). And that running rows never scroll away.
+
+use super::{Console, fixture};
+use crate::app::msg::Answer;
+use crate::engine::event::*;
+
+#[test]
+fn frames_of_every_screen_can_be_looked_at() {
+    for (w, h) in [(120, 40), (80, 24), (200, 60), (40, 12)] {
+        let mut c = Console::deploying(w, h);
+        for s in 0..90 {
+            c.state.samples.finished_now = (s * 7 % 13) % 9;
+            c.tick(1);
+        }
+        c.answer(Answer::History(fixture::history()));
+        c.answer(Answer::State(fixture::state_rows()));
+        c.answer(Answer::Failures(fixture::failures()));
+        for (name, keys) in [
+            ("1-plugins", "1"),
+            ("2-calls", "2"),
+            ("3-stage", "3 j"),
+            ("3-why", "j j w"),
+            ("3-diff", "esc k k enter"),
+            ("4-deploy", "esc 4 j"),
+            ("4-ladder", "c"),
+            ("5-history", "esc 5"),
+            ("5-failures", "f"),
+            ("6-state", "f 6"),
+            ("7-logs", "7"),
+            ("help", "3 ?"),
+            ("palette", "esc :"),
+        ] {
+            c.press(keys);
+            c.dump(&format!("{name}-{w}x{h}"));
+        }
+        c.press("esc");
+        let mut c = Console::staged(w, h);
+        c.press("3 a");
+        c.dump(&format!("3-apply-{w}x{h}"));
+        c.shows("apply stage");
+    }
+}
+
+#[test]
+fn running_rows_never_scroll_away() {
+    let mut c = Console::staged(80, 24);
+    let operations: Vec<_> =
+        (0..500).map(|i| fixture::operation(i, &format!("aws_thing.n{i:03}"), Action::Create, OperationState::Waiting)).collect();
+    c.event(EventKind::DeployStarted(DeployStarted {
+        deploy: 31,
+        stage: 12,
+        mode: StageMode::Normal,
+        who: "ana".into(),
+        host: "deck".into(),
+        operations,
+    }));
+    let mut op = fixture::operation(321, "aws_thing.n321", Action::Create, OperationState::Running);
+    (op.began, op.step) = (Some(fixture::NOW), "creating".into());
+    c.event(EventKind::Operation(op));
+    c.press("4 G");
+    c.shows("aws_thing.n499");
+    assert!(c.line("aws_thing.n321").contains("creating"));
+}
+
+#[test]
+fn a_flood_of_rows_is_drawn_fast() {
+    let mut c = Console::staged(200, 60);
+    for i in 0..20_000 {
+        c.state.log.push(crate::engine::plugin::record::LogLine {
+            plugin: fixture::id("hashicorp/aws"),
+            at: fixture::NOW,
+            level: crate::engine::plugin::record::LogLevel::Info,
+            stream: crate::engine::plugin::record::LogStream::Stderr,
+            module: None,
+            text: format!("line {i}"),
+            panic: false,
+        });
+    }
+    c.press("7");
+    c.shows("line 19999");
+    c.press("g");
+    c.shows("line 0");
+    c.shows("3 older lines are only in the store");
+    let rows = c.state.rows.len();
+    assert_eq!(rows, 20_000);
+}

@@ -1,0 +1,107 @@
+//! Every screen at every size: nothing panics, what matters stays.
+
+use super::{Console, fixture};
+use crate::app::msg::Answer;
+use crate::app::state::{Looks, ThemeName};
+use ratatui::style::Color;
+
+fn full(width: u16, height: u16) -> Console {
+    let mut c = Console::deploying(width, height);
+    c.answer(Answer::History(fixture::history()));
+    c.answer(Answer::State(fixture::state_rows()));
+    c.answer(Answer::Failures(fixture::failures()));
+    c
+}
+
+#[test]
+fn no_screen_panics_at_any_size() {
+    for (w, h) in [
+        (0, 0),
+        (1, 1),
+        (20, 5),
+        (39, 12),
+        (40, 11),
+        (40, 12),
+        (41, 13),
+        (60, 15),
+        (79, 19),
+        (80, 24),
+        (100, 20),
+        (120, 40),
+        (200, 60),
+        (300, 12),
+        (40, 100),
+    ] {
+        let mut c = full(w, h);
+        for screen in ["1", "2", "3", "4", "5", "6", "7"] {
+            for keys in ["", "?", "esc :", "esc enter", "esc tab j k", "G g ctrl-d ctrl-u", "c", "esc esc q", "esc esc"] {
+                c.press(&format!("{screen} {keys}"));
+                c.frame();
+            }
+        }
+        c.press("7 e");
+        c.frame();
+        c.press("e 5 f enter");
+        c.frame();
+    }
+}
+
+#[test]
+fn small_screens_say_what_they_need() {
+    let mut c = full(20, 5);
+    c.shows("flightdeck needs");
+    let mut c = full(40, 12);
+    c.press("4");
+    c.shows("aws_db_instance");
+    c.shows("creating");
+    c.press("enter");
+    c.shows("timeline");
+}
+
+#[test]
+fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
+    let mut c = full(80, 24);
+    c.shows("acme/legacy");
+    c.shows("attempts");
+    c.press("3");
+    c.shows("aws_instance.web");
+    c.shows("bucket");
+    c.press("4");
+    c.shows("aws_db_instance.main");
+    c.shows("attempt 2");
+    c.press("5");
+    c.shows("enter replays it");
+}
+
+#[test]
+fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
+    let mut c = full(120, 40);
+    c.state.looks = Looks { color: false, ..Looks::default() };
+    c.press("3");
+    let buffer = c.buffer();
+    assert!(buffer.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    assert!(buffer.content().iter().any(|cell| cell.modifier.contains(ratatui::style::Modifier::REVERSED)));
+}
+
+#[test]
+fn ascii_means_ascii() {
+    for theme in [ThemeName::Dark, ThemeName::Light, ThemeName::Contrast] {
+        let mut c = full(120, 40);
+        c.state.looks = Looks { theme, color: true, ascii: true };
+        for screen in ["1", "2", "3", "4", "5", "6", "7", "? "] {
+            c.press(screen);
+            assert!(c.frame().is_ascii(), "{}", c.frame());
+        }
+    }
+}
+
+#[test]
+fn the_same_state_gives_the_same_frame() {
+    let mut a = full(120, 40);
+    let mut b = full(120, 40);
+    for screen in ["1", "2", "3", "4", "5", "6", "7"] {
+        a.press(screen);
+        b.press(screen);
+        assert_eq!(a.buffer(), b.buffer());
+    }
+}

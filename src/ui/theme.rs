@@ -1,0 +1,166 @@
+//! Colours of each role in three themes, and what is left of them without colour or beyond ASCII.
+
+use crate::app::doc::Role;
+use crate::app::state::{Looks, ThemeName};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier, Style};
+
+/// Colours to draw with.
+#[derive(Debug, Clone, Copy)]
+pub struct Theme {
+    looks: Looks,
+}
+
+impl Theme {
+    /// The theme of these looks.
+    pub fn of(looks: Looks) -> Self {
+        Self { looks }
+    }
+
+    /// What everything stands on: the terminal's own colours, but for high contrast.
+    pub fn ground(&self) -> Style {
+        match self.looks.theme {
+            ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
+            ThemeName::Dark | ThemeName::Light => Style::new(),
+        }
+    }
+
+    /// The bars at top and bottom.
+    pub fn bar(&self) -> Style {
+        match self.looks.theme {
+            ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
+            ThemeName::Light => Style::new().bg(Color::Indexed(254)),
+            ThemeName::Contrast => Style::new().add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// The ground of popups.
+    pub fn popup(&self) -> Style {
+        match self.looks.theme {
+            ThemeName::Dark => Style::new().bg(Color::Indexed(235)),
+            ThemeName::Light => Style::new().bg(Color::Indexed(255)),
+            ThemeName::Contrast => Style::new().fg(Color::White).bg(Color::Black),
+        }
+    }
+
+    /// The row under the cursor.
+    pub fn cursor(&self) -> Style {
+        if !self.looks.color {
+            return Style::new().add_modifier(Modifier::REVERSED);
+        }
+        match self.looks.theme {
+            ThemeName::Dark => Style::new().bg(Color::Indexed(238)).add_modifier(Modifier::BOLD),
+            ThemeName::Light => Style::new().bg(Color::Indexed(252)).add_modifier(Modifier::BOLD),
+            ThemeName::Contrast => Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD),
+        }
+    }
+
+    /// The row under the cursor of a list that has not the keys.
+    pub fn cursor_away(&self) -> Style {
+        if !self.looks.color {
+            return Style::new().add_modifier(Modifier::UNDERLINED);
+        }
+        match self.looks.theme {
+            ThemeName::Dark => Style::new().bg(Color::Indexed(236)),
+            ThemeName::Light => Style::new().bg(Color::Indexed(254)),
+            ThemeName::Contrast => Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
+        }
+    }
+
+    /// The tab of the screen that is shown.
+    pub fn tab(&self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
+    }
+
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        use Role::*;
+        let light = self.looks.theme == ThemeName::Light;
+        let contrast = self.looks.theme == ThemeName::Contrast;
+        let fg = |dark: Color, on_light: Color, high: Color| {
+            Style::new().fg(if light {
+                on_light
+            } else if contrast {
+                high
+            } else {
+                dark
+            })
+        };
+        match role {
+            Plain => Style::new(),
+            Dim => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
+            Strong => Style::new().add_modifier(Modifier::BOLD),
+            Heading => fg(Color::Indexed(110), Color::Indexed(25), Color::LightCyan).add_modifier(Modifier::BOLD),
+            Ok | Create => fg(Color::Indexed(114), Color::Indexed(28), Color::LightGreen),
+            Busy => fg(Color::Indexed(117), Color::Indexed(31), Color::LightCyan),
+            Warn | Update => fg(Color::Indexed(179), Color::Indexed(130), Color::LightYellow),
+            Bad | Destroy => fg(Color::Indexed(203), Color::Indexed(160), Color::LightRed),
+            Read => fg(Color::Indexed(80), Color::Indexed(30), Color::LightCyan),
+            Forget => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
+            Key => fg(Color::Indexed(222), Color::Indexed(94), Color::LightYellow).add_modifier(Modifier::BOLD),
+            Match => Style::new().add_modifier(Modifier::REVERSED),
+        }
+    }
+}
+
+/// Symbols that ASCII has another sign for; all others beyond ASCII become `?`.
+const ASCII: &[(&str, &str)] = &[
+    ("│", "|"),
+    ("┃", "|"),
+    ("─", "-"),
+    ("━", "="),
+    ("╭", "+"),
+    ("╮", "+"),
+    ("╰", "+"),
+    ("╯", "+"),
+    ("├", "+"),
+    ("┤", "+"),
+    ("●", "*"),
+    ("○", "o"),
+    ("◐", "@"),
+    ("◌", "."),
+    ("✓", "v"),
+    ("✗", "x"),
+    ("■", "#"),
+    ("▸", ">"),
+    ("→", ">"),
+    ("↓", "v"),
+    ("↑", "^"),
+    ("↻", "r"),
+    ("·", "."),
+    ("…", "~"),
+    ("×", "x"),
+    ("▲", "^"),
+    ("⚠", "!"),
+    ("█", "#"),
+    ("▕", "|"),
+    ("▏", "|"),
+    ("░", "."),
+    ("▌", "#"),
+    ("▁", "_"),
+    ("▂", "_"),
+    ("▃", "-"),
+    ("▄", "-"),
+    ("▅", "="),
+    ("▆", "="),
+    ("▇", "#"),
+    ("–", "-"),
+];
+
+/// What is done to the finished frame: colours taken out, symbols replaced. Without colour, crossterm would reset
+/// reverse video with each colour it sets: so none is left in the buffer.
+pub fn finish(looks: Looks, buffer: &mut Buffer) {
+    if looks.color && !looks.ascii {
+        return;
+    }
+    for cell in &mut buffer.content {
+        if !looks.color {
+            (cell.fg, cell.bg) = (Color::Reset, Color::Reset);
+        }
+        if looks.ascii && !cell.symbol().is_ascii() {
+            let symbol = cell.symbol();
+            let plain = ASCII.iter().find(|(s, _)| *s == symbol).map_or("?", |(_, a)| *a);
+            cell.set_symbol(plain);
+        }
+    }
+}

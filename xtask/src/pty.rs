@@ -1,0 +1,107 @@
+//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for time alone.
+
+use crate::picture::parser;
+use color_eyre::Result;
+use color_eyre::eyre::{WrapErr, eyre};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often the screen is looked at while a text is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A running program and its screen.
+pub struct Pty {
+    screen: Arc<Mutex<vt100::Parser>>,
+    child: Box<dyn Child + Send + Sync>,
+    writer: Box<dyn Write + Send>,
+    /// Kept open: closing it hangs the program up.
+    _master: Box<dyn MasterPty + Send>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Pty {
+    /// Starts a program.
+    pub fn start(mut command: CommandBuilder, columns: u16, rows: u16) -> Result<Self> {
+        let pair = native_pty_system()
+            .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
+            .map_err(|e| eyre!("no pseudo-terminal: {e}"))?;
+        command.env("TERM", "xterm-256color");
+        command.env("LANG", "C.UTF-8");
+        command.env_remove("NO_COLOR");
+        let child = pair.slave.spawn_command(command).map_err(|e| eyre!("the program does not start: {e}"))?;
+        drop(pair.slave);
+        let screen = Arc::new(Mutex::new(parser(columns, rows)?));
+        let mut output = pair.master.try_clone_reader().map_err(|e| eyre!("the terminal cannot be read: {e}"))?;
+        let writer = pair.master.take_writer().map_err(|e| eyre!("the terminal cannot be written: {e}"))?;
+        let seen = screen.clone();
+        let reader = std::thread::Builder::new().name("pty".to_owned()).spawn(move || {
+            let mut bytes = [0; 16_384];
+            while let Ok(n) = output.read(&mut bytes) {
+                if n == 0 {
+                    break;
+                }
+                seen.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..n]);
+            }
+        })?;
+        Ok(Self { screen, child, writer, _master: pair.master, reader: Some(reader) })
+    }
+
+    /// Types text, or control characters.
+    pub fn keys(&mut self, text: &str) -> Result<()> {
+        self.writer.write_all(text.as_bytes())?;
+        self.writer.flush().wrap_err("keys cannot be sent")
+    }
+
+    /// The screen's text.
+    pub fn text(&self) -> String {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents()
+    }
+
+    /// Looks at the screen.
+    pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen())
+    }
+
+    /// Waits until the screen says something; fails with what it says instead.
+    pub fn wait(&self, what: &str, limit: Duration) -> Result<()> {
+        self.wait_until(|s| s.contains(what), limit).wrap_err_with(|| format!("waited for {what:?}"))
+    }
+
+    /// Waits until the screen is as wanted.
+    pub fn wait_until(&self, wanted: impl Fn(&str) -> bool, limit: Duration) -> Result<()> {
+        let end = Instant::now() + limit;
+        loop {
+            let text = self.text();
+            if wanted(&text) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(eyre!("the screen says:\n{text}"));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Waits for the program's end; answers its exit code.
+    pub fn end(mut self, limit: Duration) -> Result<u32> {
+        let end = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                if let Some(reader) = self.reader.take() {
+                    drop(self.writer);
+                    drop(self._master);
+                    reader.join().map_err(|_| eyre!("the reader of the terminal has panicked"))?;
+                }
+                return Ok(status.exit_code());
+            }
+            if Instant::now() > end {
+                self.child.kill()?;
+                return Err(eyre!("the program does not end; the screen says:\n{}", self.text()));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}

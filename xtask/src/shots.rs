@@ -1,0 +1,182 @@
+//! Pictures of every screen, from a real run of the demo.
+
+use crate::picture::Painter;
+use crate::pty::Pty;
+use color_eyre::Result;
+use color_eyre::eyre::{WrapErr, ensure};
+use portable_pty::CommandBuilder;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(120);
+
+struct Album {
+    painter: Painter,
+    out: PathBuf,
+    suffix: &'static str,
+}
+
+impl Album {
+    fn shot(&self, pty: &Pty, name: &str) -> Result<()> {
+        let path = self.out.join(format!("{name}{}.png", self.suffix));
+        pty.with_screen(|s| self.painter.write(s, &path))?;
+        println!("{}", path.display());
+        Ok(())
+    }
+}
+
+/// Runs the demo twice, wide and narrow, and writes pictures.
+pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
+    let bin = match bin {
+        Some(bin) => bin,
+        None => build()?,
+    };
+    let bin = fs::canonicalize(&bin).wrap_err_with(|| format!("{} is not there", bin.display()))?;
+    fs::create_dir_all(out)?;
+    let album = Album { painter: Painter::new()?, out: out.to_owned(), suffix: "" };
+    tour(&bin, &album)?;
+    let album = Album { suffix: "-80x24", ..album };
+    narrow(&bin, &album)
+}
+
+fn build() -> Result<PathBuf> {
+    let done = Command::new("cargo").args(["build", "--release", "-p", "flightdeck"]).status()?;
+    ensure!(done.success(), "cargo build has failed");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    Ok(target.join("release").join("flightdeck"))
+}
+
+fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
+    let mut command = CommandBuilder::new(bin);
+    command.arg("demo");
+    // Shorter pauses between launches: the pictures show the third launch of one plugin, and the last of another.
+    command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "400");
+    Pty::start(command, columns, rows)
+}
+
+fn tour(bin: &Path, album: &Album) -> Result<()> {
+    let mut pty = demo(bin, 120, 40)?;
+    pty.wait("plugins", SOON)?;
+    pty.wait("backoff", SOON)?;
+    album.shot(&pty, "plugins-starting")?;
+    pty.wait("gave up", LONG)?;
+    pty.wait("3/5", LONG)?;
+    pty.keys("g")?;
+    pty.wait("exec", SOON)?;
+    album.shot(&pty, "plugins")?;
+    // The schema browser of the lab.
+    pty.keys("/lab\r")?;
+    pty.wait("find: lab", SOON)?;
+    pty.keys("\x1b[C\r")?;
+    pty.wait("resources (", LONG)?;
+    pty.keys("/lab_database\r\r")?;
+    pty.wait("engine", SOON)?;
+    album.shot(&pty, "schema")?;
+    pty.keys("\x1b\x1b\x1b[D")?;
+    // Stage.
+    pty.keys("3s")?;
+    pty.wait("taken ·", LONG)?;
+    pty.wait("lab_database.orders", SOON)?;
+    pty.keys("/lab_database\r")?;
+    pty.wait("storage_gb", SOON)?;
+    album.shot(&pty, "stage")?;
+    pty.keys("\x1bx")?;
+    pty.wait("along with", SOON)?;
+    album.shot(&pty, "stage-left")?;
+    pty.keys("*")?;
+    pty.keys("?")?;
+    pty.wait("Everywhere", SOON)?;
+    album.shot(&pty, "help")?;
+    pty.keys("\x1b")?;
+    pty.wait_until(|s| !s.contains("Everywhere"), SOON)?;
+    pty.keys(":apply")?;
+    pty.wait("asks first", SOON)?;
+    album.shot(&pty, "palette")?;
+    pty.keys("\x1b")?;
+    pty.wait_until(|s| !s.contains("asks first"), SOON)?;
+    pty.keys("a")?;
+    pty.wait("apply stage #", SOON)?;
+    album.shot(&pty, "apply")?;
+    pty.keys("y")?;
+    // Deploy, while the database takes its time; something is refused on purpose.
+    pty.wait("running", SOON)?;
+    pty.wait("creating", SOON)?;
+    pty.keys("B")?;
+    pty.wait("break something on purpose", SOON)?;
+    album.shot(&pty, "demo-breaks")?;
+    pty.keys("2")?;
+    pty.wait("refused", SOON)?;
+    pty.wait(" failed", LONG)?;
+    album.shot(&pty, "deploy")?;
+    pty.keys("2")?;
+    pty.wait("running", SOON)?;
+    album.shot(&pty, "calls")?;
+    pty.keys("c")?;
+    pty.wait("cancel ladder", SOON)?;
+    album.shot(&pty, "cancel")?;
+    pty.keys("\x1b4")?;
+    pty.wait_until(|s| s.contains("failed in"), LONG)?;
+    pty.keys("gg")?;
+    album.shot(&pty, "deploy-ended")?;
+    pty.keys("\r")?;
+    pty.wait("timeline", SOON)?;
+    album.shot(&pty, "failure")?;
+    pty.keys("\x1b")?;
+    // What is left, once more.
+    pty.keys("t")?;
+    pty.wait("staged in", LONG)?;
+    pty.keys("a")?;
+    pty.wait("apply stage #", SOON)?;
+    pty.keys("y")?;
+    pty.wait("succeeded in", LONG)?;
+    pty.keys("5")?;
+    pty.wait("2 deploys", SOON)?;
+    album.shot(&pty, "history")?;
+    pty.keys("f")?;
+    pty.wait("1×", SOON)?;
+    album.shot(&pty, "failures")?;
+    pty.keys("fG\r")?;
+    pty.wait("replay", SOON)?;
+    pty.keys("{")?;
+    pty.wait("event 0", SOON)?;
+    pty.keys("]]]]]]]]]]]]]]]]]")?;
+    pty.wait_until(|s| s.contains("replay") && !s.contains("event 0"), SOON)?;
+    album.shot(&pty, "replay")?;
+    pty.keys("\x1b6")?;
+    pty.wait("the root module", SOON)?;
+    pty.keys("/lab_database\r")?;
+    pty.wait("attributes", SOON)?;
+    album.shot(&pty, "state")?;
+    pty.keys("\x1b7")?;
+    pty.wait("logs", SOON)?;
+    album.shot(&pty, "logs")?;
+    pty.keys("q")?;
+    let code = pty.end(LONG)?;
+    ensure!(code == 0, "the console ended with {code}");
+    Ok(())
+}
+
+fn narrow(bin: &Path, album: &Album) -> Result<()> {
+    let mut pty = demo(bin, 80, 24)?;
+    pty.wait("gave up", LONG)?;
+    pty.keys("g")?;
+    pty.wait("exec", SOON)?;
+    album.shot(&pty, "plugins")?;
+    pty.keys("3s")?;
+    pty.wait("taken ·", LONG)?;
+    album.shot(&pty, "stage")?;
+    pty.keys("a")?;
+    pty.wait("apply stage #", SOON)?;
+    pty.keys("y")?;
+    pty.wait("creating", SOON)?;
+    pty.wait("3 done", LONG)?;
+    album.shot(&pty, "deploy")?;
+    pty.wait("succeeded in", LONG)?;
+    pty.keys("q")?;
+    let code = pty.end(LONG)?;
+    ensure!(code == 0, "the console ended with {code}");
+    Ok(())
+}
