@@ -269,7 +269,7 @@ impl Work {
         self.tell(tell_all(diags.iter(), &loaded.sources))?;
         let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
         let summary = show::summary(&stage);
-        let record = keep::record(&stage, &summary, loaded.snapshot.clone(), name);
+        let record = keep::record(&stage, &summary, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
         self.bus.emit(EventKind::Staged(summary.clone()));
@@ -405,7 +405,7 @@ impl Work {
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, false).await?;
         let state = self.memory.store().state().await?;
-        Ok(plan_json::plan_json(&staged.stage, &state, &staged.schemas))
+        Ok(plan_json::plan_json(&staged.stage, &state))
     }
 
     /// Changes what a stage's deploy would apply.
@@ -435,7 +435,10 @@ impl Work {
         let staged = self.whole(request.stage, true).await?;
         let stage = &staged.stage;
         let only: Option<BTreeSet<String>> = match request.only {
-            Some(only) => Some(only.into_iter().collect()),
+            Some(only) => {
+                let selection = select::only(&select::references(stage), &only).map_err(EngineError::NotFound)?;
+                Some(selection.taken.into_iter().collect())
+            }
             None => {
                 let left: BTreeSet<String> = store.stage(request.stage).await?.map(|r| r.left.into_iter().collect()).unwrap_or_default();
                 (!left.is_empty()).then(|| stage.changes.iter().map(Change::id).filter(|id| !left.contains(id)).collect())

@@ -3,16 +3,19 @@
 
 pub mod change;
 pub mod conditions;
+pub mod diff;
 pub mod expand;
 pub mod ignore;
 pub mod keep;
 pub mod managed;
+pub mod masks;
 pub mod moves;
 pub mod nodes;
 pub mod objects;
 pub mod plan;
 pub mod plan_json;
 pub mod prior;
+pub mod prior_values;
 pub mod scope;
 pub mod select;
 pub mod show;

@@ -1,7 +1,242 @@
-pub fn plan_json(
-    _s: &super::change::Stage,
-    _st: &crate::engine::store::model::State,
-    _sc: &std::collections::HashMap<std::sync::Arc<str>, std::sync::Arc<crate::engine::provider::ProviderSchema>>,
-) -> serde_json::Value {
-    serde_json::json!({})
+//! A stage as Terraform's plan representation (`format_version` 1.2), shaped as OpenTofu shapes it, so that policy and
+//! cost tools read it. Values are whole, sensitive ones too: what is made here goes to a file of mode 0600 alone.
+
+use super::change::{Change, Drift, Stage};
+use super::masks;
+use super::prior_values;
+use crate::engine::event::{Action, StageMode};
+use crate::engine::plugin::record::UnixMs;
+use crate::engine::store::model::State;
+use cty::{Path, PathStep, Value};
+use lang::addr::{AbsInstance, InstanceKey, Mode};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Version of the plan representation.
+const FORMAT_VERSION: &str = "1.2";
+/// Version of the representation of values within `prior_state`.
+const STATE_FORMAT_VERSION: &str = "1.0";
+/// The release that readers take the plan for; the same that providers are told.
+pub const TERRAFORM_VERSION: &str = "1.13.0";
+
+/// The plan representation; `state` is the one that the stage was made from.
+pub fn plan_json(stage: &Stage, state: &State) -> Json {
+    let mut out = Map::new();
+    out.insert("format_version".into(), FORMAT_VERSION.into());
+    out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
+    if !stage.variables.is_empty() {
+        let all = stage.variables.iter().map(|(name, value)| (name.to_string(), json!({ "value": masks::known_json(value) }))).collect();
+        out.insert("variables".into(), Json::Object(all));
+    }
+    out.insert("planned_values".into(), planned_values(stage));
+    let drift: Vec<Json> = sorted(&stage.drift, |d| d.address.clone()).into_iter().map(drifted).collect();
+    if !drift.is_empty() {
+        out.insert("resource_drift".into(), drift.into());
+    }
+    let changes: Vec<Json> = sorted(&stage.changes, |c| (c.address.clone(), c.deposed.clone())).into_iter().map(resource_change).collect();
+    out.insert("resource_changes".into(), changes.into());
+    out.insert("output_changes".into(), output_changes(stage));
+    let prior = prior_values::after_edits(state, &stage.edits);
+    if !prior.objects.is_empty() || !prior.outputs.is_empty() {
+        out.insert(
+            "prior_state".into(),
+            json!({
+                "format_version": STATE_FORMAT_VERSION,
+                "terraform_version": TERRAFORM_VERSION,
+                "values": prior_values::values(&prior),
+            }),
+        );
+    }
+    if !stage.statuses.0.is_empty() {
+        out.insert("checks".into(), stage.statuses.0.iter().map(|(address, status)| check(address, status.word())).collect());
+    }
+    out.insert("timestamp".into(), timestamp(stage.at).into());
+    out.insert("applyable".into(), applyable(stage).into());
+    out.insert("complete".into(), (stage.request.target.is_empty() && stage.request.exclude.is_empty()).into());
+    out.insert("errored".into(), false.into());
+    Json::Object(out)
 }
+
+fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut all: Vec<&T> = all.iter().collect();
+    all.sort_by_cached_key(|one| key(one));
+    all
+}
+
+/// Whether deploying would do anything.
+fn applyable(stage: &Stage) -> bool {
+    stage.changes.iter().any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
+        || stage.outputs.iter().any(|o| o.action != Action::NoOp)
+        || stage.request.mode == StageMode::RefreshOnly && !stage.edits.is_empty()
+}
+
+fn timestamp(at: UnixMs) -> String {
+    let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// What names a resource instance in the representation.
+pub(super) fn named(address: &AbsInstance) -> Map<String, Json> {
+    let mut out = Map::new();
+    out.insert("address".into(), address.to_string().into());
+    if !address.module.is_root() {
+        out.insert("module_address".into(), address.module.to_string().into());
+    }
+    out.insert("mode".into(), mode(address.resource.mode).into());
+    out.insert("type".into(), address.resource.kind.as_ref().into());
+    out.insert("name".into(), address.resource.name.as_ref().into());
+    match &address.key {
+        InstanceKey::None => {}
+        InstanceKey::Int(n) => drop(out.insert("index".into(), (*n).into())),
+        InstanceKey::Str(text) => drop(out.insert("index".into(), text.as_ref().into())),
+    }
+    out
+}
+
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Managed => "managed",
+        Mode::Data => "data",
+        Mode::Ephemeral => "ephemeral",
+    }
+}
+
+fn resource_change(change: &Change) -> Json {
+    let mut out = named(&change.address);
+    out.insert("provider_name".into(), change.provider.address.as_ref().into());
+    if let Some(key) = &change.deposed {
+        out.insert("deposed".into(), key.as_str().into());
+    }
+    if let Some(previous) = &change.previous {
+        out.insert("previous_address".into(), previous.to_string().into());
+    }
+    let mut what = sides(change.action, &change.before, &change.after);
+    if !change.replace_paths.is_empty() {
+        what.insert("replace_paths".into(), change.replace_paths.iter().map(path).collect());
+    }
+    if let Some(id) = &change.importing {
+        what.insert("importing".into(), json!({ "id": id }));
+    }
+    out.insert("change".into(), what.into());
+    if let Some(reason) = change.reason {
+        out.insert("action_reason".into(), reason.word().into());
+    }
+    out.into()
+}
+
+fn drifted(drift: &Drift) -> Json {
+    let mut out = named(&drift.address);
+    out.insert("provider_name".into(), drift.provider.address.as_ref().into());
+    if let Some(previous) = &drift.previous {
+        out.insert("previous_address".into(), previous.to_string().into());
+    }
+    out.insert("change".into(), sides(drift.action, &drift.before, &drift.after).into());
+    out.into()
+}
+
+/// The `change` object of a resource.
+fn sides(action: Action, before: &Value, after: &Value) -> Map<String, Json> {
+    let mut out = Map::new();
+    out.insert("actions".into(), json!(action.plan_words()));
+    out.insert("before".into(), masks::known_json(before));
+    if after.is_known() {
+        out.insert("after".into(), masks::known_json(after));
+    }
+    out.insert("after_unknown".into(), if after.is_wholly_known() { json!({}) } else { masks::unknown(after) });
+    out.insert("before_sensitive".into(), masks::sensitive(before));
+    out.insert("after_sensitive".into(), masks::sensitive(after));
+    out
+}
+
+fn path(path: &Path) -> Json {
+    let step = |step: &PathStep| match step {
+        PathStep::Attr(name) => name.as_ref().into(),
+        PathStep::Index(key) => masks::known_json(key),
+    };
+    path.steps().iter().map(step).collect()
+}
+
+fn output_changes(stage: &Stage) -> Json {
+    let mut all = Map::new();
+    for change in &stage.outputs {
+        let after = change.after.as_ref();
+        let mut one = Map::new();
+        one.insert("actions".into(), json!(change.action.plan_words()));
+        one.insert("before".into(), change.before.as_ref().map_or(Json::Null, masks::known_json));
+        if after.is_none_or(Value::is_known) {
+            one.insert("after".into(), after.map_or(Json::Null, masks::known_json));
+        }
+        one.insert("after_unknown".into(), after.filter(|v| !v.is_wholly_known()).map_or(false.into(), masks::unknown));
+        // A plan knows only whether an output was or is sensitive, so both sides say the same.
+        one.insert("before_sensitive".into(), change.sensitive.into());
+        one.insert("after_sensitive".into(), change.sensitive.into());
+        all.insert(change.name.to_string(), one.into());
+    }
+    all.into()
+}
+
+/// What will be there: outputs, and the resources that stay or come.
+fn planned_values(stage: &Stage) -> Json {
+    let mut out = Map::new();
+    let mut outputs = Map::new();
+    for change in &stage.outputs {
+        let Some(after) = &change.after else { continue };
+        let mut one = json!({ "sensitive": change.sensitive });
+        if after.is_known() {
+            one["type"] = after.ty().to_json_value();
+            one["value"] = masks::known_json(after);
+        }
+        outputs.insert(change.name.to_string(), one);
+    }
+    if !outputs.is_empty() {
+        out.insert("outputs".into(), outputs.into());
+    }
+    let mut modules: BTreeMap<_, Vec<Json>> = BTreeMap::new();
+    for change in sorted(&stage.changes, |c| c.address.clone()) {
+        if change.deposed.is_some() || matches!(change.action, Action::Destroy | Action::Forget) {
+            continue;
+        }
+        let mut one = named(&change.address);
+        one.shift_remove("module_address");
+        one.insert("provider_name".into(), change.provider.address.as_ref().into());
+        one.insert("schema_version".into(), change.schema_version.into());
+        one.insert("values".into(), masks::known_json(&change.after));
+        one.insert("sensitive_values".into(), masks::sensitive(&change.after));
+        modules.entry(change.address.module.clone()).or_default().push(one.into());
+    }
+    out.insert("root_module".into(), prior_values::module_tree(modules));
+    out.into()
+}
+
+/// One checked object; `address` is the one of what the configuration declares.
+fn check(address: &str, status: &str) -> Json {
+    let mut rest = address;
+    while let Some(after) = rest.strip_prefix("module.") {
+        let Some((_, inner)) = after.split_once('.') else { break };
+        rest = inner;
+    }
+    let module = address[..address.len() - rest.len()].trim_end_matches('.');
+    let mut out = json!({ "to_display": address });
+    if !module.is_empty() {
+        out["module"] = module.into();
+    }
+    match rest.split('.').collect::<Vec<_>>()[..] {
+        ["output", name] => (out["kind"], out["name"]) = ("output_value".into(), name.into()),
+        ["check", name] => (out["kind"], out["name"]) = ("check".into(), name.into()),
+        ["var", name] => (out["kind"], out["name"]) = ("var".into(), name.into()),
+        ["data", kind, name] => {
+            out["kind"] = "resource".into();
+            (out["mode"], out["type"], out["name"]) = ("data".into(), kind.into(), name.into());
+        }
+        [kind, name] => {
+            out["kind"] = "resource".into();
+            (out["mode"], out["type"], out["name"]) = ("managed".into(), kind.into(), name.into());
+        }
+        _ => out["kind"] = "resource".into(),
+    }
+    json!({ "address": out, "status": status })
+}
+
+#[cfg(test)]
+#[path = "plan_json_tests.rs"]
+mod tests;

@@ -1,9 +1,23 @@
-use super::change::Stage;
+//! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass through
+//! [`super::diff`] alone, which masks what is sensitive.
+
+use super::change::{Change, OutputChange, Stage};
+use super::diff;
+use super::managed::Reason;
 use crate::engine::event::*;
+use crate::engine::workspace::provider_addr::short;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many attributes are named in words.
+const NAMED: usize = 3;
+
+/// The whole stage, ready to be shown; nothing sensitive is in it.
 pub fn summary(stage: &Stage) -> StageSummary {
+    let needs = Needs::new(&stage.changes);
     let mut counts = Counts::default();
-    for c in &stage.changes {
-        counts.add(c.action)
+    for change in &stage.changes {
+        counts.add(change.action);
+        counts.import += u32::from(change.importing.is_some());
     }
     StageSummary {
         stage: stage.id,
@@ -11,8 +25,157 @@ pub fn summary(stage: &Stage) -> StageSummary {
         at: stage.at,
         took_ms: stage.took_ms,
         counts,
-        changes: vec![],
-        outputs: vec![],
-        drift: vec![],
+        changes: stage.changes.iter().map(|c| view(c, stage.request.mode, &needs)).collect(),
+        outputs: stage.outputs.iter().map(output).collect(),
+        drift: stage.drift.iter().map(|d| d.address.to_string()).collect(),
     }
 }
+
+fn view(change: &Change, mode: StageMode, needs: &Needs) -> ChangeView {
+    let attributes = diff::attributes(&change.before, &change.after, &change.replace_paths);
+    ChangeView {
+        address: change.id(),
+        previous_address: change.previous.as_ref().map(ToString::to_string),
+        resource_type: change.address.resource.kind.to_string(),
+        provider: short(&change.provider.address).to_owned(),
+        action: change.action,
+        action_reason: change.reason.map(|r| r.word().to_owned()),
+        why: why(change, mode, &attributes),
+        needs: needs.of(change),
+        attributes,
+        drifted: change.drifted,
+    }
+}
+
+fn output(change: &OutputChange) -> OutputView {
+    let sensitive = change.sensitive || change.before.iter().chain(&change.after).any(diff::hides);
+    let text = |v: &cty::Value| match (v.is_known(), sensitive) {
+        (false, _) => diff::UNKNOWN.to_owned(),
+        (true, true) => diff::SENSITIVE.to_owned(),
+        (true, false) => diff::render(v),
+    };
+    OutputView {
+        name: change.name.to_string(),
+        action: change.action,
+        before: change.before.as_ref().map(text),
+        after: change.after.as_ref().map(text),
+        sensitive,
+    }
+}
+
+/// What caused a change, in words. Names of attributes only, no values.
+fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
+    let mut parts = Vec::new();
+    if let Some(id) = &change.importing {
+        parts.push(format!("imported under the id {}", lang::addr::quote(id)));
+    }
+    if let Some(from) = &change.previous {
+        parts.push(format!("moved from {from}"));
+    }
+    if change.drifted {
+        parts.push("changed outside of deploys".to_owned());
+    }
+    match change.action {
+        Action::NoOp if parts.is_empty() => parts.push("as configured".to_owned()),
+        Action::NoOp => {}
+        Action::Create if change.drifted => parts.push("it is gone and is created again".to_owned()),
+        Action::Create => parts.push("in the configuration and not yet there".to_owned()),
+        Action::Read => parts.push(format!("read during the deploy: {}", reason(change))),
+        Action::Update => parts.push(match names(attributes, |a| a.changed) {
+            // A change of what the state says without one in any value.
+            names if names.is_empty() => "the plugin plans an update without a visible change".to_owned(),
+            names => format!("{names} {}", if names.contains(", ") { "change" } else { "changes" }),
+        }),
+        Action::Replace | Action::ReplaceCreateFirst => {
+            let forcing = names(attributes, |a| a.forces_replacement);
+            parts.push(match change.reason {
+                Some(Reason::ReplaceBecauseCannotUpdate) | None if !forcing.is_empty() => {
+                    format!("{forcing} cannot be changed in place")
+                }
+                _ => reason(change),
+            });
+        }
+        Action::Destroy if change.deposed.is_some() => parts.push("left over from a replacement".to_owned()),
+        Action::Destroy | Action::Forget if change.reason.is_none() && mode == StageMode::Destroy => {
+            parts.push("everything is to be destroyed".to_owned());
+        }
+        Action::Destroy => parts.push(reason(change)),
+        Action::Forget => parts.push(format!("{}; the object stays, only the state forgets it", reason(change))),
+    }
+    parts.join("; ")
+}
+
+fn reason(change: &Change) -> String {
+    change.reason.map_or_else(|| change.action.word().to_owned(), |r| r.text().to_owned())
+}
+
+/// The attributes that are concerned, outermost names, those with known values first.
+fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool) -> String {
+    let of = |unknown: bool| attributes.iter().filter(move |a| a.unknown == unknown);
+    let mut seen = BTreeSet::new();
+    let mut names: Vec<&str> = Vec::new();
+    for unknown in [false, true] {
+        // What is only known after apply follows from what is changed; it is named where nothing else is.
+        if unknown && !names.is_empty() {
+            break;
+        }
+        for a in of(unknown).filter(|a| pick(a)) {
+            let name = a.path.split(['.', '[']).next().unwrap_or(&a.path);
+            if seen.insert(name) {
+                names.push(name);
+            }
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    let mut text = names[..names.len() - more].join(", ");
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
+/// Which declared resources have changes that others need.
+struct Needs {
+    /// Resources with something that is created, changed or read.
+    applied: BTreeSet<String>,
+    /// For each resource those whose objects depended on it and are destroyed.
+    destroyed_before: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Needs {
+    fn new(changes: &[Change]) -> Self {
+        let mut out = Self { applied: BTreeSet::new(), destroyed_before: BTreeMap::new() };
+        for change in changes {
+            let config = change.address.config().to_string();
+            if change.action.destroys() {
+                for needed in &change.prior_dependencies {
+                    out.destroyed_before.entry(needed.clone()).or_default().insert(config.clone());
+                }
+            }
+            if applies(change.action) {
+                out.applied.insert(config);
+            }
+        }
+        out
+    }
+
+    fn of(&self, change: &Change) -> Vec<String> {
+        let mut all = BTreeSet::new();
+        if applies(change.action) {
+            all.extend(change.dependencies.intersection(&self.applied).cloned());
+        }
+        if change.action.destroys() {
+            all.extend(self.destroyed_before.get(&change.address.config().to_string()).into_iter().flatten().cloned());
+        }
+        all.remove(&change.address.config().to_string());
+        all.into_iter().collect()
+    }
+}
+
+fn applies(action: Action) -> bool {
+    matches!(action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
+}
+
+#[cfg(test)]
+#[path = "show_tests.rs"]
+mod tests;

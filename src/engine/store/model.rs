@@ -52,7 +52,8 @@ pub struct State {
 }
 
 /// A change of the state; a batch is one transaction and one serial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StateEdit {
     /// Insert or replace the object with this address and deposed key.
     Put(Box<StateObject>),

@@ -1,0 +1,156 @@
+//! The state as the plan representation's `values`: modules in a tree with their resources. Made from the store's
+//! records alone.
+
+use super::plan_json::named;
+use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::workspace::provider_addr::ConfigKey;
+use lang::addr::{AbsInstance, ModuleInstance};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// The state as it is once these edits are made, as the store makes them.
+pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
+    let mut objects: BTreeMap<(String, String), StateObject> =
+        state.objects.iter().map(|o| ((o.address.clone(), o.deposed.clone()), o.clone())).collect();
+    let mut outputs: BTreeMap<String, _> = state.outputs.iter().map(|o| (o.name.clone(), o.clone())).collect();
+    for edit in edits {
+        match edit {
+            StateEdit::Put(o) => drop(objects.insert((o.address.clone(), o.deposed.clone()), (**o).clone())),
+            StateEdit::Remove { address, deposed } => drop(objects.remove(&(address.clone(), deposed.clone()))),
+            StateEdit::Move { from, to } => {
+                let keys: Vec<(String, String)> = objects
+                    .range((from.clone(), String::new())..)
+                    .take_while(|((address, _), _)| address == from)
+                    .map(|(k, _)| k.clone())
+                    .collect();
+                for key in keys {
+                    let Some(object) = objects.remove(&key) else { continue };
+                    objects.insert((to.clone(), key.1), StateObject { address: to.clone(), ..object });
+                }
+            }
+            StateEdit::PutOutput(o) => drop(outputs.insert(o.name.clone(), o.clone())),
+            StateEdit::RemoveOutput { name } => drop(outputs.remove(name)),
+            StateEdit::Depose { address, key } => rekey(&mut objects, address, "", key),
+            StateEdit::Restore { address, key } if !objects.contains_key(&(address.clone(), String::new())) => {
+                rekey(&mut objects, address, key, "");
+            }
+            StateEdit::Restore { .. } => {}
+        }
+    }
+    State {
+        serial: state.serial,
+        lineage: state.lineage.clone(),
+        objects: objects.into_values().collect(),
+        outputs: outputs.into_values().collect(),
+    }
+}
+
+fn rekey(objects: &mut BTreeMap<(String, String), StateObject>, address: &str, from: &str, to: &str) {
+    if let Some(object) = objects.remove(&(address.to_owned(), from.to_owned())) {
+        objects.insert((address.to_owned(), to.to_owned()), StateObject { deposed: to.to_owned(), ..object });
+    }
+}
+
+/// The `values` object of a state.
+pub fn values(state: &State) -> Json {
+    let mut out = Map::new();
+    let mut outputs = Map::new();
+    for output in &state.outputs {
+        let one = json!({ "sensitive": output.sensitive, "value": parsed(&output.value), "type": parsed(&output.ty) });
+        outputs.insert(output.name.clone(), one);
+    }
+    if !outputs.is_empty() {
+        out.insert("outputs".into(), outputs.into());
+    }
+    let mut objects: Vec<(AbsInstance, &StateObject)> =
+        state.objects.iter().filter_map(|o| Some((o.address.parse::<AbsInstance>().ok()?, o))).collect();
+    objects.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.deposed.cmp(&y.deposed)));
+    let mut modules: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
+    for (address, object) in objects {
+        modules.entry(address.module.clone()).or_default().push(resource(&address, object));
+    }
+    out.insert("root_module".into(), module_tree(modules));
+    out.into()
+}
+
+fn resource(address: &AbsInstance, object: &StateObject) -> Json {
+    let mut out = named(address);
+    out.shift_remove("module_address");
+    let provider = ConfigKey::parse(&object.provider).map_or_else(|| object.provider.clone(), |key| key.address.to_string());
+    let values = parsed(&object.attributes);
+    let secrets: Vec<Vec<Json>> = serde_json::from_str(&object.sensitive).unwrap_or_default();
+    let secrets: Vec<&[Json]> = secrets.iter().map(Vec::as_slice).collect();
+    out.insert("provider_name".into(), provider.into());
+    out.insert("schema_version".into(), object.schema_version.into());
+    out.insert("sensitive_values".into(), sensitive(&values, &secrets));
+    out.insert("values".into(), values);
+    if !object.dependencies.is_empty() {
+        out.insert("depends_on".into(), json!(object.dependencies));
+    }
+    if object.tainted {
+        out.insert("tainted".into(), true.into());
+    }
+    if !object.deposed.is_empty() {
+        out.insert("deposed_key".into(), object.deposed.as_str().into());
+    }
+    out.into()
+}
+
+/// The mask of what is sensitive; `secrets` is what is left of each path that leads here.
+fn sensitive(value: &Json, secrets: &[&[Json]]) -> Json {
+    if secrets.iter().any(|rest| rest.is_empty()) {
+        return true.into();
+    }
+    let through = |to: &Json| -> Vec<&[Json]> {
+        let leads = |step: &Json| {
+            let key = if step["type"] == "index" { &step["value"]["value"] } else { &step["value"] };
+            key == to
+        };
+        secrets.iter().filter_map(|rest| rest.split_first()).filter(|(step, _)| leads(step)).map(|(_, rest)| rest).collect()
+    };
+    match value {
+        Json::Object(all) => {
+            let masks = all.iter().map(|(k, v)| (k.clone(), sensitive(v, &through(&k.as_str().into()))));
+            Json::Object(masks.filter(|(_, mask)| *mask != Json::Bool(false)).collect())
+        }
+        Json::Array(all) => all.iter().enumerate().map(|(n, v)| sensitive(v, &through(&n.into()))).collect(),
+        _ => false.into(),
+    }
+}
+
+/// The root module with the others in it, each in the one that calls it.
+pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
+    // A module without resources may have some inside that do.
+    let parents: Vec<ModuleInstance> = modules.keys().cloned().collect();
+    for module in parents {
+        let mut at = module.parent();
+        while let Some(parent) = at {
+            at = parent.parent();
+            modules.entry(parent).or_default();
+        }
+    }
+    let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
+    // Longer paths come last in the order of modules, so from the end each module's children are complete.
+    while let Some((module, resources)) = modules.pop_last() {
+        let mut one = Map::new();
+        if !resources.is_empty() {
+            one.insert("resources".into(), resources.into());
+        }
+        if !module.is_root() {
+            one.insert("address".into(), module.to_string().into());
+        }
+        if let Some(mut inner) = children.remove(&module) {
+            inner.reverse();
+            one.insert("child_modules".into(), inner.into());
+        }
+        match module.parent() {
+            Some(parent) => children.entry(parent).or_default().push(one.into()),
+            None => return one.into(),
+        }
+    }
+    json!({})
+}
+
+fn parsed(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or(Json::Null)
+}
