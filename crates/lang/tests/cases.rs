@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use lang::body::{Attribute, Body, BodySchema};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::eval::{Bindings, Scope, evaluate};
+use lang::functions::{Function, of_builtin_provider};
 use lang::source::SourceMap;
 use lang::syntax::{Expr, StepKind, Traversal, parse_file};
 use serde_json::Value as Json;
@@ -57,6 +58,10 @@ impl Scope for Module {
             },
             _ => refuse("unknown root"),
         }
+    }
+
+    fn function(&self, name: &str) -> Option<Arc<Function>> {
+        of_builtin_provider(name.strip_prefix("provider::terraform::")?)
     }
 
     fn base_dir(&self) -> &Path {
@@ -127,7 +132,7 @@ fn suitable(step: &Json) -> bool {
         "data \"",
         "module \"",
         "check \"",
-        "terraform {",
+        "backend",
         "provider \"",
         "validation",
         "precondition",
@@ -154,8 +159,12 @@ fn run(step: &Json) -> Outcome {
     let text = step["files"]["main.tf"].as_str().unwrap();
     let file = sources.add("main.tf", text);
     let (native, mut diags) = parse_file(text, file);
-    let schema =
-        BodySchema::new().block("locals", &[]).block("resource", &["type", "name"]).block("output", &["name"]).block("variable", &["name"]);
+    let schema = BodySchema::new()
+        .block("locals", &[])
+        .block("terraform", &[])
+        .block("resource", &["type", "name"])
+        .block("output", &["name"])
+        .block("variable", &["name"]);
     let (content, more) = Body::native(Arc::new(native)).content(&schema);
     diags.append(more);
     let mut module = Module {
@@ -171,6 +180,7 @@ fn run(step: &Json) -> Outcome {
     for block in &content.blocks {
         let (attributes, _) = block.body.just_attributes();
         match &*block.type_name {
+            "terraform" => {}
             "locals" => module.locals.extend(attributes.into_iter().map(|(name, a)| (name, a.expr))),
             "resource" => {
                 module.resources.insert(block.labels[1].text.clone(), attributes);

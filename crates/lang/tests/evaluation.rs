@@ -226,7 +226,7 @@ fn faults_have_the_words_of_the_language() {
         ("upper(s...)", "Invalid expanding argument value"),
         ("try(nil.a, nil.b)", "Error in function call"),
         ("regex(\"x\", \"y\")", "Error in function call"),
-        ("rsadecrypt(\"x\", \"y\")", "Unsupported function"),
+        ("rsadecrypt(\"x\", \"y\")", "Invalid function argument"),
         ("convert(1, nothing)", "Invalid type specification"),
         ("convert(\"x\", number)", "Invalid function argument"),
     ] {

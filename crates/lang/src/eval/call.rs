@@ -239,10 +239,6 @@ fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: &CallEr
 
 fn unknown_function(call: &Call) -> Diagnostic {
     let name = &*call.name;
-    if functions::is_refused(name.strip_prefix("core::").unwrap_or(name)) {
-        let detail = format!("The function {name:?} is not supported yet.");
-        return Diagnostic::error("Unsupported function", detail).at(call.name_span);
-    }
     let (summary, detail) = match name.rsplit_once("::") {
         Some(("core", short)) => ("Call to unknown function", format!("There is no builtin (core::) function named {short:?}.")),
         Some((namespace, short)) if namespace.starts_with("provider::") => {

@@ -10,11 +10,14 @@ mod encode;
 mod files;
 mod hash;
 mod net;
+mod notation;
 mod number;
+mod rsa;
 mod sensitive;
 mod table;
 mod template;
 mod text;
 
 pub use call::{CallError, Function, Host, Param};
-pub use table::{find, is_refused, names};
+pub use notation::of_builtin_provider;
+pub use table::{find, names};

@@ -10,10 +10,7 @@ use super::call::Function;
 use super::collect::{lists, maps, search, sets};
 use super::hash::{self, Kind as Hash};
 use super::text::{format, plain, regex};
-use super::{clock, convert, encode, files, net, number, sensitive, template};
-
-/// Names that the language has and that are refused by name rather than as unknown.
-const REFUSED: &[&str] = &["rsadecrypt"];
+use super::{clock, convert, encode, files, net, number, rsa, sensitive, template};
 
 /// Evaluated from expressions rather than values; known here so that misspelt names find them.
 const LAZY: &[&str] = &["can", "convert", "try"];
@@ -26,11 +23,6 @@ pub fn find(name: &str) -> Option<Arc<Function>> {
 /// Every name, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     table().keys().copied().chain(LAZY.iter().copied())
-}
-
-/// Whether the language has this function and we do not yet.
-pub fn is_refused(name: &str) -> bool {
-    REFUSED.contains(&name)
 }
 
 fn table() -> &'static BTreeMap<&'static str, Arc<Function>> {
@@ -80,6 +72,7 @@ fn on_values() -> Vec<(&'static str, Function)> {
         ("cidrsubnet", net::cidrsubnet()),
         ("cidrsubnets", net::cidrsubnets()),
         ("bcrypt", hash::bcrypt()),
+        ("rsadecrypt", rsa::rsadecrypt()),
         ("uuid", hash::uuid()),
         ("uuidv5", hash::uuidv5()),
     ]

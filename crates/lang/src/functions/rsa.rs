@@ -1,0 +1,165 @@
+//! `rsadecrypt`: PKCS #1 v1.5 with a private key in PEM. The key is the operator's own and the result goes back to the operator,
+//! so the time that decryption takes tells nobody anything new.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::{Type, Value};
+use dashu_int::UBig;
+
+use super::call::{CallError, Function, Param, text};
+
+/// Larger keys are refused: decryption takes the cube of their length.
+const LARGEST_KEY: usize = 16_384;
+
+/// Modulus and private exponent.
+struct Key {
+    modulus: UBig,
+    exponent: UBig,
+}
+
+pub(super) fn rsadecrypt() -> Function {
+    let params = vec![Param::new("ciphertext", Type::String), Param::new("privatekey", Type::String)];
+    Function::new(params, Type::String, |args, _, _| {
+        let encoded: String = text(args, 0)?.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+        let cipher =
+            STANDARD.decode(&encoded).map_err(|_| CallError::arg(0, "failed to decode input: cipher text must be base64-encoded"))?;
+        let key = key(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
+        let plain = decrypt(&key, &cipher).ok_or_else(|| CallError::call("failed to decrypt: the text was not encrypted with this key"))?;
+        String::from_utf8(plain).map(Value::from).map_err(|_| CallError::call("the decrypted data is not valid UTF-8"))
+    })
+    .not_null()
+}
+
+/// Reads a PEM key of either form.
+fn key(pem: &str) -> Result<Key, String> {
+    const NO_KEY: &str = "failed to parse key: no key found";
+    let (begin, rest) = pem.split_once("-----BEGIN ").ok_or(NO_KEY)?;
+    let _ = begin;
+    let (kind, rest) = rest.split_once("-----").ok_or(NO_KEY)?;
+    let (body, _) = rest.split_once("-----END").ok_or(NO_KEY)?;
+    if body.contains("ENCRYPTED") || kind.contains("ENCRYPTED") {
+        return Err("failed to parse key: password protected keys are not supported. Please decrypt the key prior to use".to_owned());
+    }
+    let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
+    let der = STANDARD.decode(body).map_err(|_| "failed to parse key: the text between its lines is not Base64".to_owned())?;
+    let bad = || "failed to parse key: invalid ASN1 data in the given private key".to_owned();
+    match kind {
+        "RSA PRIVATE KEY" => pkcs1(&der).ok_or_else(bad),
+        "PRIVATE KEY" => {
+            let mut outer = Der(&der);
+            let mut inside = Der(outer.take(0x30).ok_or_else(bad)?);
+            inside.take(0x02).ok_or_else(bad)?;
+            inside.take(0x30).ok_or_else(bad)?;
+            pkcs1(inside.take(0x04).ok_or_else(bad)?).ok_or_else(bad)
+        }
+        other => Err(format!("failed to parse key: keys of kind {other:?} are not supported, only RSA")),
+    }
+}
+
+fn pkcs1(der: &[u8]) -> Option<Key> {
+    let mut outer = Der(der);
+    let mut inside = Der(outer.take(0x30)?);
+    inside.take(0x02)?;
+    let modulus = UBig::from_be_bytes(inside.take(0x02)?);
+    inside.take(0x02)?;
+    let exponent = UBig::from_be_bytes(inside.take(0x02)?);
+    let bits = modulus.to_be_bytes().len() * 8;
+    (64..=LARGEST_KEY).contains(&bits).then_some(Key { modulus, exponent })
+}
+
+/// Elements of DER one after the other.
+struct Der<'a>(&'a [u8]);
+
+impl<'a> Der<'a> {
+    /// The content of the next element, if it has this tag.
+    fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
+        let (&found, rest) = self.0.split_first()?;
+        let (&first, mut rest) = rest.split_first()?;
+        let mut length = usize::from(first);
+        if first & 0x80 != 0 {
+            let count = usize::from(first & 0x7F);
+            if count == 0 || count > 4 || rest.len() < count {
+                return None;
+            }
+            length = rest[..count].iter().fold(0, |n, b| n << 8 | usize::from(*b));
+            rest = &rest[count..];
+        }
+        if found != tag || rest.len() < length {
+            return None;
+        }
+        let (content, behind) = rest.split_at(length);
+        self.0 = behind;
+        Some(content)
+    }
+}
+
+/// The message: 0, 2, at least eight bytes that are not 0, 0, and then the text.
+fn decrypt(key: &Key, cipher: &[u8]) -> Option<Vec<u8>> {
+    let length = key.modulus.to_be_bytes().len();
+    let number = UBig::from_be_bytes(cipher);
+    if cipher.len() > length || number >= key.modulus {
+        return None;
+    }
+    let bytes = power(&number, &key.exponent, &key.modulus).to_be_bytes();
+    let mut block = vec![0u8; length.checked_sub(bytes.len())?];
+    block.extend_from_slice(&bytes);
+    if block.len() < 11 || block[0] != 0 || block[1] != 2 {
+        return None;
+    }
+    let end = block[2..].iter().position(|b| *b == 0)?;
+    (end >= 8).then(|| block[2 + end + 1..].to_vec())
+}
+
+fn power(base: &UBig, exponent: &UBig, modulus: &UBig) -> UBig {
+    let mut result = UBig::ONE;
+    for byte in exponent.to_be_bytes().iter() {
+        for bit in (0..8).rev() {
+            result = &result * &result % modulus;
+            if byte >> bit & 1 == 1 {
+                result = &result * base % modulus;
+            }
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_read_with_its_key() {
+        let key = key(KEY).unwrap();
+        let cipher = STANDARD.decode(CIPHER).unwrap();
+        assert_eq!(decrypt(&key, &cipher).as_deref(), Some(&b"a small secret"[..]));
+        assert_eq!(decrypt(&key, &cipher[1..]), None);
+    }
+
+    #[test]
+    fn other_texts_are_no_keys() {
+        for text in [
+            "",
+            "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC",
+        ] {
+            assert!(super::key(text).is_err(), "{text}");
+        }
+    }
+
+    const KEY: &str = "\
+-----BEGIN RSA PRIVATE KEY-----\n\
+MIIBzAIBAAJhALXmWM99okckHvKOBGcHBimUZ5N02MMsAkAL19vTcx8HgtL0ZMra\n\
+x8LUojOndi26bNwOywOOH/mWArrtbbvZQzT0HNlWTSnfQ0WdhkW1R9DuUXMWsHSo\n\
+mXXnKa0FEC7B0QIDAQABAmEAqRil3t2wCepuSpXzScOh2u13DAFHsMgsn1VjKZv8\n\
+HRBicbF4MYwIv/njf5lhp0jxcAby+GObhdDU50peL25syVWeW/5AaaCwUKOadkuZ\n\
+YhYwUfJ/wethJUXdficOUc8BAjEA5O7Y3qj0fDPnmdWq8WZltcc9RjJ95PGL0Hga\n\
+LbzeQdp5aEoXe3fPopac6Y7mtWKJAjEAy2fwIUVLUVyus5N6I8vpg/BITCy3UZA9\n\
+ekXdeKPrtiygFp69F3cQ2kKr+b+ghTMJAjEAxNSiu5XyVpNd7kLqLZFHo6nBAgjJ\n\
+ez0+Y6fPgkGfqmkH92W0mOBjMjxifuDxdURZAjEAriqNXq+q0jv+Cx2YU9ZiWOsB\n\
+vNf9EAXl3jC8dnRFfHOxkCzT1KfK8lhsUSlYFTWhAjAEtWnTkByb2h1Iu6pFc4Yy\n\
+v+DTPQcNbOIEZlC09qT3lmb81BD0LbSL3TSas7sx0Fw=\n\
+-----END RSA PRIVATE KEY-----\n\
+";
+    const CIPHER: &str =
+        "sAYk7WVUzkUzxQOCohMH6EvzWuXgvsDzNWj+PnW6UNV3of5t8eu7b+B6q5fDDjSkHoX53nMeYLTzUAzaqpd9lF3tSeoVF0PwhROClmjz3BrfkVySxgs4UVKZ6N0zoPXX";
+}
