@@ -40,7 +40,7 @@ pub trait Scope {
         None
     }
 
-    /// Where templates that are read during evaluation are kept, so that their faults have a place.
+    /// The texts that the places of faults are in, for messages that name such places.
     fn sources(&self) -> SourceMap {
         SourceMap::new()
     }
@@ -51,22 +51,30 @@ pub struct Bindings<'a> {
     values: BTreeMap<Arc<str>, Value>,
     parent: Option<&'a dyn Scope>,
     inherit: bool,
+    sources: Option<SourceMap>,
 }
 
 impl<'a> Bindings<'a> {
     /// Names alone.
     pub fn new(values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: None, inherit: false }
+        Bindings { values, parent: None, inherit: false, sources: None }
     }
 
     /// These names before those of `parent`.
     pub fn over(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: Some(parent), inherit: true }
+        Bindings { values, parent: Some(parent), inherit: true, sources: None }
     }
 
     /// These names alone, with functions and folders of `parent`.
     pub fn within(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: Some(parent), inherit: false }
+        Bindings { values, parent: Some(parent), inherit: false, sources: None }
+    }
+
+    /// The same, for an expression whose text is in other sources than those of `parent`.
+    #[must_use]
+    pub fn with_sources(mut self, sources: SourceMap) -> Bindings<'a> {
+        self.sources = Some(sources);
+        self
     }
 }
 
@@ -101,6 +109,6 @@ impl Scope for Bindings<'_> {
     }
 
     fn sources(&self) -> SourceMap {
-        self.parent.map_or_else(SourceMap::new, Scope::sources)
+        self.sources.clone().unwrap_or_else(|| self.parent.map_or_else(SourceMap::new, Scope::sources))
     }
 }

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use cty::{Type, Value};
 
-use super::call::{CallError, Function, Host, Param, text};
+use super::call::{CallError, Function, Param, text};
 use crate::body::Body;
 use crate::eval::{Bindings, evaluate};
+use crate::source::SourceMap;
 
 /// A function of the builtin provider by its short name: `encode_expr`, `encode_tfvars`, `decode_tfvars`.
 pub fn of_builtin_provider(name: &str) -> Option<Arc<Function>> {
@@ -52,12 +53,11 @@ fn encode_tfvars() -> Function {
 }
 
 fn decode_tfvars() -> Function {
-    Function::new(vec![Param::new("content", Type::String)], Type::Dynamic, |args, _, host| decode(text(args, 0)?, host))
+    Function::new(vec![Param::new("content", Type::String)], Type::Dynamic, |args, _, _| decode(text(args, 0)?))
 }
 
-fn decode(content: &str, host: Host<'_>) -> Result<Value, CallError> {
-    let sources = host.scope.sources();
-    let file = sources.add("<tfvars content>", content);
+fn decode(content: &str) -> Result<Value, CallError> {
+    let file = SourceMap::new().add("<tfvars content>", content);
     let failed = |detail: &str| CallError::call(format!("failed to decode tfvars content: {detail}"));
     let words = |diags: &crate::diag::Diagnostics| {
         diags.errors().next().map(|d| format!("{}; {}", d.summary, d.detail.trim_end_matches('.'))).unwrap_or_default()

@@ -53,7 +53,8 @@ fn template(params: Vec<Param>, load: fn(&[Value], Host<'_>) -> Result<(String, 
 }
 
 fn rendered(content: &str, origin: &Origin, vars: &Value, host: Host<'_>) -> Result<Value, CallError> {
-    let sources = host.scope.sources();
+    // Faults become words here, so the text need not be kept with those of the configuration.
+    let sources = SourceMap::new();
     let name = match origin {
         Origin::File(path) => path.as_str(),
         Origin::Text => "<template text>",
@@ -65,7 +66,7 @@ fn rendered(content: &str, origin: &Origin, vars: &Value, host: Host<'_>) -> Res
     }
     let bindings = variables(vars)?;
     check_references(&expr, &bindings, origin, &sources)?;
-    let inner = Bindings::within(host.scope, bindings);
+    let inner = Bindings::within(host.scope, bindings).with_sources(sources.clone());
     let scope: &dyn Scope = &inner;
     let (value, diags) = render(&expr, scope, host.depth + 1);
     if diags.has_errors() {
