@@ -150,6 +150,13 @@ fn command(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: 
     command.env(wire::env::UNIX_SOCKET_DIR, sockets);
     // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
     command.env("TMPDIR", sockets);
+    // The official SDKs write a line at trace level for every step of every call unless told otherwise. What an operator
+    // has set counts; TF_LOG alone stands for both.
+    for name in ["TF_LOG_SDK", "TF_LOG_PROVIDER"] {
+        if std::env::var_os(name).is_none() {
+            command.env(name, std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into()));
+        }
+    }
     command.envs(handshake).envs(&spec.env);
     if let Some(directory) = &spec.directory {
         command.current_dir(directory);
