@@ -21,6 +21,9 @@ pub(super) enum CliError {
     Refused(String),
     #[error("cancelled")]
     Cancelled,
+    /// Something that nobody foresaw, with its causes.
+    #[error("{0:#}")]
+    Unforeseen(#[from] color_eyre::Report),
     /// Already said in full on the output; only the code is left.
     #[error("exit code {0}")]
     Said(u8),
@@ -30,7 +33,7 @@ impl CliError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Engine(e) => e.exit_code(),
-            Self::Refused(_) => ERROR,
+            Self::Refused(_) | Self::Unforeseen(_) => ERROR,
             Self::Cancelled => CANCELLED,
             Self::Said(code) => *code,
         }
@@ -57,6 +60,8 @@ pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
     let code = error.exit_code();
     match &error {
         CliError::Said(_) => {}
+        // Said with its place already.
+        CliError::Engine(EngineError::Plugin(text)) if out.has_error_with(text) => {}
         CliError::Engine(e) if !e.diagnostics().is_empty() => e.diagnostics().iter().for_each(|d| out.diagnostic(d)),
         other if out.json => out.diagnostic(&plain(&other.to_string())),
         other => out.problem(&other.to_string()),

@@ -8,6 +8,7 @@ mod exit;
 mod output;
 mod progress;
 mod safe;
+mod schema;
 mod session;
 mod show;
 mod signals;

@@ -147,6 +147,11 @@ impl Output {
         self.said.iter().any(|d| d.address.as_deref() == Some(address) && (d.summary == summary || summary.contains(&d.summary)))
     }
 
+    /// Whether an error whose detail is this text has been said, or will be.
+    pub(super) fn has_error_with(&self, detail: &str) -> bool {
+        self.said.iter().any(|d| d.detail.contains(detail))
+    }
+
     /// Says what was kept back.
     pub(super) fn flush_diagnostics(&mut self) {
         for diagnostic in std::mem::take(&mut self.waiting) {

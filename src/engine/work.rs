@@ -295,7 +295,12 @@ impl Work {
                 Some(tell(&d, &loaded.sources))
             })
             .collect();
-        self.tell(missing)?;
+        if let Some(first) = missing.first() {
+            // A plugin that is not there has not registered either.
+            let error = EngineError::Plugin(first.detail.clone());
+            missing.iter().for_each(|d| self.diagnose(d.clone()));
+            return Err(error);
+        }
         let root = load::pin(&loaded.root, &sought.found);
         let wanted: BTreeSet<Arc<str>> =
             used.iter().map(|a| sought.found.get(a).unwrap_or(a).clone()).chain([Arc::from(BUILTIN)]).collect();

@@ -1,4 +1,9 @@
 //! The real binary, its words and its exit codes.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+mod bad_input;
+mod deploys;
+mod lab;
 mod support;
 mod usage;

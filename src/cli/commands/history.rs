@@ -58,7 +58,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         OperationState::Failed | OperationState::Unknown => out.paint(Ink::Red, operation.state.word()),
         _ => operation.state.word().to_owned(),
     };
-    out.line(&format!("{head}  {state} {took}").trim_end());
+    out.line(format!("{head}  {state} {took}").trim_end());
     let Some(failure) = &operation.failure else { return };
     out.line(&format!("        {}: {}", failure.class.word(), safe(&failure.summary)));
     for line in safe(&failure.detail).lines() {

@@ -4,13 +4,17 @@ use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::safe::safe;
+use crate::cli::schema;
 use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest;
 use crate::cli::time::duration;
 use crate::engine::plugin::record::{LaunchAttempt, PluginState};
+use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
 use crate::engine::view::PluginView;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Last words shown of a failed attempt.
 const LINES: usize = 8;
@@ -21,6 +25,13 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let engine = session.engine.clone();
     let loaded = session.wait(out, &mut progress, engine.load_plugins()).await;
     let (view, _) = engine.subscribe();
+    let mut schemas = BTreeMap::new();
+    for id in view.plugins.keys() {
+        // One that did not come up has none; why is told with its attempts.
+        if let Ok(schema) = session.wait(out, &mut progress, engine.schema(id)).await {
+            schemas.insert(id.clone(), schema);
+        }
+    }
     session.end(out).await;
     out.flush_diagnostics();
     let all: Vec<PluginView> = view.plugins.into_values().collect();
@@ -37,8 +48,11 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         return Err(CliError::Refused(format!("no plugin of this workspace has {part:?} in its name; {hint}")));
     }
     match loaded {
-        Ok(()) if out.json => out.result("plugins", fields(json!({ "plugins": chosen }))),
-        Ok(()) | Err(_) if !out.json => chosen.iter().for_each(|plugin| show(out, plugin, name.is_some())),
+        Ok(()) if out.json => {
+            let all: Vec<Value> = chosen.iter().map(|p| as_json(p, schemas.get(&p.id), name.is_some())).collect();
+            out.result("plugins", fields(json!({ "plugins": all })));
+        }
+        Ok(()) | Err(_) if !out.json => chosen.iter().for_each(|p| show(out, p, schemas.get(&p.id), name.is_some())),
         _ => {}
     }
     loaded?;
@@ -48,7 +62,14 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-fn show(out: &mut Output, plugin: &PluginView, whole: bool) {
+/// The plugin as it is seen, with its schema: all of it where one was asked for, else how much there is.
+fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: bool) -> Value {
+    let mut out = json!(plugin);
+    out["schema"] = schema.map_or(Value::Null, |s| if whole { schema::whole(s) } else { schema::counts(s) });
+    out
+}
+
+fn show(out: &mut Output, plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: bool) {
     // By the time it is shown a plugin that came up has been stopped again: what counts is how its last launch went.
     let ready = plugin.attempts.back().and_then(|a| a.verdict.as_ref()).is_some_and(|v| v.kind == "ready");
     let (state, ink) = match &plugin.state {
@@ -69,12 +90,18 @@ fn show(out: &mut Output, plugin: &PluginView, whole: bool) {
             out.line(&format!("    {}", safe(path)));
         }
     }
+    if let Some(schema) = schema {
+        out.line(&format!("    {}", schema::line(schema)));
+    }
     if let Some(why) = plugin.state.why() {
         let line = out.paint(Ink::Red, &format!("    {}", safe(why)));
         out.line(&line);
     }
     for attempt in plugin.attempts.iter().filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready")) {
         one_attempt(out, attempt);
+    }
+    if let Some(schema) = schema.filter(|_| whole) {
+        schema::show(out, schema);
     }
 }
 

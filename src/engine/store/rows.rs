@@ -54,6 +54,7 @@ fn attributes(object: &StateObject) -> Vec<(String, String)> {
 
 /// `secrets`: what is left of each sensitive path that leads through here.
 fn flatten(value: &Value, path: &str, secrets: &[&[Value]], out: &mut Vec<(String, String)>) {
+    let value = dynamic(value).unwrap_or(value);
     if value.is_null() {
         return;
     }
@@ -78,6 +79,13 @@ fn flatten(value: &Value, path: &str, secrets: &[&[Value]], out: &mut Vec<(Strin
         }
         leaf => out.push((path.to_owned(), leaf.to_string())),
     }
+}
+
+/// What is within the pair of value and type by which an attribute of any type is kept.
+fn dynamic(value: &Value) -> Option<&Value> {
+    let pair = value.as_object().filter(|pair| pair.len() == 2)?;
+    cty::Type::from_json_value(pair.get("type")?).ok()?;
+    pair.get("value")
 }
 
 /// The key of a step: the attribute's name, or the index's value.

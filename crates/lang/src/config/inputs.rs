@@ -111,13 +111,17 @@ pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &Sour
                         None => given.remove(name.as_str()),
                     };
                 }
-                None => diags.push(Diagnostic::error(
-                    "Value for undeclared variable",
-                    format!(
-                        "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
-                         To use this value, add a \"variable\" block."
-                    ),
-                )),
+                None => {
+                    let file = sources.add(format!("<value for var.{name}>"), text.as_str());
+                    diags.error(
+                        Span::new(file, 0, text.len()),
+                        "Value for undeclared variable",
+                        format!(
+                            "A variable named \"{name}\" was assigned on the command line, but the root module does not declare one. \
+                             To use this value, add a \"variable\" block."
+                        ),
+                    );
+                }
             },
         }
     }

@@ -41,6 +41,7 @@ fn rows_mask_what_is_sensitive_however_deep() {
     let attributes = json!({
         "id": "i", "password": "p", "absent": null, "tags": {"a b": "t", "key": "secret"},
         "rule": [{"port": 1, "token": "s"}, {"port": 2, "token": "t"}], "set": ["x", "y"], "none": [],
+        "any": {"value": {"a": 1, "b": 2}, "type": ["object", {"a": "number", "b": "number"}]},
     });
     let step = |name: &str| json!({"type": "get_attr", "value": name});
     let index = |value: serde_json::Value, ty: &str| json!({"type": "index", "value": {"value": value, "type": ty}});
@@ -48,6 +49,7 @@ fn rows_mask_what_is_sensitive_however_deep() {
         [step("password")],
         [step("tags"), index(json!("key"), "string")],
         [step("rule"), index(json!(1), "number"), step("token")],
+        [step("any"), index(json!("b"), "string")],
         [step("set"), index(json!({"x": 1}), "object")],
     ]);
     let state = State {
@@ -73,6 +75,8 @@ fn rows_mask_what_is_sensitive_however_deep() {
             "rule[1].token = (sensitive)",
             "set = (sensitive)",
             "none = []",
+            "any.a = 1",
+            "any.b = (sensitive)",
         ]
     );
     assert_eq!((rows[0].module.as_str(), rows[0].name.as_str(), &rows[0].dependents), ("module.m", "y", &vec!["lab_x.z".to_owned()]));

@@ -1,0 +1,172 @@
+//! A provider's schema, for people and for programs.
+
+use super::output::{Ink, Output};
+use super::safe::safe;
+use crate::engine::provider::ProviderSchema;
+use cty::schema::{Attribute, Block, Nesting, Schema};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// How many of each there are.
+pub(super) fn counts(schema: &ProviderSchema) -> Value {
+    json!({
+        "resources": schema.resources.len(),
+        "data_sources": schema.data_sources.len(),
+        "ephemeral": schema.ephemeral.len(),
+        "functions": schema.functions.len(),
+    })
+}
+
+/// All of it.
+pub(super) fn whole(schema: &ProviderSchema) -> Value {
+    let all = |schemas: &BTreeMap<String, Schema>| schemas.iter().map(|(name, s)| (name.clone(), one(s))).collect::<Map<_, _>>();
+    let functions: Map<String, Value> = schema
+        .functions
+        .iter()
+        .map(|(name, f)| {
+            let parameters: Vec<Value> = f.parameters.iter().map(|p| json!({ "name": p.name, "type": p.ty.to_json_value() })).collect();
+            let variadic = f.variadic.as_ref().map(|p| json!({ "name": p.name, "type": p.ty.to_json_value() }));
+            let about =
+                json!({ "parameters": parameters, "variadic": variadic, "returns": f.returns.to_json_value(), "summary": f.summary });
+            (name.clone(), about)
+        })
+        .collect();
+    json!({
+        "provider": one(&schema.provider),
+        "resources": all(&schema.resources),
+        "data_sources": all(&schema.data_sources),
+        "ephemeral": all(&schema.ephemeral),
+        "functions": functions,
+    })
+}
+
+fn one(schema: &Schema) -> Value {
+    json!({ "version": schema.version, "block": block(&schema.block) })
+}
+
+fn block(b: &Block) -> Value {
+    let mut out = Map::new();
+    out.insert("attributes".into(), attributes(&b.attributes));
+    let nested = b.blocks.iter().map(|(name, n)| {
+        let about = json!({ "nesting": nesting(n.nesting), "min_items": n.min_items, "max_items": n.max_items, "block": block(&n.block) });
+        (name.clone(), about)
+    });
+    out.insert("blocks".into(), nested.collect::<Map<_, _>>().into());
+    describe(&mut out, &b.description, b.deprecated);
+    out.into()
+}
+
+fn attributes(all: &BTreeMap<String, Attribute>) -> Value {
+    all.iter().map(|(name, a)| (name.clone(), attribute(a))).collect::<Map<_, _>>().into()
+}
+
+fn attribute(a: &Attribute) -> Value {
+    let mut out = Map::new();
+    match &a.nested {
+        Some(nested) => {
+            let about = json!({ "nesting": nesting(nested.nesting), "attributes": attributes(&nested.attributes) });
+            out.insert("nested".into(), about);
+        }
+        None => drop(out.insert("type".into(), a.ty.to_json_value())),
+    }
+    for (is, word) in [
+        (a.required, "required"),
+        (a.optional, "optional"),
+        (a.computed, "computed"),
+        (a.sensitive, "sensitive"),
+        (a.write_only, "write_only"),
+    ] {
+        if is {
+            out.insert(word.into(), true.into());
+        }
+    }
+    describe(&mut out, &a.description, a.deprecated);
+    out.into()
+}
+
+fn describe(out: &mut Map<String, Value>, description: &str, deprecated: bool) {
+    if !description.is_empty() {
+        out.insert("description".into(), description.into());
+    }
+    if deprecated {
+        out.insert("deprecated".into(), true.into());
+    }
+}
+
+fn nesting(n: Nesting) -> &'static str {
+    match n {
+        Nesting::Single => "single",
+        Nesting::List => "list",
+        Nesting::Set => "set",
+        Nesting::Map => "map",
+        Nesting::Group => "group",
+    }
+}
+
+/// One line of counts.
+pub(super) fn line(schema: &ProviderSchema) -> String {
+    let named = [
+        (schema.resources.len(), "resource types"),
+        (schema.data_sources.len(), "data sources"),
+        (schema.ephemeral.len(), "ephemeral resources"),
+        (schema.functions.len(), "functions"),
+    ];
+    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if said.is_empty() { "an empty schema".to_owned() } else { said.join(", ") }
+}
+
+/// The provider's arguments and what it has, by name.
+pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
+    heading(out, "provider arguments");
+    for (name, a) in &schema.provider.block.attributes {
+        let need = if a.required { "required" } else { "optional" };
+        let secret = if a.sensitive { ", sensitive" } else { "" };
+        let ty = if a.nested.is_some() { "nested".to_owned() } else { a.ty.friendly_constraint_name() };
+        out.line(&format!("      {} ({ty}, {need}{secret})", safe(name)));
+    }
+    for (name, n) in &schema.provider.block.blocks {
+        out.line(&format!("      {} ({} of blocks)", safe(name), nesting(n.nesting)));
+    }
+    for (title, schemas) in
+        [("resource types", &schema.resources), ("data sources", &schema.data_sources), ("ephemeral resources", &schema.ephemeral)]
+    {
+        if !schemas.is_empty() {
+            heading(out, title);
+        }
+        for (name, s) in schemas {
+            let required: Vec<&str> = s.block.attributes.iter().filter(|(_, a)| a.required).map(|(name, _)| name.as_str()).collect();
+            let needs = if required.is_empty() { String::new() } else { format!(", needs {}", required.join(", ")) };
+            out.line(&format!("      {} ({} attributes{})", safe(name), s.block.attributes.len(), safe(&needs)));
+        }
+    }
+    if !schema.functions.is_empty() {
+        heading(out, "functions");
+    }
+    for (name, f) in &schema.functions {
+        let parameters: Vec<String> = f.parameters.iter().map(|p| format!("{} {}", p.name, p.ty.friendly_constraint_name())).collect();
+        out.line(&format!("      {}({}) → {}", safe(name), safe(&parameters.join(", ")), f.returns.friendly_constraint_name()));
+    }
+}
+
+fn heading(out: &mut Output, text: &str) {
+    let text = out.paint(Ink::Bold, &format!("    {text}"));
+    out.line(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::Type;
+
+    #[test]
+    fn the_schema_for_programs_says_what_an_attribute_is() {
+        let mut block = Block::default();
+        block.attributes.insert("name".into(), Attribute::required(Type::String).sensitive());
+        let schema = ProviderSchema { resources: [("x_y".to_owned(), Schema::new(2, block))].into(), ..ProviderSchema::default() };
+        let json = whole(&schema);
+        assert_eq!(json["resources"]["x_y"]["version"], 2);
+        assert_eq!(json["resources"]["x_y"]["block"]["attributes"]["name"], json!({"type": "string", "required": true, "sensitive": true}));
+        assert_eq!(counts(&schema)["resources"], 1);
+        assert_eq!(line(&schema), "1 resource types");
+    }
+}
