@@ -7,6 +7,7 @@ use super::plugin::Start;
 use super::plugin::find::{self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want};
 use super::plugin::record::PluginFound;
 use super::pool::Pool;
+use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
 use super::workspace::load::digest;
@@ -152,6 +153,10 @@ impl Providers for Pooled {
 
     async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
         self.pool.configured(&key.address, &key.to_string(), config, ctx).await
+    }
+
+    fn functions(&self) -> Functions {
+        self.pool.functions()
     }
 }
 

@@ -285,6 +285,7 @@ impl Work {
     ) -> Result<(Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, Sought), EngineError> {
         let sought = self.seek(loaded, state).await?;
         let mut used = load::used(&loaded.root);
+        used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
         used.extend(state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address)));
         let missing: Vec<Diagnostic> = used
             .iter()
@@ -528,6 +529,7 @@ impl Work {
                 sources: staged.loaded.sources.clone(),
                 phase: Phase::Apply,
                 schemas: staged.schemas.clone(),
+                functions: self.pool.functions(),
                 values: Values::default(),
                 timestamp: jiff::Timestamp::from_millisecond(staged.stage.at)
                     .unwrap_or_default()

@@ -10,6 +10,7 @@ use super::calls::{Calls, lock};
 use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
+use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError};
 use cty::Value;
 use follow::Follow;
@@ -212,6 +213,16 @@ impl Pool {
             Arc::new(Builtin::new(plugin, shared.settings.workspace.clone()))
         };
         shared.builtin.get_or_init(make).clone()
+    }
+
+    /// The functions of the providers that are up, by address.
+    pub fn functions(&self) -> Functions {
+        let addresses = lock(&self.shared.addresses);
+        let first = addresses.iter().filter_map(|(address, a)| Some((address, a.processes.first()?)));
+        let some = first.filter(|(_, p)| p.known_schema().is_some_and(|s| !s.functions.is_empty()));
+        let all: HashMap<Arc<str>, Arc<dyn Provider>> =
+            some.map(|(address, p)| (Arc::from(address.as_str()), Arc::new(Follow::plain(p.clone())) as Arc<dyn Provider>)).collect();
+        Functions::new(all, tokio_util::sync::CancellationToken::new())
     }
 
     fn processes(&self) -> Vec<Arc<Process>> {

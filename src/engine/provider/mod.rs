@@ -3,6 +3,7 @@
 
 pub mod builtin;
 mod error;
+pub mod functions;
 mod model;
 pub mod tfplugin;
 

@@ -2,6 +2,7 @@
 
 use super::values::{Expansion, Repetition, Values};
 use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::functions::Functions;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};
@@ -31,6 +32,7 @@ pub struct Surroundings {
     pub sources: SourceMap,
     pub phase: Phase,
     pub schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
+    pub functions: Functions,
     pub values: Values,
     /// The moment of the plan, RFC 3339.
     pub timestamp: String,
@@ -362,6 +364,13 @@ impl eval::Scope for ModuleScope<'_> {
             return Err(fault.into());
         }
         self.value_of(t, reference)
+    }
+
+    fn function(&self, name: &str) -> Option<Arc<lang::functions::Function>> {
+        // `provider::NAME::FUNCTION`, or with an alias in between: no configuration is needed, so all aliases are alike.
+        let (provider, rest) = name.strip_prefix("provider::")?.split_once("::")?;
+        let function = rest.rsplit_once("::").map_or(rest, |(_, function)| function);
+        self.around.functions.find(&provider_addr::address_of(self.module, provider), function)
     }
 
     fn base_dir(&self) -> &Path {

@@ -65,6 +65,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         sources: order.sources.clone(),
         phase,
         schemas: order.schemas.clone(),
+        functions: order.providers.functions(),
         values: Values::default(),
         timestamp: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     };

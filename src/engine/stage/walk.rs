@@ -7,6 +7,7 @@ use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Repetition;
+use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
 use async_trait::async_trait;
@@ -27,6 +28,9 @@ pub trait Providers: Send + Sync {
 
     /// The process of one provider configuration. Answers whether it has been given this very configuration already.
     async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError>;
+
+    /// The functions of the providers that are up.
+    fn functions(&self) -> Functions;
 }
 
 /// One walk over the nodes.

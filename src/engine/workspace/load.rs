@@ -192,3 +192,18 @@ pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
     }
     out
 }
+
+/// Addresses of providers whose functions are called somewhere. By the text: a name in a comment only means that a
+/// plugin is launched which the configuration requires anyway.
+pub fn used_by_calls(root: &Module, files: &[(String, String)]) -> BTreeSet<Arc<str>> {
+    let mut out = BTreeSet::new();
+    for module in root.all() {
+        for name in module.required_providers.keys() {
+            let prefix = format!("provider::{name}::");
+            if files.iter().any(|(_, text)| text.contains(&prefix)) {
+                out.insert(provider_addr::address_of(module, name));
+            }
+        }
+    }
+    out
+}

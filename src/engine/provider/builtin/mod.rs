@@ -123,6 +123,7 @@ impl Provider for Builtin {
         Ok(read.unwrap_or_else(|e| remote_state::failed(ProviderDiagnostic::error("Error loading state", e.to_string()))))
     }
 
+    /// Expressions call its functions as those of the language: see [`super::functions`].
     async fn call_function(&self, name: &str, _: Vec<Value>, _: &CallContext) -> Result<FunctionResponse, ProviderError> {
         Err(ProviderError::NoSuchType { plugin: self.info.plugin.clone(), kind: "function", name: name.to_owned() })
     }
