@@ -1,1 +1,190 @@
+use super::super::samples::{change, stage};
+use super::super::{conditions::Status, plan_json, show};
+use super::*;
+use crate::engine::store::model::{StateObject, StateOutput};
+use cty::schema::{Attribute, Block};
 
+fn object(n: i64) -> Value {
+    Value::object([
+        ("id", Value::unknown(Type::String)),
+        ("count", Value::int(n)),
+        ("password", Value::string("p").mark(Mark::Sensitive)),
+        ("tags", Value::map(Type::String, [("a", Value::string("ü\n"))])),
+        ("any", Value::tuple(vec![Value::bool(true), Value::null(Type::Dynamic), Value::dynamic()])),
+        ("set", Value::set(Type::Number, vec![Value::int(2), Value::int(1)])),
+        ("none", Value::null(Type::list(Type::String))),
+    ])
+}
+
+fn schema() -> Schema {
+    let types = [
+        ("id", Type::String),
+        ("count", Type::Number),
+        ("password", Type::String),
+        ("tags", Type::map(Type::String)),
+        ("any", Type::Dynamic),
+        ("set", Type::set(Type::Number)),
+        ("none", Type::list(Type::String)),
+    ];
+    let attributes = types.into_iter().map(|(name, ty)| (name.to_owned(), Attribute::optional(ty))).collect();
+    Schema::new(1, Block { attributes, ..Block::default() })
+}
+
+fn whole() -> Stage {
+    let null = Value::null(schema().implied_type().clone());
+    let mut first = change("module.m[\"k\"].thing_x.a[0]", Action::Replace, object(1), object(2));
+    first.deposed = Some("0badcafe".into());
+    first.previous = "thing_x.old".parse().ok();
+    first.provider = ConfigKey::parse("module.m.provider[\"example.com/acme/thing\"].west").unwrap();
+    first.reason = Some(Reason::ReplaceBecauseCannotUpdate);
+    first.config = Some(object(2));
+    first.private = vec![0, 255, 3];
+    first.prior_private = b"{}".to_vec();
+    first.replace_paths = vec![Path::root().attr("count"), Path::root().attr("tags").index_str("a"), Path::root().attr("any").index_int(0)];
+    first.schema_version = 1;
+    first.dependencies = ["thing_x.n".to_owned()].into();
+    first.prior_dependencies = ["thing_x.o".to_owned()].into();
+    first.create_before_destroy = true;
+    first.tainted = true;
+    first.importing = Some("an id".into());
+    first.drifted = true;
+    let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
+    second.deferred_read = true;
+    let mut out = stage(vec![first, second]);
+    out.request.target = vec!["thing_x.a".into()];
+    out.request.vars = vec![("v".into(), "1".into())];
+    out.outputs = vec![
+        OutputChange { name: "o".into(), action: Action::Update, before: Some(Value::int(1)), after: Some(object(1)), sensitive: true },
+        OutputChange { name: "gone".into(), action: Action::Destroy, before: Some(Value::string("x")), after: None, sensitive: false },
+    ];
+    out.drift = vec![Drift {
+        address: "thing_x.a".parse().unwrap(),
+        previous: None,
+        provider: out.changes[1].provider.clone(),
+        action: Action::Destroy,
+        before: object(1),
+        after: null,
+    }];
+    out.edits = vec![
+        StateEdit::Move { from: "thing_x.old".into(), to: "thing_x.a".into() },
+        StateEdit::Put(Box::new(StateObject {
+            address: "thing_x.a".into(),
+            deposed: String::new(),
+            provider: "provider[\"example.com/acme/thing\"]".into(),
+            schema_version: 1,
+            attributes: "{\"n\":1}".into(),
+            sensitive: "[]".into(),
+            private: vec![1],
+            tainted: false,
+            create_before_destroy: false,
+            dependencies: vec!["thing_x.n".into()],
+            identity: None,
+            identity_version: 0,
+        })),
+        StateEdit::PutOutput(StateOutput { name: "o".into(), value: "1".into(), ty: "\"number\"".into(), sensitive: false }),
+        StateEdit::RemoveOutput { name: "p".into() },
+        StateEdit::Depose { address: "thing_x.a".into(), key: "0badcafe".into() },
+        StateEdit::Restore { address: "thing_x.a".into(), key: "0badcafe".into() },
+        StateEdit::Remove { address: "thing_x.a".into(), deposed: "0badcafe".into() },
+    ];
+    out.statuses.note("thing_x.a", Status::Unknown);
+    out.variables = [("v".into(), Value::string("s").mark(Mark::Sensitive))].into();
+    out
+}
+
+#[test]
+fn a_stage_comes_back_as_it_was() {
+    let before = whole();
+    let shown = show::summary(&before);
+    let kept = record(&before, &shown, vec![("main.tf".into(), "x".into())], Some("n".into())).unwrap();
+    assert_eq!(request(&kept).unwrap(), before.request);
+    for schemas in [true, false] {
+        let after = restore(&kept, |address, resource| {
+            assert_eq!((address, resource.kind.as_ref()), ("example.com/acme/thing", "thing_x"));
+            schemas.then(schema)
+        })
+        .unwrap();
+        // Derived texts know of every field; values print with their types, marks and what is unknown.
+        assert_eq!(format!("{after:#?}"), format!("{before:#?}"));
+        assert_eq!(after.changes[0].after.ty(), before.changes[0].after.ty());
+        assert_eq!(show::summary(&after), shown);
+        let state = crate::engine::store::model::State::default();
+        assert_eq!(plan_json::plan_json(&after, &state), plan_json::plan_json(&before, &state));
+    }
+    assert_eq!(serde_json::from_str::<StageSummary>(&kept.summary).unwrap(), shown);
+}
+
+#[test]
+fn arbitrary_values_come_back() {
+    use proptest::prelude::*;
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(Value::int),
+        any::<bool>().prop_map(Value::bool),
+        ".{0,12}".prop_map(|s| Value::string(s)),
+        Just(Value::null(Type::String)),
+        Just(Value::null(Type::Dynamic)),
+        Just(Value::unknown(Type::Number)),
+        Just(Value::dynamic()),
+        Just(Value::unknown(Type::map(Type::String))),
+    ];
+    let marked = (leaf, 0..6u8).prop_map(|(v, n)| match n {
+        0 => v.mark(Mark::Sensitive),
+        1 => v.mark(Mark::Custom(4)).mark(Mark::Named("n".into())),
+        2 => v.mark(Mark::Deprecated("use another".into())),
+        _ => v,
+    });
+    let values = marked.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::tuple),
+            prop::collection::btree_map("[a-c ]{0,3}", inner.clone(), 0..4).prop_map(Value::object),
+            inner.prop_map(|v| v.mark(Mark::Sensitive)),
+        ]
+    });
+    proptest!(|(before in values)| {
+        let made = stage(vec![change("thing_x.a", Action::Create, Value::null(Type::Dynamic), before.clone())]);
+        let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+        let after = restore(&kept, |_, _| None).unwrap().changes.remove(0).after;
+        prop_assert!(after.raw_equals(&before), "{before:?} became {after:?}");
+    });
+}
+
+#[test]
+fn ephemeral_values_are_not_kept() {
+    let mut made = whole();
+    made.changes[0].config = Some(Value::object([("count", Value::string("fleeting").mark(Mark::Ephemeral))]));
+    made.variables.insert("token".into(), Value::string("fleeting").mark(Mark::Ephemeral));
+    let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let after = restore(&kept, |_, _| None).unwrap();
+    assert!(after.changes[0].config.is_none());
+    assert!(!after.variables.contains_key("token"));
+    let encoded = STANDARD.encode(cty::msgpack::encode(&Value::string("fleeting"), &Type::String).unwrap());
+    assert!(!kept.detail.contains("fleeting") && !kept.detail.contains(&encoded));
+}
+
+#[test]
+fn types_are_kept_once() {
+    let all = (0..50).map(|i| change(&format!("thing_x.a[{i}]"), Action::Update, object(i), object(i + 1))).collect();
+    let made = stage(all);
+    let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let detail: Detail = serde_json::from_str(&kept.detail).unwrap();
+    assert_eq!(detail.types.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_in_words() {
+    let made = whole();
+    let good = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let broken = |from: &str, to: &str| {
+        let detail = good.detail.replacen(from, to, 1);
+        assert_ne!(detail, good.detail);
+        restore(&StageRecord { detail, ..good.clone() }, |_, _| None).unwrap_err()
+    };
+    assert!(broken("\"layout\":1", "\"layout\":99").contains("layout is 99"));
+    assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
+    let text = restore(&StageRecord { detail: "{".into(), ..good.clone() }, |_, _| None).unwrap_err();
+    assert!(text.contains("stage 7"));
+    // A schema that the values do not fit.
+    let other = || Schema::new(2, Block { attributes: [("count".to_owned(), Attribute::optional(Type::Bool))].into(), ..Block::default() });
+    let text = restore(&good, |_, _| Some(other())).unwrap_err();
+    assert!(text.contains("thing_x.a") && text.contains("schema"), "{text}");
+}

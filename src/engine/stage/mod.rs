@@ -16,6 +16,8 @@ pub mod plan;
 pub mod plan_json;
 pub mod prior;
 pub mod prior_values;
+#[cfg(test)]
+mod samples;
 pub mod scope;
 pub mod select;
 pub mod show;

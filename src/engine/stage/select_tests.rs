@@ -1,1 +1,188 @@
+use super::super::samples::{bare, stage};
+use super::*;
+use Action::{Create, Destroy, Forget, NoOp, Replace, ReplaceCreateFirst, Update};
 
+type Row<'a> = (&'a str, Action, &'a [&'a str], &'a [&'a str]);
+
+fn refs(rows: &[Row<'_>]) -> Vec<ChangeRef> {
+    references(&stage(rows.iter().map(|(a, action, needs, before)| bare(a, *action, needs, before)).collect()))
+}
+
+fn left(all: &[&str]) -> BTreeSet<String> {
+    all.iter().map(|s| (*s).to_owned()).collect()
+}
+
+/// What is left afterwards, and what went along with what.
+fn run(changes: &[ChangeRef], before: &[&str], how: Select) -> (Vec<String>, Vec<(String, String)>) {
+    let out = select(changes, &left(before), &how).unwrap();
+    (out.left, out.along)
+}
+
+fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+const CHAIN: &[Row<'static>] = &[
+    ("x.net", Create, &[], &[]),
+    ("x.sub", Create, &["x.net"], &[]),
+    ("x.web", Create, &["x.sub"], &[]),
+    ("x.apart", Create, &[], &[]),
+    ("x.same", NoOp, &["x.net"], &[]),
+];
+
+#[test]
+fn leaving_drops_what_depends() {
+    let changes = refs(CHAIN);
+    let (left, along) = run(&changes, &[], Select::Leave("x.net".into()));
+    assert_eq!(left, ["x.net", "x.sub", "x.web"]);
+    assert_eq!(along, pairs(&[("x.sub", "x.net"), ("x.web", "x.sub")]));
+    let (left, along) = run(&changes, &[], Select::Leave("x.web".into()));
+    assert_eq!((left.as_slice(), along.len()), (["x.web".to_owned()].as_slice(), 0));
+}
+
+#[test]
+fn taking_pulls_in_what_is_needed() {
+    let changes = refs(CHAIN);
+    let (left, along) = run(&changes, &["x.net", "x.sub", "x.web", "x.apart"], Select::Take("x.web".into()));
+    assert_eq!(left, ["x.apart"]);
+    assert_eq!(along, pairs(&[("x.sub", "x.web"), ("x.net", "x.sub")]));
+}
+
+#[test]
+fn all_none_and_invert() {
+    let changes = refs(CHAIN);
+    assert!(run(&changes, &["x.net"], Select::All).0.is_empty());
+    assert_eq!(run(&changes, &[], Select::None).0, ["x.net", "x.sub", "x.web", "x.apart"]);
+    // The inverse of all but web is web alone, and what web needs.
+    let (left, along) = run(&changes, &["x.web"], Select::Invert);
+    assert_eq!(left, ["x.apart"]);
+    assert_eq!(along, pairs(&[("x.sub", "x.web"), ("x.net", "x.sub")]));
+    let out = select(&changes, &BTreeSet::new(), &Select::None).unwrap();
+    assert!(out.taken.is_empty(), "a change that does nothing is on neither side");
+}
+
+#[test]
+fn destroys_go_the_other_way_round() {
+    let changes = refs(&[("x.low", Destroy, &[], &[]), ("x.high", Destroy, &["x.low"], &["x.low"])]);
+    let (left, along) = run(&changes, &["x.low", "x.high"], Select::Take("x.low".into()));
+    assert!(left.is_empty());
+    assert_eq!(along, pairs(&[("x.high", "x.low")]));
+    assert_eq!(run(&changes, &["x.low", "x.high"], Select::Take("x.high".into())).0, ["x.low"]);
+    assert_eq!(run(&changes, &[], Select::Leave("x.high".into())).0, ["x.low", "x.high"]);
+    assert_eq!(run(&changes, &[], Select::Leave("x.low".into())).0, ["x.low"]);
+}
+
+/// Taking the change of `x.low` with this action: is the change of what depended on it pulled in?
+#[test]
+fn what_a_replacement_drags_along() {
+    for (low, high, pulled) in [
+        (Destroy, Update, true),
+        (Destroy, Replace, true),
+        (Destroy, Forget, false),
+        (Replace, Replace, true),
+        (Replace, Destroy, true),
+        // The new object is there when the dependent is updated.
+        (Replace, Update, false),
+        // The old object goes last, so that dependents can leave it.
+        (ReplaceCreateFirst, Update, true),
+        (Update, Destroy, false),
+        (Update, Update, false),
+        (Forget, Destroy, false),
+    ] {
+        let changes = refs(&[("x.low", low, &[], &[]), ("x.high", high, &[], &["x.low"])]);
+        let (left, _) = run(&changes, &["x.low", "x.high"], Select::Take("x.low".into()));
+        assert_eq!(left.is_empty(), pulled, "{low:?} with {high:?}");
+    }
+}
+
+#[test]
+fn instances_share_what_their_resource_needs() {
+    let changes = refs(&[
+        ("x.a[0]", Create, &[], &[]),
+        ("x.a[1]", Create, &["x.a"], &[]),
+        ("module.m[\"k\"].x.b[0]", Create, &["x.a"], &[]),
+        ("x.a[2]", Destroy, &[], &[]),
+    ]);
+    let (left, _) = run(&changes, &[], Select::Leave("x.a[0]".into()));
+    assert_eq!(left, ["x.a[0]", "module.m[\"k\"].x.b[0]"]);
+}
+
+#[test]
+fn only_takes_with_what_is_needed() {
+    let changes = refs(CHAIN);
+    let out = only(&changes, &["x.sub".to_owned(), "x.sub".to_owned()]).unwrap();
+    assert_eq!(out.taken, ["x.net", "x.sub"]);
+    assert_eq!(out.left, ["x.web", "x.apart"]);
+    assert!(only(&changes, &["x.sub".to_owned(), "x.no".to_owned()]).is_err());
+}
+
+#[test]
+fn unknown_addresses_are_refused_in_words() {
+    let changes = refs(&[("x.a[0]", Create, &[], &[]), ("x.same", NoOp, &[], &[])]);
+    for (address, part) in [("x.nope", "no change of x.nope"), ("x.a", "x.a[0]"), ("x.same", "does not change")] {
+        for how in [Select::Take(address.to_owned()), Select::Leave(address.to_owned())] {
+            let error = select(&changes, &BTreeSet::new(), &how).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
+
+/// For arbitrary graphs and steps: what is taken has all it needs, and a step does what it says.
+#[test]
+fn selections_are_closed() {
+    use proptest::prelude::*;
+    let actions = [NoOp, Create, Update, Replace, ReplaceCreateFirst, Destroy, Forget];
+    let change = (0..actions.len(), prop::collection::vec(any::<prop::sample::Index>(), 0..4));
+    let steps = prop::collection::vec((0u8..5, any::<prop::sample::Index>()), 1..8);
+    proptest!(|(all in prop::collection::vec(change, 1..24), steps in steps)| {
+        let ids: Vec<String> = (0..all.len()).map(|i| format!("x.r{i}")).collect();
+        let changes: Vec<ChangeRef> = all.iter().enumerate().map(|(i, (action, needs))| {
+            // Only earlier ones are needed: there are no cycles.
+            let needs: BTreeSet<String> = needs.iter().filter(|_| i > 0).map(|n| ids[n.index(i)].clone()).collect();
+            ChangeRef { id: ids[i].clone(), config: ids[i].clone(), action: actions[*action], imports: false, dependencies: needs.clone(), prior_dependencies: needs }
+        }).collect();
+        let mut left = BTreeSet::new();
+        for (kind, at) in steps {
+            let address = ids[at.index(ids.len())].clone();
+            let how = match kind { 0 => Select::Take(address.clone()), 1 => Select::Leave(address.clone()), 2 => Select::All, 3 => Select::None, _ => Select::Invert };
+            let Ok(out) = select(&changes, &left, &how) else { continue };
+            let taken: BTreeSet<&str> = out.taken.iter().map(String::as_str).collect();
+            prop_assert_eq!(out.taken.len() + out.left.len(), changes.iter().filter(|c| acts(c)).count());
+            match how {
+                Select::Take(_) => prop_assert!(taken.contains(address.as_str())),
+                Select::Leave(_) => prop_assert!(!taken.contains(address.as_str())),
+                _ => {}
+            }
+            for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && applies(c.action)) {
+                for d in changes.iter().filter(|d| c.dependencies.contains(&d.id) && applies(d.action)) {
+                    prop_assert!(taken.contains(d.id.as_str()), "{} needs {}", c.id, d.id);
+                }
+            }
+            for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && c.action == Destroy) {
+                for d in changes.iter().filter(|d| d.prior_dependencies.contains(&c.id) && d.action.destroys()) {
+                    prop_assert!(taken.contains(d.id.as_str()), "destroying {} needs {}", c.id, d.id);
+                }
+            }
+            for (what, _) in &out.along {
+                let now = taken.contains(what.as_str());
+                prop_assert_eq!(now, left.contains(what) || matches!(how, Select::Invert), "{} went along", what);
+            }
+            left = out.left.into_iter().collect();
+        }
+    });
+}
+
+/// Two resources with 5,000 instances each, all of which depend on one another through their resources.
+#[test]
+fn ten_thousand_changes_are_quick() {
+    let mut rows = Vec::new();
+    for i in 0..5_000 {
+        rows.push(bare(&format!("x.a[{i}]"), Create, &[], &[]));
+        rows.push(bare(&format!("x.b[{i}]"), Create, &["x.a"], &["x.a"]));
+    }
+    let changes = references(&stage(rows));
+    let began = std::time::Instant::now();
+    let out = select(&changes, &BTreeSet::new(), &Select::Leave("x.a[77]".into())).unwrap();
+    assert_eq!(out.left.len(), 5_001);
+    assert!(began.elapsed() < std::time::Duration::from_secs(2), "took {:?}", began.elapsed());
+}

@@ -1,0 +1,63 @@
+//! Stages made by hand, for tests of what shows and keeps them.
+
+use super::change::{Change, Digests, Stage};
+use super::conditions::Statuses;
+use crate::engine::api::StageRequest;
+use crate::engine::event::Action;
+use crate::engine::workspace::provider_addr::ConfigKey;
+use cty::{Type, Value};
+use std::collections::BTreeMap;
+
+/// A change of `address` between two objects.
+pub fn change(address: &str, action: Action, before: Value, after: Value) -> Change {
+    Change {
+        address: address.parse().expect("an address"),
+        deposed: None,
+        previous: None,
+        provider: ConfigKey::parse("provider[\"example.com/acme/thing\"]").expect("a provider"),
+        action,
+        reason: None,
+        before,
+        after,
+        config: None,
+        private: Vec::new(),
+        prior_private: Vec::new(),
+        replace_paths: Vec::new(),
+        schema_version: 0,
+        dependencies: Default::default(),
+        prior_dependencies: Default::default(),
+        create_before_destroy: false,
+        tainted: false,
+        importing: None,
+        drifted: false,
+        deferred_read: false,
+    }
+}
+
+/// A change without values.
+pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str]) -> Change {
+    let null = Value::null(Type::Dynamic);
+    Change {
+        dependencies: needs.iter().map(|s| (*s).to_owned()).collect(),
+        prior_dependencies: needed_before.iter().map(|s| (*s).to_owned()).collect(),
+        ..change(address, action, null.clone(), null)
+    }
+}
+
+/// A stage of these changes and nothing else.
+pub fn stage(changes: Vec<Change>) -> Stage {
+    Stage {
+        id: 7,
+        request: StageRequest::default(),
+        at: 1_700_000_000_123,
+        took_ms: 5,
+        digests: Digests { config: "c".into(), variables: "v".into(), plugins: "p".into() },
+        state_serial: 3,
+        changes,
+        outputs: Vec::new(),
+        drift: Vec::new(),
+        edits: Vec::new(),
+        statuses: Statuses::default(),
+        variables: BTreeMap::new(),
+    }
+}
