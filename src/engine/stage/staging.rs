@@ -356,15 +356,19 @@ fn outputs(plan: &PlanWalk<'_>, wanted: Option<&BTreeSet<Step>>) -> Vec<OutputCh
         {
             continue;
         }
-        let after = match output {
-            Some(o) if !o.ephemeral && plan.wishes.mode != StageMode::Destroy => plan.walk.around.values.output(&root, &name),
-            _ => None,
-        };
-        let after = after.filter(|v| !(v.is_known() && v.is_null()));
+        let destroying = plan.wishes.mode == StageMode::Destroy;
+        let worked_out = output.filter(|o| !o.ephemeral).and_then(|_| plan.walk.around.values.output(&root, &name));
+        let given = |v: &Value| !(v.is_known() && v.is_null());
+        // A destroy ends what refreshing would have put there, even if it was never deployed.
+        let before = before.or_else(|| worked_out.clone().filter(|v| destroying && v.is_wholly_known() && given(v)));
+        let after = worked_out.filter(|v| !destroying && given(v));
         let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
         let action = match (&before, &after) {
-            (None, None) => continue,
+            (None, None) if destroying || output.is_none_or(|o| o.ephemeral) => continue,
+            (None, None) => Action::NoOp,
             (None, Some(_)) => Action::Create,
+            // One that is declared and null is kept nowhere, and yet it is no deletion.
+            (Some(_), None) if !destroying && output.is_some_and(|o| !o.ephemeral) => Action::Update,
             (Some(_), None) => Action::Destroy,
             (Some(b), Some(a)) => {
                 let same = b.clone().unmark_deep().0.raw_equals(&a.clone().unmark_deep().0);
