@@ -186,6 +186,7 @@ impl Nodes {
             for t in &output.depends_on {
                 self.need_whole(step, module, t);
             }
+            self.need_for_calls(from, module, step);
         }
         for check in module.checks.values() {
             let step = self.add(Node::Check(path.clone(), check.name.clone()));
@@ -223,7 +224,11 @@ impl Nodes {
         for t in &resource.depends_on {
             self.need_whole(step, module, t);
         }
-        // What a calling module's depends_on names is needed by everything inside.
+        self.need_for_calls(from, module, step);
+    }
+
+    /// What a calling module's depends_on names is needed by everything inside.
+    fn need_for_calls(&mut self, from: &Sources<'_>, module: &Module, step: Step) {
         let mut at = module.path.clone();
         while let Some((parent_path, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
             if let Some(parent) = from.root.descendant(&parent_path.0)

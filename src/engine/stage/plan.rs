@@ -81,6 +81,8 @@ struct Declared<'a> {
     schema: &'a Schema,
     dependencies: BTreeSet<String>,
     create_first: bool,
+    /// Whether the provider wants to be asked about destroys.
+    plan_destroy: bool,
     ignore: Ignore,
 }
 
@@ -112,6 +114,7 @@ impl PlanWalk<'_> {
             schema,
             dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
             create_first: self.create_first.contains(address),
+            plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
             ignore: ignore(&resource.lifecycle.ignore_changes),
             key,
         };
@@ -203,7 +206,9 @@ impl PlanWalk<'_> {
         if self.wishes.mode == StageMode::Destroy {
             let value = looked.now.as_ref().map(|p| p.value.clone());
             self.prevented(declared, &scope, address, looked.now.is_some())?;
-            self.destroy(&declared_gone(declared), address, None, &there, looked, None, forgets(declared.resource)).await?;
+            let forget = forgets(declared.resource);
+            let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
+            self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget).await?;
             return Ok(value.unwrap_or_else(|| Value::unknown(ty)));
         }
         self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition)?;
@@ -331,7 +336,9 @@ impl PlanWalk<'_> {
         let found = lock(&self.found);
         let mut hit = false;
         for (_, change) in found.changes.iter().filter(|(_, c)| c.deposed.is_none() && c.address.abs() == abs) {
-            if key.as_ref().is_some_and(|k| *k != change.address.key) || matches!(change.action, Action::NoOp | Action::Read) {
+            // What goes triggers nothing, only what comes or changes.
+            let idle = matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget);
+            if idle || key.as_ref().is_some_and(|k| *k != change.address.key) {
                 continue;
             }
             if path.is_empty() {
@@ -543,7 +550,7 @@ impl PlanWalk<'_> {
         let change = Change {
             address: address.clone(),
             deposed: deposed.map(str::to_owned),
-            previous: there.previous.clone(),
+            previous: there.previous.clone().filter(|_| self.wishes.mode != StageMode::Destroy),
             provider: gone.key.clone(),
             action: planned.action,
             reason,
@@ -588,10 +595,11 @@ impl PlanWalk<'_> {
             reason
         };
         let (forget, reason) = match self.removed(address) {
-            Some(destroy) => (!destroy, Some(reason)),
-            None => (false, Some(reason)),
+            Some(destroy) => (!destroy, reason),
+            None if gone.forgets => (true, Reason::ForgotBecauseLifecycleDestroyInConfig),
+            None => (false, reason),
         };
-        let reason = reason.filter(|_| self.wishes.mode != StageMode::Destroy && !forget);
+        let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || gone.forgets);
         let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
         (self.progress)(&address.to_string());
         good & self.deposed(gone, address, there).await
@@ -606,7 +614,8 @@ impl PlanWalk<'_> {
                 continue;
             };
             if self.wishes.mode != StageMode::RefreshOnly {
-                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, None, false).await.is_ok();
+                let reason = gone.forgets.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
+                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, gone.forgets).await.is_ok();
             }
         }
         good
@@ -661,7 +670,15 @@ impl PlanWalk<'_> {
                 continue;
             };
             let Some(provider) = self.walk.ready(&key) else { return false };
-            let gone = Gone { step, key: key.clone(), provider, schema, plan_destroy: schemas.capabilities.plan_destroy, span: None };
+            let gone = Gone {
+                step,
+                key: key.clone(),
+                provider,
+                schema,
+                plan_destroy: schemas.capabilities.plan_destroy,
+                forgets: false,
+                span: None,
+            };
             let exists = self.walk.around.values.instances(&instance.module.path()).contains(&instance.module);
             let call_there =
                 instance.module.path().parent().is_some_and(|(p, call)| self.walk.module(&p).is_some_and(|m| m.calls.contains_key(call)));
@@ -813,6 +830,8 @@ struct Gone<'a> {
     provider: Arc<dyn Provider>,
     schema: &'a Schema,
     plan_destroy: bool,
+    /// Its `lifecycle` says that objects are forgotten and not destroyed.
+    forgets: bool,
     span: Option<lang::source::Span>,
 }
 
@@ -822,7 +841,8 @@ fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
         key: declared.key.clone(),
         provider: declared.provider.clone(),
         schema: declared.schema,
-        plan_destroy: true,
+        plan_destroy: declared.plan_destroy,
+        forgets: forgets(declared.resource),
         span: Some(declared.resource.span),
     }
 }

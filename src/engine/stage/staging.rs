@@ -254,9 +254,6 @@ fn wanted(nodes: &Nodes, targets: &Targets, request: &StageRequest) -> Wanted {
             nodes.graph.closure(direct.iter().copied())
         }
     };
-    // A target that another target needs is wanted in whole.
-    let needed_by_others: BTreeSet<Step> = steps.iter().flat_map(|s| nodes.graph.needs(*s)).collect();
-    aimed.retain(|r| nodes.step(&Node::Resource(r.clone())).is_none_or(|s| !needed_by_others.contains(&s)));
     // Outputs of the root that rest on wanted resources alone are worked out too.
     for (step, node) in nodes.nodes.iter().enumerate() {
         if !matches!(node, Node::Output(path, _) if path.is_root()) {
