@@ -5,5 +5,6 @@
 mod bad_input;
 mod deploys;
 mod lab;
+mod prompt;
 mod support;
 mod usage;

@@ -1,0 +1,73 @@
+//! The question before a deploy, asked in a real pseudo-terminal.
+
+use crate::support::Workspace;
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use std::io::{Read, Write};
+use std::time::Duration;
+
+/// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what it showed.
+fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
+    let pty = native_pty_system().openpty(PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_flightdeck"));
+    command.args(args);
+    command.cwd(w.path());
+    command.env("TERM", "xterm-256color");
+    command.env("HOME", w.path().parent().unwrap());
+    command.env_remove("TF_CLI_CONFIG_FILE");
+    command.env_remove("NO_COLOR");
+    let mut child = pty.slave.spawn_command(command).unwrap();
+    drop(pty.slave);
+    let mut reader = pty.master.try_clone_reader().unwrap();
+    let mut writer = pty.master.take_writer().unwrap();
+    let (said, heard) = std::sync::mpsc::channel();
+    let listener = std::thread::spawn(move || {
+        let mut buffer = [0; 4_096];
+        // An error is how a pseudo-terminal says that the other side is gone.
+        while let Ok(n @ 1..) = reader.read(&mut buffer) {
+            if said.send(String::from_utf8_lossy(&buffer[..n]).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut shown = String::new();
+    while !shown.contains("taken for a yes") {
+        match heard.recv_timeout(Duration::from_secs(60)) {
+            Ok(text) => shown.push_str(&text),
+            Err(e) => panic!("no question came ({e}): {shown}"),
+        }
+    }
+    writer.write_all(answer.as_bytes()).unwrap();
+    let code = child.wait().unwrap().exit_code();
+    drop((writer, pty.master));
+    listener.join().unwrap();
+    shown.extend(heard.try_iter());
+    (code, shown)
+}
+
+fn one() -> Workspace {
+    Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n")])
+}
+
+#[test]
+fn yes_applies_and_colours_are_there() {
+    let w = one();
+    let (code, shown) = answered(&w, &["deploy"], "yes\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("\u{1b}[32m"), "{shown:?}");
+    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n");
+    let (code, shown) = answered(&w, &["--no-color", "destroy"], "yes\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(!shown.contains("\u{1b}[3"), "no colours: {shown:?}");
+    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "");
+}
+
+#[test]
+fn everything_else_and_ctrl_c_apply_nothing() {
+    for answer in ["no\n", "y\n", "\n", "\u{3}", "\u{4}"] {
+        let w = one();
+        let (code, shown) = answered(&w, &["deploy"], answer);
+        assert_eq!(code, 130, "{answer:?}: {shown}");
+        assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "", "{answer:?}");
+        w.run(&["stage"]).expect(0);
+    }
+}
