@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod deploys;
+mod kept;
 mod lab;
 mod prompt;
 mod support;

@@ -10,7 +10,7 @@ use cty::Value;
 use super::files::read_body;
 use super::model::{Module, Variable};
 use super::{constant, files};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::Diagnostics;
 use crate::source::{SourceMap, Span};
 
 /// What the operator gave, beside the files that are read anyway.
