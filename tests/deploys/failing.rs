@@ -1,0 +1,103 @@
+//! Operations that fail: what goes on, what does not, what is remembered.
+
+use crate::{CHAIN, Lab};
+use providers::lab::control::{Fault, Kind, On};
+use serde_json::Value;
+
+fn on(kind: Kind, name: &str) -> Fault {
+    Fault { on: On::Create, name: Some(name.to_owned()), ..Fault::new(kind) }
+}
+
+fn counts(result: &Value) -> [u64; 4] {
+    ["done", "failed", "not_attempted", "unknown"].map(|k| result["operations"][k].as_u64().unwrap())
+}
+
+#[test]
+fn a_failure_stops_only_what_depends_on_it_and_the_rest_can_be_done_later() {
+    let lab = Lab::new(CHAIN);
+    lab.break_it(Fault { text: Some("quota of things exceeded".to_owned()), ..on(Kind::Permanent, "b") });
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+    assert_eq!(run.result()["outcome"], "failed");
+    assert_eq!(counts(&run.result()), [2, 1, 1, 0]);
+    let errors: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert!(errors[0].to_string().contains("quota of things exceeded"), "{errors:#?}");
+    assert_eq!(errors[0]["range"]["filename"], "main.tf");
+    assert_eq!(lab.state(), ["lab_thing.a", "lab_thing.d"]);
+
+    // The reason outlives the process.
+    let failures = lab.workspace.run(&["failures", "--json"]).expect(0).result();
+    let first = &failures["failures"][0];
+    assert_eq!(first["count"], 1, "{first:#}");
+    assert!(first.to_string().contains("quota of things exceeded"), "{first:#}");
+    assert!(first["last_lines"].as_array().is_some_and(|l| !l.is_empty() && l.len() <= 100), "{first:#}");
+
+    lab.mend();
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    assert_eq!(counts(&run.result()), [2, 0, 0, 0]);
+    assert_eq!(lab.objects(), ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]);
+}
+
+#[test]
+fn a_half_made_object_is_kept_tainted_and_replaced_next_time() {
+    let lab = Lab::new(r#"resource "lab_thing" "a" { name = "a" }"#);
+    lab.break_it(on(Kind::Partial, "a"));
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    assert_eq!(lab.state(), ["lab_thing.a"]);
+    lab.mend();
+    let stage = lab.workspace.run(&["stage", "--json"]).expect(0).result();
+    assert_eq!(stage["changes"]["replace"], 1, "{stage}");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert_eq!(lab.objects(), ["lab_thing.a"]);
+    assert_eq!(lab.workspace.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"], 1);
+}
+
+#[test]
+fn bad_input_is_reported_at_the_argument() {
+    let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"odd\"\n}\n");
+    lab.break_it(Fault { attribute: Some("kind".to_owned()), ..on(Kind::BadInput, "a") });
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+    let error = run.diagnostics().into_iter().find(|d| d["severity"] == "error").unwrap();
+    let text = std::fs::read_to_string(lab.workspace.path().join("main.tf")).unwrap();
+    let line = text.lines().position(|l| l.contains("kind =")).unwrap() as u64 + 1;
+    assert_eq!(error["range"]["start"]["line"], line, "{error:#}");
+    let failures = lab.workspace.run(&["failures", "--json"]).expect(0).result();
+    assert_eq!(failures["failures"][0]["class"], "bad_input");
+}
+
+#[test]
+fn a_crash_is_one_incident_with_an_unknown_outcome_and_the_plugin_comes_up_again() {
+    let lab = Lab::new(CHAIN);
+    // The cloud does its work, then the plugin dies: nobody can know but by looking.
+    lab.break_it(Fault { after: true, times: Some(1), ..on(Kind::Crash, "a") });
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+    assert!(counts(&run.result())[3] >= 1, "{:#?}", run.result());
+    let failures = lab.workspace.run(&["failures", "--json"]).expect(0).result();
+    let crashed: Vec<&Value> = failures["failures"].as_array().unwrap().iter().filter(|f| f["class"] == "plugin_crashed").collect();
+    assert_eq!(crashed.len(), 1, "{failures:#}");
+    assert!(crashed[0]["last_lines"].to_string().contains("panic"), "{failures:#}");
+    assert!(lab.objects().contains(&"lab_thing.a".to_owned()));
+
+    // Who comes next is told by name.
+    let run = lab.workspace.run(&["stage", "--json"]).expect(0);
+    let warning = run.diagnostics().into_iter().find(|d| d["summary"] == "Unknown outcome").unwrap();
+    assert_eq!(warning["address"], "lab_thing.a");
+}
+
+#[test]
+fn what_is_destroyed_goes_in_the_reverse_order() {
+    let lab = Lab::new(CHAIN);
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let run = lab.workspace.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    assert_eq!(run.result()["command"], "destroy");
+    let done: Vec<String> = run
+        .lines()
+        .into_iter()
+        .filter(|l| l["type"] == "operation" && l["state"] == "done")
+        .map(|l| l["address"].as_str().unwrap().to_owned())
+        .filter(|a| a != "lab_thing.d")
+        .collect();
+    assert_eq!(done, ["lab_thing.c", "lab_thing.b", "lab_thing.a"]);
+    assert!(lab.objects().is_empty());
+    assert!(lab.state().is_empty());
+}

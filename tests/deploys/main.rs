@@ -1,0 +1,80 @@
+//! Deploys of the bundled lab with the real binary: failures, crashes of plugins, signals, crashes of ours, stale stages.
+
+#[path = "../cli/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+mod failing;
+mod interrupted;
+mod refused;
+
+use providers::lab::control::{self, Fault};
+use std::path::PathBuf;
+use support::Workspace;
+
+/// A workspace on a lab of its own.
+pub(crate) struct Lab {
+    pub(crate) workspace: Workspace,
+}
+
+/// What every configuration here begins with. `file` is relative: plugins run in the workspace.
+const HEAD: &str = r#"
+terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+provider "lab" {
+  file = "lab.json"
+}
+"#;
+
+impl Lab {
+    pub(crate) fn new(resources: &str) -> Self {
+        let lab = Self { workspace: Workspace::new(&[]) };
+        lab.configure(resources);
+        lab
+    }
+
+    pub(crate) fn configure(&self, resources: &str) {
+        self.workspace.write("main.tf", &format!("{HEAD}{resources}"));
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.workspace.path().join("lab.json")
+    }
+
+    pub(crate) fn break_it(&self, fault: Fault) -> String {
+        control::set(&self.file(), fault).unwrap()
+    }
+
+    pub(crate) fn mend(&self) {
+        control::clear_all(&self.file()).unwrap();
+    }
+
+    /// Types and names of the objects that the lab really has.
+    pub(crate) fn objects(&self) -> Vec<String> {
+        let mut all: Vec<String> = control::objects(&self.file()).unwrap().into_iter().map(|o| format!("{}.{}", o.kind, o.name)).collect();
+        all.sort();
+        all
+    }
+
+    /// Addresses in the state.
+    pub(crate) fn state(&self) -> Vec<String> {
+        self.workspace.run(&["state", "list"]).expect(0).stdout.lines().map(str::to_owned).collect()
+    }
+}
+
+/// A chain a → b → c, and d apart from it.
+pub(crate) const CHAIN: &str = r#"
+resource "lab_thing" "a" { name = "a" }
+resource "lab_thing" "b" {
+  name     = "b"
+  triggers = { a = lab_thing.a.id }
+}
+resource "lab_thing" "c" {
+  name     = "c"
+  triggers = { b = lab_thing.b.id }
+}
+resource "lab_thing" "d" { name = "d" }
+"#;
