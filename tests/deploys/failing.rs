@@ -43,7 +43,7 @@ fn a_half_made_object_is_kept_tainted_and_replaced_next_time() {
     let lab = Lab::new(r#"resource "lab_thing" "a" { name = "a" }"#);
     lab.break_it(on(Kind::Partial, "a"));
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
-    assert_eq!(lab.state(), ["lab_thing.a"]);
+    assert_eq!(lab.state(), ["lab_thing.a  tainted"]);
     lab.mend();
     let stage = lab.workspace.run(&["stage", "--json"]).expect(0).result();
     assert_eq!(stage["changes"]["replace"], 1, "{stage}");

@@ -6,12 +6,19 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
+use std::time::Duration;
 
-/// A deploy on its way: its process, and its output up to where an operation of `address` runs.
+/// A deploy on its way: its process, and its output up to where the call that changes `address` was sent.
 fn begin(lab: &Lab, address: &str) -> (Child, BufReader<ChildStdout>) {
     let mut child = lab.workspace.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    // A run that hangs fails its test instead of holding everything up: its output ends, and what was waited for is missing.
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(90));
+        drop(kill_process(pid, Signal::KILL));
+    });
     let mut out = BufReader::new(child.stdout.take().unwrap());
-    until(&mut out, |l| l["type"] == "operation" && l["address"] == address && l["state"] == "running");
+    until(&mut out, |l| l["type"] == "call_started" && l["method"] == "ApplyResourceChange" && l["resource"] == address);
     (child, out)
 }
 

@@ -96,6 +96,16 @@ impl Recorder {
         .await;
     }
 
+    /// An operation was about to begin when the end was asked for.
+    pub async fn not_begun(&self, id: &str) {
+        self.change(id, |o| {
+            o.state = OperationState::NotAttempted;
+            "not attempted".clone_into(&mut o.step);
+            o.began = None;
+        })
+        .await;
+    }
+
     /// An operation has failed.
     pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool) {
         if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {

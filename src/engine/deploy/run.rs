@@ -358,6 +358,10 @@ impl<'p> Deploying<'p> {
             }
         };
         self.as_approved(change, schema, &provider, &planned)?;
+        // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
+        if self.stop_starting.is_cancelled() {
+            return Err(Trouble::not_begun());
+        }
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
             // Nothing is left to do but to keep what is sensitive now.
@@ -697,6 +701,10 @@ impl<'p> Deploying<'p> {
 
     /// Records a failed operation and reports it at its place.
     async fn fail(&self, id: &str, trouble: Trouble) {
+        if trouble.failed.is_none() && trouble.diags.is_empty() {
+            self.recorder.not_begun(id).await;
+            return;
+        }
         let Some(change) = self.stage.changes.iter().find(|c| c.id() == id) else { return };
         let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
         let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
@@ -777,6 +785,11 @@ pub struct Trouble {
 }
 
 impl Trouble {
+    /// No trouble: the end was asked for before anything was done.
+    fn not_begun() -> Box<Self> {
+        Diagnostics::new().into()
+    }
+
     /// A fault of ours, in words.
     pub fn text(text: &str) -> Box<Self> {
         Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
