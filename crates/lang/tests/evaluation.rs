@@ -271,10 +271,32 @@ fn chance_and_time_are_unknown_while_planning() {
     assert_eq!(evaluated("plantimestamp()").as_str(), Some("2026-01-02T03:04:05Z"));
 }
 
+/// A folder to read templates from.
+struct Folder(tempfile::TempDir);
+
+impl Scope for Folder {
+    fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
+        Bindings::new(BTreeMap::new()).resolve(traversal)
+    }
+    fn base_dir(&self) -> &std::path::Path {
+        self.0.path()
+    }
+}
+
+#[test]
+fn templates_that_render_themselves_end_with_an_error() {
+    let folder = Folder(tempfile::tempdir().unwrap());
+    std::fs::write(folder.0.path().join("self.tftpl"), "[${upper(jsonencode([templatefile(\"self.tftpl\", {})]))}]").unwrap();
+    let (expr, _) = parse_expression("templatefile(\"self.tftpl\", {})", "test", &SourceMap::new());
+    let (_, diags) = evaluate(&expr, &folder);
+    let words = &diags.errors().next().unwrap().detail;
+    assert!(words.contains("maximum recursion depth"), "{words}");
+}
+
 #[test]
 fn deep_expressions_fit_the_stack_of_a_thread() {
     let deep = |open: &str, middle: &str, close: &str| {
-        let text = format!("{}{middle}{}", open.repeat(120), close.repeat(120));
+        let text = format!("{}{middle}{}", open.repeat(240), close.repeat(240));
         let (expr, _) = parse_expression(&text, "test", &SourceMap::new());
         let _ = evaluate(&expr, &Bindings::new(names()));
     };
