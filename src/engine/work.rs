@@ -12,7 +12,7 @@ use super::memory::Memory;
 use super::plugin::find::HashCache;
 use super::plugin::record::PluginId;
 use super::pool::Pool;
-use super::provider::{CallContext, ProviderError, ProviderSchema};
+use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
 use super::settings::{Access, Settings};
 use super::source::{self, Pooled, Sought};
 use super::stage::change::{Change, Digests, Stage};
@@ -455,7 +455,7 @@ impl Work {
             .collect();
         let mut counts = Counts::default();
         taken.iter().for_each(|&i| counts.add(stage.changes[i].action));
-        let operations: Vec<Operation> = taken.iter().enumerate().map(|(n, &i)| waiting(n, &stage.changes[i])).collect();
+        let operations: Vec<Operation> = taken.iter().enumerate().map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool)).collect();
         let holder = this_process("deploy");
         let began = now_ms();
         let new = NewDeploy {
@@ -625,12 +625,16 @@ impl Work {
 }
 
 /// An operation that has not begun.
-fn waiting(n: usize, change: &Change) -> Operation {
+fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
+    let plugin = pool
+        .serves(&change.provider.address, &change.provider.to_string())
+        .unwrap_or_else(|| PluginId(super::workspace::provider_addr::short(&change.provider.address).to_owned()));
+    let usual_ms = pool.usual(&plugin, Method::Apply).map(|l| l.p95_ms);
     Operation {
         deploy: 0,
         index: u32::try_from(n).unwrap_or(u32::MAX),
         address: change.id(),
-        plugin: Some(PluginId(super::workspace::provider_addr::short(&change.provider.address).to_owned())),
+        plugin: Some(plugin),
         action: change.action,
         state: OperationState::Waiting,
         step: if steps::applies(change.action) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
@@ -638,7 +642,7 @@ fn waiting(n: usize, change: &Change) -> Operation {
         began: None,
         took_ms: None,
         waits_for: Vec::new(),
-        usual_ms: None,
+        usual_ms,
         failure: None,
         warnings: Vec::new(),
     }

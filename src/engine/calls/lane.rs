@@ -116,7 +116,8 @@ impl Lane {
     }
 
     /// Waits until no call holds a slot any more, and keeps all of them until what is returned is dropped. Calls that
-    /// are already in line go first. Reported to nobody: it is no call. Two at a time would wait for each other: the caller sees to it that there is one.
+    /// are already in line go first. Reported to nobody: it is no call. Two at a time would wait for each other: the
+    /// caller sees to it that there is one.
     pub async fn drain(self: &Arc<Self>, method: Method, ctx: &CallContext) -> Result<Drained, ProviderError> {
         let mut slots = Vec::with_capacity(self.slots as usize);
         for _ in 0..self.slots {

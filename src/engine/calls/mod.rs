@@ -9,6 +9,7 @@ pub use lane::{Drained, Lane};
 
 use super::api::CallStat;
 use super::bus::EventSink;
+use super::event::Latency;
 use super::plugin::record::PluginId;
 use super::provider::Method;
 use std::collections::BTreeMap;
@@ -85,6 +86,14 @@ impl Calls {
         let lane = Arc::new(Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history));
         lanes.insert(plugin.clone(), lane.clone());
         lane
+    }
+
+    /// How long a method of a plugin usually takes, over this run and earlier ones.
+    pub fn usual(&self, plugin: &PluginId, method: Method) -> Option<Latency> {
+        if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {
+            return lane.usual(method);
+        }
+        lock(&self.history).iter().find(|h| h.plugin == *plugin && h.method == method.name()).map(|h| h.latency)
     }
 
     /// Changes the deadlines; running calls keep theirs.

@@ -7,11 +7,12 @@ mod process;
 mod shelf;
 
 use super::calls::{Calls, lock};
+use super::event::Latency;
 use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::functions::Functions;
-use super::provider::{CallContext, Provider, ProviderError};
+use super::provider::{CallContext, Method, Provider, ProviderError};
 use cty::Value;
 use follow::Follow;
 use futures_util::future::join_all;
@@ -213,6 +214,19 @@ impl Pool {
             Arc::new(Builtin::new(plugin, shared.settings.workspace.clone()))
         };
         shared.builtin.get_or_init(make).clone()
+    }
+
+    /// The process that serves a configuration; the provider's first one while none is assigned.
+    pub fn serves(&self, address: &str, key: &str) -> Option<PluginId> {
+        let addresses = lock(&self.shared.addresses);
+        let entry = addresses.get(address)?;
+        let index = entry.assigned.get(key).copied().unwrap_or(0);
+        Some(entry.processes.get(index)?.id().clone())
+    }
+
+    /// How long a method of a plugin usually takes.
+    pub fn usual(&self, plugin: &PluginId, method: Method) -> Option<Latency> {
+        self.shared.calls.usual(plugin, method)
     }
 
     /// The functions of the providers that are up, by address.

@@ -32,6 +32,7 @@ pub(super) struct Process {
     shelf: Arc<Shelf>,
     ready_within: Duration,
     current: Mutex<Option<Current>>,
+    schema: Mutex<Option<Arc<ProviderSchema>>>,
     /// The configuration that was given last.
     config: Mutex<Option<Value>>,
     /// Held while an adapter is made or configured, so that it happens once.
@@ -50,8 +51,8 @@ impl Process {
         ready_within: Duration,
     ) -> Self {
         let start = start.cloned();
-        let (current, config, making, fitting) = Default::default();
-        Self { plugin, lane, address, start, shelf, ready_within, current, config, making, fitting }
+        let (current, schema, config, making, fitting) = Default::default();
+        Self { plugin, lane, address, start, shelf, ready_within, current, schema, config, making, fitting }
     }
 
     pub(super) fn id(&self) -> &PluginId {
@@ -71,9 +72,9 @@ impl Process {
         lock(&self.current).as_ref().map_or("tfplugin", |c| c.adapter.info().dialect)
     }
 
-    /// The schema of the last launch.
+    /// The schema of the last launch, also while another one is under way.
     pub(super) fn known_schema(&self) -> Option<Arc<ProviderSchema>> {
-        lock(&self.current).as_ref().and_then(|c| c.adapter.known_schema())
+        lock(&self.schema).clone()
     }
 
     pub(super) fn state(&self) -> PluginState {
@@ -211,6 +212,7 @@ impl Process {
                 self.shelf.put(start, &schema);
             }
         }
+        *lock(&self.schema) = adapter.known_schema();
         let adapter = Arc::new(adapter);
         let ended = connection.ended().clone();
         *lock(&self.current) = Some(Current { ended, adapter: adapter.clone(), configured: false });
