@@ -126,31 +126,32 @@ impl<'p> Deploying<'p> {
         }
     }
 
-    /// Tells each operation which other operations it waits for.
+    /// Tells each operation which other operations it waits for, as far as the next ones; at most eight are named.
     fn waiting(&self, steps: &Steps) {
-        let instance = |s: Step| match &steps.tasks[s] {
+        const NAMED: usize = 8;
+        let operation = |s: Step| match &steps.tasks[s] {
             Task::Apply(i) | Task::Destroy(i) => Some(*i),
             _ => None,
         };
-        for (step, task) in steps.tasks.iter().enumerate() {
-            let (Task::Apply(i) | Task::Destroy(i)) = task else { continue };
-            // Through nodes that are no operations themselves, as far as the next operations.
-            let mut names = BTreeSet::new();
-            let mut seen = BTreeSet::from([step]);
-            let mut queue: Vec<Step> = steps.graph.needs(step).collect();
-            while let Some(s) = queue.pop() {
-                if names.len() >= 8 || !seen.insert(s) {
-                    continue;
-                }
-                match instance(s) {
-                    Some(j) if j == *i => queue.extend(steps.graph.needs(s)),
-                    Some(j) => {
-                        names.insert(self.stage.changes[j].id());
+        // What stands before each step, worked out once: through steps that are no operations themselves.
+        let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); steps.tasks.len()];
+        for step in steps.graph.order() {
+            let mut all = BTreeSet::new();
+            for need in steps.graph.needs(step) {
+                match operation(need) {
+                    Some(i) if Some(i) != operation(step) => {
+                        all.insert(i);
                     }
-                    None => queue.extend(steps.graph.needs(s)),
+                    _ => all.extend(before[need].iter().copied()),
+                }
+                if all.len() >= NAMED {
+                    break;
                 }
             }
-            self.recorder.waits_for(&self.stage.changes[*i].id(), names.into_iter().collect());
+            if let Some(i) = operation(step) {
+                self.recorder.waits_for(&self.stage.changes[i].id(), all.iter().take(NAMED).map(|j| self.stage.changes[*j].id()).collect());
+            }
+            before[step] = all;
         }
     }
 
