@@ -1,12 +1,11 @@
-//! Deploys of the bundled lab with the real binary: failures, crashes of plugins, signals, crashes of ours, stale stages.
+//! Deploys of the bundled lab with the real binary: what a failure leaves behind and what comes after it; the order of
+//! destruction; drift.
 
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
 
 mod failing;
-mod interrupted;
-mod refused;
 
 use providers::lab::control::{self, Fault};
 use std::path::PathBuf;
