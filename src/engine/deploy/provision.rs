@@ -7,7 +7,7 @@ use crate::engine::stage::scope::ModuleScope;
 use cty::{Type, Value};
 use lang::addr::AbsInstance;
 use lang::body::BodySchema;
-use lang::config::{Provisioner, Resource};
+use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -29,13 +29,11 @@ struct Command {
 /// Runs one provisioner; a failure counts unless it is told to go on.
 pub async fn run(
     scope: &ModuleScope<'_>,
-    resource: &Resource,
     provisioner: &Provisioner,
     recorder: &Recorder,
     address: &AbsInstance,
     cancel: &CancellationToken,
 ) -> Result<(), Box<Trouble>> {
-    let _ = resource;
     let done = match read(scope, provisioner) {
         Ok(command) => execute(command, scope, provisioner, recorder, address, cancel).await,
         Err(diags) => return Err(diags.into()),

@@ -14,7 +14,7 @@ use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed::{self, NoPlan, Prior, Question};
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::objects::{self, Around};
-use crate::engine::stage::plan::{assemble, ignore};
+use crate::engine::stage::plan::{self, assemble, ignore};
 use crate::engine::stage::prior::marked;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::{Expansion, Repetition};
@@ -451,7 +451,7 @@ impl<'p> Deploying<'p> {
         if !provisioners.is_empty() {
             for provisioner in provisioners {
                 let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
-                super::provision::run(&scope, resource, provisioner, self.recorder, address, &self.walk.cancel).await?;
+                super::provision::run(&scope, provisioner, self.recorder, address, &self.walk.cancel).await?;
             }
             self.keep(change, schema, &value, &applied.private, false).await?;
         }
@@ -660,8 +660,16 @@ impl<'p> Deploying<'p> {
     }
 
     async fn destroy_provisioners(&self, change: &Change, _ctx: &CallContext) -> Result<(), Box<Trouble>> {
-        let Some((module, resource)) = self.declared(&change.address.config()) else { return Ok(()) };
-        for provisioner in resource.provisioners.iter().filter(|p| p.on_destroy) {
+        let root = &self.walk.around.root;
+        let (module, provisioners) = match self.declared(&change.address.config()) {
+            Some((module, resource)) => (module, &resource.provisioners),
+            None => match plan::removed(root, &change.address) {
+                Some((module, removed)) => (module, &removed.provisioners),
+                None => return Ok(()),
+            },
+        };
+        let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
+        for provisioner in provisioners.iter().filter(|p| p.on_destroy) {
             let repetition = match &change.address.key {
                 InstanceKey::None => Repetition::default(),
                 InstanceKey::Int(n) => Repetition { count_index: Some(Value::number(*n)), ..Repetition::default() },
@@ -669,12 +677,9 @@ impl<'p> Deploying<'p> {
                     Repetition { each_key: Some(Value::string(s)), each_value: Some(Value::dynamic()), ..Repetition::default() }
                 }
             };
-            let scope = ModuleScope {
-                self_value: Some(change.before.clone()),
-                ..ModuleScope::new(&self.walk.around, module, &change.address.module)
-            }
-            .repeated(repetition);
-            super::provision::run(&scope, resource, provisioner, self.recorder, &change.address, &self.walk.cancel).await?;
+            let scope = ModuleScope { self_value: Some(change.before.clone()), ..ModuleScope::new(&self.walk.around, module, &within) }
+                .repeated(repetition);
+            super::provision::run(&scope, provisioner, self.recorder, &change.address, &self.walk.cancel).await?;
         }
         Ok(())
     }
@@ -752,6 +757,15 @@ impl<'p> Deploying<'p> {
             let Some(value) = self.walk.around.values.output(&root, &change.name) else { continue };
             let value = value.unmark_deep().0;
             if !value.is_wholly_known() {
+                // One that rests on what is not there is kept as nothing, unless something better is there already.
+                if change.before.is_none() {
+                    edits.push(StateEdit::PutOutput(StateOutput {
+                        name: change.name.to_string(),
+                        value: "null".to_owned(),
+                        ty: cty::Type::Dynamic.to_json(),
+                        sensitive: output.sensitive,
+                    }));
+                }
                 continue;
             }
             if value.is_null() {

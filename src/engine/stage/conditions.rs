@@ -1,8 +1,10 @@
 //! Conditions: validation, preconditions, postconditions, assertions; and how each checked object stands.
 
+use super::nodes::Node;
 use super::scope::ModuleScope;
 use cty::{Type, Value};
-use lang::config::Condition;
+use lang::addr::ConfigResource;
+use lang::config::{Condition, Module};
 use lang::diag::{Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +40,29 @@ impl Statuses {
     pub fn note(&mut self, object: &str, status: Status) {
         let entry = self.0.entry(object.to_owned()).or_insert(status);
         *entry = (*entry).max(status);
+    }
+}
+
+impl Statuses {
+    /// Adds what is declared with conditions and was not noted: unknown where it was not looked at, passed where it has
+    /// no instances.
+    pub fn complete(&mut self, root: &Module, looked_at: impl Fn(&Node) -> bool) {
+        let mut declared: Vec<Node> = Vec::new();
+        for module in root.all() {
+            let path = &module.path;
+            let checked = |r: &lang::config::Resource| !r.lifecycle.preconditions.is_empty() || !r.lifecycle.postconditions.is_empty();
+            let resource = |r: &lang::config::Resource| ConfigResource { module: path.clone(), resource: r.name.clone() };
+            declared.extend(module.checks.keys().map(|n| Node::Check(path.clone(), n.clone())));
+            declared.extend(module.resources.values().filter(|r| checked(r)).map(|r| Node::Resource(resource(r))));
+            let outputs = module.outputs.values().filter(|o| !o.preconditions.is_empty());
+            declared.extend(outputs.map(|o| Node::Output(path.clone(), o.name.clone())));
+            let variables = module.variables.values().filter(|v| !v.validations.is_empty());
+            declared.extend(variables.map(|v| Node::Variable(path.clone(), v.name.clone())));
+        }
+        for node in declared {
+            let status = if looked_at(&node) { Status::Pass } else { Status::Unknown };
+            self.0.entry(node.text()).or_insert(status);
+        }
     }
 }
 

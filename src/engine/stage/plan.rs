@@ -198,7 +198,8 @@ impl PlanWalk<'_> {
         let looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
         if self.wishes.mode == StageMode::RefreshOnly {
             self.keep_refreshed(declared, address, &looked, None);
-            return Ok(looked.now.map_or_else(|| Value::null(ty), |p| p.value));
+            // One that is not there is not known either, as nothing is planned for it.
+            return Ok(looked.now.map_or_else(|| Value::unknown(ty), |p| p.value));
         }
         let scope =
             ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
@@ -217,6 +218,7 @@ impl PlanWalk<'_> {
         if !self.walk.report(diags) {
             return Err(());
         }
+        self.nothing_ephemeral(declared, address, &config)?;
         self.validate(declared, address, &config, &ctx).await?;
         let force = self.force(declared, &scope, address)?;
         let question = Question {
@@ -253,6 +255,12 @@ impl PlanWalk<'_> {
         };
     }
 
+    fn nothing_ephemeral(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value) -> Result<(), ()> {
+        let faults = super::validate::ephemeral_faults(&declared.schema.block, config);
+        let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
+        if self.walk.report_provider(&faults, &address.to_string(), body, span) { Ok(()) } else { Err(()) }
+    }
+
     async fn validate(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, ctx: &CallContext) -> Result<(), ()> {
         let plain = config.clone().unmark_deep().0;
         let kind = &declared.resource.name.kind;
@@ -280,7 +288,8 @@ impl PlanWalk<'_> {
     fn conditions(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, all: &[lang::config::Condition], kind: Kind) -> Result<(), ()> {
         let object = self.walk.object(&declared.module.path, &declared.resource.name.to_string());
         let mut good = true;
-        for condition in all {
+        // What is to go need not fulfil anything.
+        for condition in all.iter().filter(|_| self.wishes.mode != StageMode::Destroy) {
             let (status, diags) = conditions::check(scope, condition, kind);
             if self.walk.around.phase != Phase::Validate {
                 lock(&self.walk.statuses).note(&object, status);
@@ -594,8 +603,8 @@ impl PlanWalk<'_> {
         } else {
             reason
         };
-        let (forget, reason) = match self.removed(address) {
-            Some(destroy) => (!destroy, reason),
+        let (forget, reason) = match removed(&self.walk.around.root, address) {
+            Some((_, removed)) => (!removed.destroy, reason),
             None if gone.forgets => (true, Reason::ForgotBecauseLifecycleDestroyInConfig),
             None => (false, reason),
         };
@@ -619,24 +628,6 @@ impl PlanWalk<'_> {
             }
         }
         good
-    }
-
-    /// What a `removed` block says of an instance: whether it is destroyed; `None` where there is no such block.
-    fn removed(&self, address: &AbsInstance) -> Option<bool> {
-        let mut answer = None;
-        for module in self.walk.around.root.all() {
-            for removed in &module.removed {
-                let n = module.path.0.len();
-                if address.module.0.len() < n || address.module.path().0[..n] != module.path.0[..] {
-                    continue;
-                }
-                let inner = AbsInstance { module: ModuleInstance(address.module.0[n..].to_vec()), ..address.clone() };
-                if removed.from.contains(&inner) || matches!(&removed.from, Target::Resource(r) if *r == inner.abs()) {
-                    answer = Some(removed.destroy);
-                }
-            }
-        }
-        answer
     }
 
     /// Objects of a resource that is declared no longer.
@@ -703,6 +694,7 @@ impl PlanWalk<'_> {
         if !self.walk.report(about(diags, address)) {
             return Err(());
         }
+        self.nothing_ephemeral(declared, address, &config)?;
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         self.validate(declared, address, &config, &ctx).await?;
         let pending = self.wishes.mode == StageMode::Normal && self.pending(declared);
@@ -719,6 +711,12 @@ impl PlanWalk<'_> {
         };
         let value = managed::mark(declared.schema, value, &marks);
         match later {
+            // Nothing is read for its own sake any more, and nothing of it stays.
+            _ if self.wishes.mode == StageMode::Destroy => {
+                if let Some(object) = self.prior.objects(address).and_then(|o| o.current.as_ref()) {
+                    lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+                }
+            }
             Some(reason) => {
                 let change = Change {
                     address: address.clone(),
@@ -855,6 +853,24 @@ struct Looked {
     now: Option<Prior>,
     object: Option<StateObject>,
     drifted: bool,
+}
+
+/// The `removed` block that speaks of an instance, with the module that has it; the last one counts.
+pub fn removed<'m>(root: &'m Module, address: &AbsInstance) -> Option<(&'m Module, &'m lang::config::Removed)> {
+    let mut answer = None;
+    for module in root.all() {
+        for removed in &module.removed {
+            let n = module.path.0.len();
+            if address.module.0.len() < n || address.module.path().0[..n] != module.path.0[..] {
+                continue;
+            }
+            let inner = AbsInstance { module: ModuleInstance(address.module.0[n..].to_vec()), ..address.clone() };
+            if removed.from.contains(&inner) || matches!(&removed.from, Target::Resource(r) if *r == inner.abs()) {
+                answer = Some((module, removed));
+            }
+        }
+    }
+    answer
 }
 
 fn forgets(resource: &Resource) -> bool {

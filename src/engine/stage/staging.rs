@@ -145,6 +145,12 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     let outputs = outputs(&plan, wanted.as_ref());
     let PlanWalk { walk, prior, found, .. } = plan;
     let Found { changes, drift, edits, .. } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if order.request.mode != StageMode::Destroy {
+        statuses.complete(&order.root, |node| {
+            walk.nodes.step(node).is_some_and(|step| wanted.as_ref().is_none_or(|wanted| wanted.contains(&step)))
+        });
+    }
     let stage = Stage {
         id: order.id,
         request: order.request,
@@ -156,7 +162,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         outputs,
         drift,
         edits: prior.moves.into_iter().chain(edits).collect(),
-        statuses: walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
+        statuses,
         variables: order
             .root
             .variables

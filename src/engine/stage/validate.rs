@@ -7,6 +7,7 @@ use super::nodes::Node;
 use super::scope::ModuleScope;
 use super::walk::Walk;
 use crate::engine::graph::Step;
+use crate::engine::provider::ProviderDiagnostic;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs;
 use cty::Value;
@@ -47,7 +48,10 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
     for t in entries {
         match refs::parse(t) {
             Err(d) => diags.push(d),
-            // What follows the name of a resource or module does not matter here, so it is not checked.
+            Ok(refs::Ref::Resource { resource, used, .. }) if scope.module.resources.contains_key(&resource) && t.steps.len() > used => {
+                let detail = format!("References in depends_on must be to a whole object; {resource} is one.");
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.steps[used].span));
+            }
             Ok(refs::Ref::Resource { resource, .. }) if !scope.module.resources.contains_key(&resource) => {
                 let detail = format!("{resource} has not been declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
@@ -95,10 +99,35 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     good &= decoded;
     good &= walk.report(ignored_faults(resource, &schema.block));
     good &= conditions_of(walk, module, resource, &scope);
+    if resource.name.mode != Mode::Ephemeral {
+        let faults = ephemeral_faults(&schema.block, &config);
+        let about = address_of(address, instance).to_string();
+        good &= walk.report_provider(&faults, &about, Some(&resource.body), Some(resource.span));
+    }
     if decoded {
         good &= ask(walk, address, resource, &key.address, config).await;
     }
     good
+}
+
+/// Where a configured object has ephemeral values that would be kept: anywhere but in write-only attributes.
+pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<ProviderDiagnostic> {
+    if !config.contains_mark(&cty::Mark::Ephemeral) {
+        return Vec::new();
+    }
+    let (_, marks) = config.clone().unmark_deep_with_paths();
+    let kept = marks.into_iter().filter(|(path, marks)| {
+        let write_only = (1..=path.len()).any(|n| {
+            let outer = cty::Path::new(path.steps()[..n].to_vec());
+            block.attribute_at(&outer).is_some_and(|a| a.write_only)
+        });
+        marks.is_ephemeral() && !write_only
+    });
+    kept.map(|(path, _)| {
+        let detail = "Ephemeral values are not kept, and this argument is. Only write-only arguments take them.".to_owned();
+        ProviderDiagnostic::error("Invalid use of ephemeral value", detail).at(path)
+    })
+    .collect()
 }
 
 fn address_of(address: &ConfigResource, module: &lang::addr::ModuleInstance) -> lang::addr::AbsInstance {

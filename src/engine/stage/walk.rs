@@ -176,6 +176,13 @@ impl<'p> Walk<'p> {
             return (unknown(), None, false);
         }
         let span = argument.expr.span;
+        if value.contains_mark(&Mark::Ephemeral) && !variable.ephemeral {
+            let detail = format!(
+                "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
+                instance, variable.name
+            );
+            return (unknown(), Some(span), self.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span).into()));
+        }
         match super::variables::convert(variable, &value) {
             Ok(value) if value.is_known() && value.is_null() && !variable.nullable => match &variable.default {
                 Some(default) => (default.clone(), Some(span), true),
