@@ -451,10 +451,13 @@ impl Work {
             }
         };
         let taken: BTreeSet<usize> = (0..stage.changes.len())
-            .filter(|&i| stage.changes[i].action != Action::NoOp && only.as_ref().is_none_or(|o| o.contains(&stage.changes[i].id())))
+            .filter(|&i| steps::acts(&stage.changes[i]) && only.as_ref().is_none_or(|o| o.contains(&stage.changes[i].id())))
             .collect();
         let mut counts = Counts::default();
-        taken.iter().for_each(|&i| counts.add(stage.changes[i].action));
+        for change in taken.iter().map(|&i| &stage.changes[i]) {
+            counts.add(change.action);
+            counts.import += u32::from(change.importing.is_some());
+        }
         let operations: Vec<Operation> = taken.iter().enumerate().map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool)).collect();
         let holder = this_process("deploy");
         let began = now_ms();
@@ -637,7 +640,7 @@ fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         plugin: Some(plugin),
         action: change.action,
         state: OperationState::Waiting,
-        step: if steps::applies(change.action) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
+        step: if steps::applies(change) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
         attempt: 0,
         began: None,
         took_ms: None,

@@ -208,7 +208,8 @@ fn done_word(action: Action) -> &'static str {
         Action::Destroy => "destroyed",
         Action::Read => "read",
         Action::Forget => "forgotten",
-        Action::NoOp => "unchanged",
+        // An operation without an action is an import.
+        Action::NoOp => "imported",
     }
 }
 

@@ -285,12 +285,17 @@ impl<'p> Deploying<'p> {
         let step = match change.action {
             Action::Update => "updating",
             Action::Read => "reading",
+            Action::NoOp => "importing",
             _ => "creating",
         };
         self.recorder.began(&id, step).await;
-        let done = match change.action {
-            Action::Read => self.read(change).await,
-            _ => self.apply_managed(i, change).await,
+        // What is destroyed first was adopted by that half.
+        let adopted = if change.action == Action::Replace { Ok(()) } else { self.adopt(change).await };
+        let done = match (adopted, change.action) {
+            (Err(trouble), _) => Err(trouble),
+            (Ok(()), Action::NoOp) => Ok(()),
+            (Ok(()), Action::Read) => self.read(change).await,
+            (Ok(()), _) => self.apply_managed(i, change).await,
         };
         match done {
             Ok(()) => {
@@ -460,6 +465,18 @@ impl<'p> Deploying<'p> {
         Ok(())
     }
 
+    /// Takes an object that is imported into the state, before anything else is done with it.
+    async fn adopt(&self, change: &Change) -> Result<(), Box<Trouble>> {
+        if change.importing.is_none() || lock(&self.state).contains_key(&change.address) {
+            return Ok(());
+        }
+        let Some(schema) = self.walk.around.schema(&change.provider.address, &change.address.resource) else {
+            return Err(Trouble::text("its provider does not know the resource type any more"));
+        };
+        let value = if change.action == Action::NoOp { &change.after } else { &change.before };
+        self.keep(change, schema, value, &change.prior_private, false).await
+    }
+
     /// Keeps an object without having called the provider.
     async fn keep(&self, change: &Change, schema: &Schema, value: &Value, private: &[u8], tainted: bool) -> Result<(), Box<Trouble>> {
         let around = Around {
@@ -597,6 +614,9 @@ impl<'p> Deploying<'p> {
             _ => change.deposed.clone().unwrap_or_default(),
         };
         let remove = StateEdit::Remove { address: change.address.to_string(), deposed: deposed.clone() };
+        if change.action == Action::Replace {
+            self.adopt(change).await?;
+        }
         if change.action == Action::Forget {
             self.recorder.edit(vec![remove]).await.map_err(|e| self.store_trouble(e))?;
             return Ok(());

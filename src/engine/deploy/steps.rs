@@ -27,9 +27,15 @@ pub struct Steps {
     pub tasks: Vec<Task>,
 }
 
-/// Whether a change has a part that creates, updates or reads.
-pub fn applies(action: Action) -> bool {
-    matches!(action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
+/// Whether a change does anything at all.
+pub fn acts(change: &Change) -> bool {
+    change.action != Action::NoOp || change.importing.is_some()
+}
+
+/// Whether a change has a part that creates, updates, reads, or imports.
+pub fn applies(change: &Change) -> bool {
+    matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
+        || change.importing.is_some()
 }
 
 /// Whether a change has a part that destroys or forgets.
@@ -73,7 +79,7 @@ impl Builder<'_> {
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
-            if applies(change.action) {
+            if applies(change) {
                 roots.extend(self.nodes.step(&Node::Resource(config)));
             }
             roots.extend(self.nodes.step(&Node::Provider(change.provider.clone())));
@@ -113,7 +119,7 @@ impl Builder<'_> {
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
-            if applies(change.action)
+            if applies(change)
                 && let Some(node) = self.nodes.step(&Node::Resource(config.clone()))
                 && let Some(close) = self.of_node[node]
             {

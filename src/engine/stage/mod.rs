@@ -6,6 +6,7 @@ pub mod conditions;
 pub mod diff;
 pub mod expand;
 pub mod ignore;
+pub mod import;
 pub mod keep;
 pub mod managed;
 pub mod masks;

@@ -188,6 +188,13 @@ impl Nodes {
             }
             self.need_for_calls(from, module, step);
         }
+        // What an import needs is worked out before the resource that it imports into.
+        for import in &module.imports {
+            let Some(step) = super::import::resource_of(import).and_then(|r| self.step(&Node::Resource(r))) else { continue };
+            for expr in super::import::expressions(import) {
+                self.need_expr(step, module, expr);
+            }
+        }
         for check in module.checks.values() {
             let step = self.add(Node::Check(path.clone(), check.name.clone()));
             self.need_node(step, own_call.as_ref());

@@ -5,6 +5,7 @@ use super::change::{Change, Drift};
 use super::conditions::{self, Kind, Status};
 use super::expand::{self, Meta};
 use super::ignore::Ignore;
+use super::import::{self, Wanted};
 use super::managed::{self, NoPlan, Planned, Prior, Question, Reason};
 use super::nodes::Node;
 use super::objects::{self, Around, Unusable};
@@ -25,7 +26,7 @@ use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, Mo
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// What is asked of the planning walk besides the configuration.
@@ -42,7 +43,7 @@ pub struct Wishes {
 
 impl Wishes {
     /// Whether an instance is to be planned.
-    fn wants(&self, instance: &AbsInstance) -> bool {
+    pub fn wants(&self, instance: &AbsInstance) -> bool {
         if self.excludes.iter().any(|t| t.contains(instance)) {
             return false;
         }
@@ -67,6 +68,8 @@ pub struct PlanWalk<'p> {
     /// Resources that are created before the old object is destroyed: declared, or needed by one that is.
     pub create_first: HashSet<ConfigResource>,
     pub found: Mutex<Found>,
+    /// Keys of the instances that are declared.
+    pub expansions: Mutex<HashMap<AbsResource, BTreeSet<InstanceKey>>>,
     /// Called after each instance with its address.
     pub progress: Box<dyn Fn(&str) + Send + Sync + 'p>,
 }
@@ -84,6 +87,8 @@ struct Declared<'a> {
     /// Whether the provider wants to be asked about destroys.
     plan_destroy: bool,
     ignore: Ignore,
+    /// What is to be imported into it.
+    imports: BTreeMap<AbsInstance, Wanted>,
 }
 
 impl PlanWalk<'_> {
@@ -106,6 +111,11 @@ impl PlanWalk<'_> {
         let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
         let Some(provider) = self.walk.ready(&key) else { return false };
         let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
+        let imports = match self.wishes.mode {
+            StageMode::Normal => self.imports(address),
+            _ => Some(BTreeMap::new()),
+        };
+        let Some(imports) = imports else { return false };
         let declared = Declared {
             step,
             resource,
@@ -117,6 +127,7 @@ impl PlanWalk<'_> {
             plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
             ignore: ignore(&resource.lifecycle.ignore_changes),
             key,
+            imports,
         };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
@@ -125,6 +136,7 @@ impl PlanWalk<'_> {
             seen.insert(abs.clone());
             good &= self.expanded(&declared, &abs).await;
         }
+        good = good && self.imports_without_configuration(&declared.imports);
         // Objects in module instances that are there no longer.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
@@ -151,6 +163,7 @@ impl PlanWalk<'_> {
         let Some(expansion) = expansion else { return false };
         let instances = expansion.instances();
         let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
+        lock(&self.expansions).insert(abs.clone(), keys.clone());
         let work = instances.into_iter().map(|(key, repetition)| async move {
             let address = abs.instance(key.clone());
             let value = self.instance(declared, &address, repetition).await;
@@ -195,7 +208,10 @@ impl PlanWalk<'_> {
                 None => Ok(Value::unknown(ty)),
             };
         }
-        let looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
+        let mut looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
+        if there.current.is_none() {
+            self.import(declared, address, &mut looked, &ctx).await?;
+        }
         if self.wishes.mode == StageMode::RefreshOnly {
             self.keep_refreshed(declared, address, &looked, None);
             // One that is not there is not known either, as nothing is planned for it.
@@ -244,6 +260,24 @@ impl PlanWalk<'_> {
         let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
         self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(after)
+    }
+
+    /// Looks at the object that an import block names for an instance which the state does not have.
+    async fn import(&self, declared: &Declared<'_>, address: &AbsInstance, looked: &mut Looked, ctx: &CallContext) -> Result<(), ()> {
+        // An empty id stands for nothing to import: the object is created.
+        let Some(wanted) = declared.imports.get(address).filter(|w| !w.id.is_empty()) else { return Ok(()) };
+        match import::fetch(declared.provider.as_ref(), declared.schema, address, wanted, ctx).await {
+            Err(diags) => {
+                self.walk.report(diags);
+                Err(())
+            }
+            Ok((prior, diags)) => {
+                self.walk.report(diags);
+                looked.now = Some(prior);
+                looked.imported = Some(wanted.id.clone());
+                Ok(())
+            }
+        }
     }
 
     fn no_plan(&self, declared: &Declared<'_>, address: &AbsInstance, error: NoPlan) {
@@ -379,7 +413,7 @@ impl PlanWalk<'_> {
     ) -> Result<Looked, ()> {
         let stored = self.load(gone, address, object, ctx).await?;
         if !self.wishes.refresh {
-            return Ok(Looked { stored: Some(stored.clone()), now: Some(stored), object: Some(object.clone()), drifted: false });
+            return Ok(Looked { stored: Some(stored.clone()), now: Some(stored), object: Some(object.clone()), ..Looked::default() });
         }
         let request = ReadRequest {
             type_name: address.resource.kind.to_string(),
@@ -423,7 +457,7 @@ impl PlanWalk<'_> {
                 after,
             });
         }
-        Ok(Looked { stored: Some(stored), now, object: Some(object.clone()), drifted })
+        Ok(Looked { stored: Some(stored), now, object: Some(object.clone()), drifted, imported: None })
     }
 
     async fn load(&self, gone: &Gone<'_>, address: &AbsInstance, object: &StateObject, ctx: &CallContext) -> Result<Prior, ()> {
@@ -497,7 +531,7 @@ impl PlanWalk<'_> {
             prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
             create_before_destroy: declared.create_first,
             tainted: there.current.as_ref().is_some_and(|o| o.tainted),
-            importing: None,
+            importing: looked.imported,
             drifted: looked.drifted,
             deferred_read: false,
         };
@@ -853,6 +887,8 @@ struct Looked {
     now: Option<Prior>,
     object: Option<StateObject>,
     drifted: bool,
+    /// The id under which it is imported.
+    imported: Option<String>,
 }
 
 /// The `removed` block that speaks of an instance, with the module that has it; the last one counts.

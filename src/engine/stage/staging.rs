@@ -1,6 +1,7 @@
 //! One staging from beginning to end: moves, the validating walk, the planning walk, and what they found put together.
 
 use super::change::{Change, Digests, OutputChange, Stage};
+use super::import;
 use super::moves;
 use super::nodes::{Node, Nodes, Sources};
 use super::objects;
@@ -94,6 +95,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     validating.nodes.graph.walk(NODES_AT_A_TIME, go_on, |step| validate::run(&validating, step)).await;
+    import::validate(&validating);
     diags.append(std::mem::take(&mut *lock(&validating.diags)));
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);
@@ -122,6 +124,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         },
         create_first,
         found: Mutex::default(),
+        expansions: Mutex::default(),
         progress: Box::new(|address| {
             let n = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             (order.progress)(n, total.max(n), address);
