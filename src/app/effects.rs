@@ -38,6 +38,7 @@ impl Runner {
 
     /// Starts an effect. Those of the terminal are not for it and are ignored.
     pub fn run(&self, effect: Effect) {
+        tracing::info!(?effect, "asked");
         if let Effect::Select(stage, selects) = effect {
             if self.selects.try_send((stage, selects)).is_err() {
                 self.answer_later(async {
@@ -59,6 +60,11 @@ impl Runner {
         let messages = self.messages.clone();
         self.tasks.spawn(async move {
             if let Some(answer) = work.await {
+                match &answer {
+                    Answer::Failed { what, text, .. } => tracing::warn!(what, text, "failed"),
+                    Answer::Done(text) => tracing::info!(text, "done"),
+                    _ => {}
+                }
                 // The console is gone when nobody takes it: then nobody waits for it either.
                 messages.send(Msg::Answer(answer)).await.ok();
             }
@@ -95,7 +101,7 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
         }
         Effect::LoadState => told("state", engine.state_rows().await, |rows| Some(Answer::State(rows))),
         Effect::LoadSchema(plugin) => {
-            told("schema", load_schema(&engine, &plugin).await, |s| Some(Answer::Schema(plugin.clone(), schema::flatten(&s))))
+            told("schema", engine.schema(&plugin).await, |s| Some(Answer::Schema(plugin.clone(), schema::flatten(&s))))
         }
         Effect::Export(deploy) => match engine.deploy_record(deploy).await {
             Ok(record) => {
@@ -170,12 +176,4 @@ async fn select_in_order(engine: Engine, mut queue: mpsc::Receiver<(StageId, Vec
             messages.send(Msg::Answer(answer)).await.ok();
         }
     }
-}
-
-/// Until the engine answers for its schemas.
-async fn load_schema(
-    _: &Engine,
-    plugin: &crate::engine::plugin::record::PluginId,
-) -> Result<crate::engine::provider::ProviderSchema, EngineError> {
-    Err(EngineError::NotFound(format!("no schema of {plugin} yet")))
 }

@@ -89,11 +89,16 @@ fn schema(state: &State) -> Vec<Row> {
         }
         closed = None;
         rows.push(Row::text(r.path.as_str(), i));
-        if r.folder && filter.is_empty() && !state.unfolded.contains(&r.path) && r.depth > 0 {
+        if r.folder && filter.is_empty() && !is_open(state, r) {
             closed = Some(r.depth);
         }
     }
     rows
+}
+
+/// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and blocks are not.
+pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
+    state.unfolded.contains(&r.path) != (r.depth == 0)
 }
 
 fn calls(state: &State) -> Vec<Row> {

@@ -72,8 +72,8 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
         let role = if t.weight == Weight::Good { Role::Dim } else { Role::Bad };
         let text = crate::app::text::clean(&t.text).into_owned();
         let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);
-        // What is new, or a failure, may take the whole line; after that there is room for keys again.
-        let fresh = t.weight == Weight::Bad || state.now - t.at < FRESH;
+        // What is new may take the whole line; after that there is room for keys again.
+        let fresh = state.now - t.at < FRESH;
         let most = if fresh { area.width.saturating_sub(12) } else { area.width / 2 };
         let w = w.min(most);
         brush.text(area.right().saturating_sub(w + 1), area.y, w, role, &text);

@@ -14,6 +14,7 @@ use crossterm::{cursor, execute, queue, terminal};
 use futures_util::StreamExt;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +79,7 @@ pub fn install_panic_hook() {
 /// exactly what is wanted.
 pub fn start_log(level: &str) {
     use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={level}")));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("warn,flightdeck={level}")));
     tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     tui_logger::set_buffer_depth(LOG_DEPTH);
     if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
@@ -128,9 +129,16 @@ impl Screen {
         terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
         write_enter(self.terminal.backend_mut(), self.mouse)?;
-        self.terminal.clear()?;
+        self.forget()?;
         self.input = Some(EventStream::new());
         Ok(())
+    }
+
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is, and wait for a
+    /// terminal that does not say.)
+    fn forget(&mut self) -> io::Result<()> {
+        let (width, height) = self.size();
+        self.terminal.resize(Rect { x: 0, y: 0, width, height })
     }
 
     /// To the shell, and back when the shell says so.
@@ -189,7 +197,7 @@ impl Surface for Screen {
                 }
             }
             Effect::Suspend => self.suspend(),
-            Effect::Redraw => self.terminal.clear(),
+            Effect::Redraw => self.forget(),
             Effect::Tracing(to) => {
                 self.tracing.transition(match to {
                     TracingMove::Up => TuiWidgetEvent::UpKey,

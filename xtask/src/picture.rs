@@ -1,11 +1,11 @@
 //! A terminal's cells as a picture: glyphs from the bundled font, lines and blocks drawn as such so that they meet.
 
+use crate::pty::parser;
 use color_eyre::Result;
 use color_eyre::eyre::{ContextCompat, WrapErr, eyre};
 use fontdue::{Font, FontSettings};
 use std::fs;
 use std::io::BufWriter;
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 /// Cells of ten by twenty pixels: the font's advance at this size is ten.
@@ -218,12 +218,6 @@ fn drawn(canvas: &mut Canvas, c: char, x: usize, y: usize, fg: Rgb) -> bool {
         _ => return false,
     }
     true
-}
-
-/// A terminal of so many columns and rows.
-pub fn parser(columns: u16, rows: u16) -> Result<vt100::Parser> {
-    let size = |n: u16| NonZeroU16::new(n).wrap_err("a terminal has at least one cell");
-    Ok(vt100::Parser::new(size(rows)?, size(columns)?, 0))
 }
 
 /// Pictures of frames that tests wrote: a line `columns rows`, then what a terminal would be sent.

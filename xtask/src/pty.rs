@@ -1,10 +1,11 @@
-//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for time alone.
+//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for time alone. Used by
+//! the pictures and by the tests of the console in a real terminal.
 
-use crate::picture::parser;
 use color_eyre::Result;
-use color_eyre::eyre::{WrapErr, eyre};
+use color_eyre::eyre::{ContextCompat, WrapErr, eyre};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -85,8 +86,14 @@ impl Pty {
         }
     }
 
-    /// Waits for the program's end; answers its exit code.
-    pub fn end(mut self, limit: Duration) -> Result<u32> {
+    /// The program's process.
+    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    pub fn pid(&self) -> Option<u32> {
+        self.child.process_id()
+    }
+
+    /// Waits for the program's end; answers its exit code, and the screen as it was left.
+    pub fn end(mut self, limit: Duration) -> Result<(u32, vt100::Screen)> {
         let end = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -95,7 +102,8 @@ impl Pty {
                     drop(self._master);
                     reader.join().map_err(|_| eyre!("the reader of the terminal has panicked"))?;
                 }
-                return Ok(status.exit_code());
+                let screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen().clone();
+                return Ok((status.exit_code(), screen));
             }
             if Instant::now() > end {
                 self.child.kill()?;
@@ -104,4 +112,10 @@ impl Pty {
             std::thread::sleep(LOOK);
         }
     }
+}
+
+/// A terminal of so many columns and rows.
+pub fn parser(columns: u16, rows: u16) -> Result<vt100::Parser> {
+    let size = |n: u16| NonZeroU16::new(n).wrap_err("a terminal has at least one cell");
+    Ok(vt100::Parser::new(size(rows)?, size(columns)?, 0))
 }

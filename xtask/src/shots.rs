@@ -154,7 +154,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("logs", SOON)?;
     album.shot(&pty, "logs")?;
     pty.keys("q")?;
-    let code = pty.end(LONG)?;
+    let (code, _) = pty.end(LONG)?;
     ensure!(code == 0, "the console ended with {code}");
     Ok(())
 }
@@ -176,7 +176,7 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "deploy")?;
     pty.wait("succeeded in", LONG)?;
     pty.keys("q")?;
-    let code = pty.end(LONG)?;
+    let (code, _) = pty.end(LONG)?;
     ensure!(code == 0, "the console ended with {code}");
     Ok(())
 }

@@ -57,7 +57,8 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
             if let Some(v) = &a.verdict {
                 push_text(&mut doc, Role::Bad, "      ", &v.text);
             }
-            let lines = if i == 0 { 12 } else { 2 };
+            // Its verdict says what an older one died of.
+            let lines = if i == 0 { 16 } else { 0 };
             for l in a.last_lines.iter().rev().take(lines).rev() {
                 push_text(&mut doc, Role::Dim, "      │ ", l);
             }

@@ -72,14 +72,14 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     let mut ask = vec![line(Role::Strong, "2  ask the plugins to stop")];
     ask.push(line(
         Role::Plain,
-        format!("   {} get the request; each call still answers, and its outcome is recorded:", count(plugins.len(), "plugin")),
+        format!("   asked: {}; each call still answers, and its outcome is recorded:", count(plugins.len(), "plugin")),
     ));
     ask.extend(calls.iter().take(8).cloned());
     let mut kill = vec![line(Role::Bad, "3  kill the plugins")];
     kill.push(line(
         Role::Plain,
         format!(
-            "   {} die; {} will have an unknown outcome, to be settled by reading back",
+            "   killed: {}; with an unknown outcome, to be settled by reading back: {}",
             processes(plugins.len()),
             count(calls.len(), "call")
         ),

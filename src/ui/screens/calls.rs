@@ -15,7 +15,7 @@ pub const COLUMNS: &[Column] = &[
     number("SLOT", 5, 4),
     column("PLUGIN", Width::Flex(12, 2), 3),
     column("METHOD", Width::Flex(14, 2), 2),
-    column("RESOURCE", Width::Flex(14, 4), 0),
+    column("RESOURCE", Width::Flex(14, 5), 0),
     number("TIME", 7, 0),
     column("AGAINST USUAL · WAITS FOR · OUTCOME", Width::Flex(16, 5), 1),
 ];

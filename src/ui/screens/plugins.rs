@@ -79,10 +79,10 @@ pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
 pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(r) = state.plugin().and_then(|p| state.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
     let mut l = doc::schema_line(r);
-    if r.folder && r.depth > 0 {
-        let open = state.unfolded.contains(&r.path) || !state.list().filter.is_empty();
+    if r.folder {
+        let open = crate::app::rows::is_open(state, r) || !state.list().filter.is_empty();
         l.insert(1, span(Role::Dim, if open { "- " } else { "+ " }));
-    } else if r.depth > 0 {
+    } else {
         l.insert(1, span(Role::Plain, "  "));
     }
     vec![l]
