@@ -34,9 +34,10 @@ impl KeyMap {
             let parsed: Result<Vec<Key>, _> = keys.iter().map(|k| k.parse()).collect();
             match parsed {
                 Ok(keys) => {
-                    // A key that is given to a command is taken from the others of the same place.
+                    // A key that is given to a command is taken from the others of the same place, but for those that have
+                    // their keys from the settings too.
                     for (j, other) in COMMANDS.iter().enumerate() {
-                        if j != i && overlap(&COMMANDS[i], other) {
+                        if j != i && !changes.contains_key(other.name) && overlap(&COMMANDS[i], other) {
                             map.keys[j].retain(|k| !keys.contains(k));
                         }
                     }
@@ -105,6 +106,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The table as the file that an operator may copy and change.
+    fn as_file() -> String {
+        let mut text = "# The keys of the console, as they are without a file of your own.\n\
+            # Copy what you want otherwise into ~/.config/flightdeck/keys.toml; help and footer follow.\n"
+            .to_owned();
+        for c in COMMANDS {
+            let keys: Vec<String> = c.keys.split_whitespace().map(|k| format!("{k:?}")).collect();
+            text.push_str(&format!("\n# {}\n{} = [{}]\n", c.doc, c.name, keys.join(", ")));
+        }
+        text
+    }
+
+    #[test]
+    fn the_file_of_default_keys_is_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/keys.toml");
+        if std::env::var_os("UPDATE_KEYS").is_some() {
+            std::fs::write(path, as_file()).unwrap();
+        }
+        let file = std::fs::read_to_string(path).unwrap();
+        assert_eq!(file, as_file(), "UPDATE_KEYS=1 cargo test -p flightdeck --lib default_keys writes it anew");
+        let keys: BTreeMap<String, Vec<String>> = toml::from_str(&file).unwrap();
+        let (map, problems) = KeyMap::remapped(&keys);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(map, KeyMap::default());
     }
 
     #[test]

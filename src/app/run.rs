@@ -76,7 +76,7 @@ impl DemoHook {
     /// The note that says which key breaks what.
     pub fn note(&self) -> String {
         let all: Vec<String> = self.faults.iter().map(|f| format!("{} {}", f.key, f.id)).collect();
-        format!("demo: B breaks something on purpose, then {}", all.join(" · "))
+        format!("demo, B breaks: {}", all.join("  "))
     }
 }
 

@@ -57,6 +57,12 @@ fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
     Pty::start(command, columns, rows)
 }
 
+/// Escape alone, until what it closes is gone: with a key right after it, a terminal would send the same as for alt.
+fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
+    pty.keys("\x1b")?;
+    pty.wait_until(|s| !s.contains(gone), SOON).wrap_err_with(|| format!("waited for {gone:?} to go"))
+}
+
 fn tour(bin: &Path, album: &Album) -> Result<()> {
     let mut pty = demo(bin, 120, 40)?;
     pty.wait("plugins", SOON)?;
@@ -75,7 +81,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("/lab_database\r\r")?;
     pty.wait("engine", SOON)?;
     album.shot(&pty, "schema")?;
-    pty.keys("\x1b\x1b\x1b[D")?;
+    esc(&mut pty, "find: lab_database")?;
+    esc(&mut pty, "- resources (")?;
+    esc(&mut pty, "find: lab")?;
+    pty.keys("\x1b[D")?;
     // Stage.
     pty.keys("3s")?;
     pty.wait("taken ·", LONG)?;
@@ -83,20 +92,19 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("/lab_database\r")?;
     pty.wait("storage_gb", SOON)?;
     album.shot(&pty, "stage")?;
-    pty.keys("\x1bx")?;
+    esc(&mut pty, "find:")?;
+    pty.keys("x")?;
     pty.wait("along with", SOON)?;
     album.shot(&pty, "stage-left")?;
     pty.keys("*")?;
     pty.keys("?")?;
     pty.wait("Everywhere", SOON)?;
     album.shot(&pty, "help")?;
-    pty.keys("\x1b")?;
-    pty.wait_until(|s| !s.contains("Everywhere"), SOON)?;
+    esc(&mut pty, "Everywhere")?;
     pty.keys(":apply")?;
     pty.wait("asks first", SOON)?;
     album.shot(&pty, "palette")?;
-    pty.keys("\x1b")?;
-    pty.wait_until(|s| !s.contains("asks first"), SOON)?;
+    esc(&mut pty, "asks first")?;
     pty.keys("a")?;
     pty.wait("apply stage #", SOON)?;
     album.shot(&pty, "apply")?;
@@ -117,14 +125,15 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("c")?;
     pty.wait("cancel ladder", SOON)?;
     album.shot(&pty, "cancel")?;
-    pty.keys("\x1b4")?;
-    pty.wait_until(|s| s.contains("failed in"), LONG)?;
-    pty.keys("gg")?;
+    esc(&mut pty, "cancel ladder")?;
+    pty.keys("4")?;
+    pty.wait("failed in", LONG)?;
+    pty.keys("g")?;
     album.shot(&pty, "deploy-ended")?;
     pty.keys("\r")?;
     pty.wait("timeline", SOON)?;
     album.shot(&pty, "failure")?;
-    pty.keys("\x1b")?;
+    esc(&mut pty, "timeline")?;
     // What is left, once more.
     pty.keys("t")?;
     pty.wait("staged in", LONG)?;
@@ -145,12 +154,14 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("]]]]]]]]]]]]]]]]]")?;
     pty.wait_until(|s| s.contains("replay") && !s.contains("event 0"), SOON)?;
     album.shot(&pty, "replay")?;
-    pty.keys("\x1b6")?;
+    esc(&mut pty, "replay ")?;
+    pty.keys("6")?;
     pty.wait("the root module", SOON)?;
     pty.keys("/lab_database\r")?;
     pty.wait("attributes", SOON)?;
     album.shot(&pty, "state")?;
-    pty.keys("\x1b7")?;
+    esc(&mut pty, "find:")?;
+    pty.keys("7")?;
     pty.wait("logs", SOON)?;
     album.shot(&pty, "logs")?;
     pty.keys("q")?;

@@ -74,10 +74,12 @@ pub fn header(state: &State) -> Line {
 fn find_and_filter(l: &mut Line, state: &State) {
     let list = state.list();
     if !list.filter.is_empty() {
-        l.push(span(Role::Warn, format!("   filter: {}", list.filter)));
+        l.push(span(Role::Plain, "   "));
+        l.push(span(Role::Warn, format!("filter: {}", list.filter)));
     }
     if !list.find.is_empty() {
-        l.push(span(Role::Match, format!("   find: {}", list.find)));
+        l.push(span(Role::Plain, "   "));
+        l.push(span(Role::Match, format!(" find: {} ", list.find)));
     }
 }
 
