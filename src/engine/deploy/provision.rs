@@ -34,7 +34,7 @@ pub async fn run(
     address: &AbsInstance,
     cancel: &CancellationToken,
 ) -> Result<(), Box<Trouble>> {
-    let done = match read(scope, provisioner) {
+    let done = match read(scope, provisioner, false) {
         Ok(command) => execute(command, scope, provisioner, recorder, address, cancel).await,
         Err(diags) => return Err(diags.into()),
     };
@@ -47,10 +47,30 @@ pub async fn run(
     }
 }
 
-fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Result<Command, Diagnostics> {
+/// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
+pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
+    match &*provisioner.kind {
+        "local-exec" => read(scope, provisioner, true).err().unwrap_or_default(),
+        "remote-exec" | "file" => {
+            let detail = format!(
+                "The {:?} provisioner is not supported: nothing is run on, or copied to, other machines. Of the provisioners there is \"local-exec\".",
+                &*provisioner.kind
+            );
+            Diagnostic::error("Unsupported provisioner", detail).at(provisioner.span).into()
+        }
+        other => {
+            let detail = format!("There is no provisioner {other:?}. Of the provisioners there is \"local-exec\".");
+            Diagnostic::error("Missing provisioner", detail).at(provisioner.span).into()
+        }
+    }
+}
+
+/// With `early`, values that are not known yet are no error.
+fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, early: bool) -> Result<Command, Diagnostics> {
     let schema = BodySchema::new().required(&["command"]).optional(&["interpreter", "working_dir", "environment", "when", "quiet"]);
     let (content, mut diags) = provisioner.body.content(&schema);
-    let get = |name: &str, ty: Type, diags: &mut Diagnostics| -> Option<Value> {
+    let mut unknown = false;
+    let mut get = |name: &str, ty: Type, diags: &mut Diagnostics| -> Option<Value> {
         let attribute = content.attribute(name)?;
         let faults = scope.check(&attribute.expr.traversals());
         if faults.has_errors() {
@@ -60,6 +80,7 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Result<Command, D
         let (value, more) = lang::eval::evaluate_as(&attribute.expr, &ty, scope);
         diags.append(more);
         let value = value.unmark_deep().0;
+        unknown |= !value.is_wholly_known();
         (value.is_wholly_known() && !value.is_null()).then_some(value)
     };
     let command = get("command", Type::String, &mut diags);
@@ -70,7 +91,8 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Result<Command, D
     if diags.has_errors() {
         return Err(diags);
     }
-    let Some(command) = command.as_ref().and_then(Value::as_str).filter(|c| !c.is_empty()) else {
+    let given = command.as_ref().and_then(Value::as_str).filter(|c| !c.is_empty());
+    let Some(command) = given.or((early && command.is_none() && unknown).then_some("")) else {
         return Err(Diagnostic::error("Invalid local-exec command", "The command must be a known, non-empty text.")
             .at(provisioner.span)
             .into());

@@ -19,6 +19,7 @@ pub mod prior;
 pub mod prior_values;
 #[cfg(test)]
 mod samples;
+pub mod refactor_checks;
 pub mod scope;
 pub mod select;
 pub mod show;

@@ -7,6 +7,7 @@ use super::nodes::{Node, Nodes, Sources};
 use super::objects;
 use super::plan::{Found, PlanWalk, Wishes};
 use super::prior::PriorState;
+use super::refactor_checks;
 use super::scope::{Phase, Surroundings};
 use super::validate;
 use super::values::Values;
@@ -60,6 +61,10 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         Ok(targets) => targets,
         Err(d) => return (None, d.into()),
     };
+    if let Some(d) = refactor_checks::targeted(&prior, &targets.target, &targets.exclude) {
+        diags.push(d);
+        return (None, diags);
+    }
     let surroundings = |phase: Phase| Surroundings {
         root: order.root.clone(),
         dir: order.dir.clone(),
@@ -96,6 +101,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     }
     validating.nodes.graph.walk(NODES_AT_A_TIME, go_on, |step| validate::run(&validating, step)).await;
     import::validate(&validating);
+    validating.report(refactor_checks::removed(&order.root));
+    validating.report(validate::settings(&order.root));
     diags.append(std::mem::take(&mut *lock(&validating.diags)));
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);
@@ -137,6 +144,12 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         .graph
         .walk(NODES_AT_A_TIME, go_on, |step| async move { if skip(step) { plan_ref.skipped(step) } else { plan_ref.run(step).await } })
         .await;
+    let faults = plan.moves_faults();
+    if faults.has_errors() && !order.cancel.is_cancelled() {
+        // Objects that were moved wrongly are likely the cause of all other errors, so those are not shown.
+        diags.append(faults);
+        return (None, diags);
+    }
     for d in std::mem::take(&mut *lock(&plan.walk.diags)) {
         if !diags.iter().any(|known| *known == d) {
             diags.push(d);

@@ -56,6 +56,11 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
                 let detail = format!("{resource} has not been declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
             }
+            Ok(refs::Ref::Resource { used, .. }) if t.steps.len() > used => {
+                let detail = "References in \"depends_on\" must be to a whole object (a resource, a module), not to an attribute of it.";
+                let span = t.steps[used].span.to(t.span());
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(span));
+            }
             Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. }) if !scope.module.calls.contains_key(&call) => {
                 let detail = format!("No module call named {call:?} is declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
@@ -75,6 +80,10 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     let Some(module) = walk.module(&address.module) else { return true };
     let Some(resource) = module.resources.get(&address.resource) else { return true };
     let key = provider_addr::for_resource(&walk.around.root, module, resource);
+    if resource.name.mode == Mode::Ephemeral {
+        let detail = format!("{} cannot be opened: ephemeral resources are not supported yet. Take the block out to go on.", resource.name);
+        return walk.report(Diagnostic::error("Unsupported block type \"ephemeral\"", detail).at(resource.span).into());
+    }
     let instances = walk.around.values.instances(&address.module);
     for instance in instances.iter() {
         walk.around.values.put_resource(AbsResource { module: instance.clone(), resource: address.resource.clone() }, Value::dynamic());
@@ -99,6 +108,7 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     good &= decoded;
     good &= walk.report(ignored_faults(resource, &schema.block));
     good &= conditions_of(walk, module, resource, &scope);
+    good &= provisioners(walk, module, resource, &scope);
     if resource.name.mode != Mode::Ephemeral {
         let faults = ephemeral_faults(&schema.block, &config);
         let about = address_of(address, instance).to_string();
@@ -153,6 +163,30 @@ fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &
     }
     for expr in &resource.lifecycle.replace_triggered_by {
         good &= walk.report(scope.check(&expr.traversals()));
+    }
+    good
+}
+
+/// What the root module's settings ask for and is not carried out.
+pub fn settings(root: &Module) -> Diagnostics {
+    let Some((kind, span)) = &root.backend else { return Diagnostics::new() };
+    let detail = format!(
+        "The state is kept by this program, and not in the backend {kind:?}. Bring the state that the backend has in with \"flightdeck state import\", and take the block out."
+    );
+    Diagnostic::error("Backends are not supported", detail).at(*span).into()
+}
+
+/// A resource's provisioners, as far as they can be seen without an object.
+fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &ModuleScope<'_>) -> bool {
+    let mut good = true;
+    for provisioner in &resource.provisioners {
+        let scope = ModuleScope {
+            self_value: Some(Value::dynamic()),
+            repetition: scope.repetition.clone(),
+            own: scope.own,
+            ..ModuleScope::new(&walk.around, module, scope.instance)
+        };
+        good &= walk.report(crate::engine::deploy::provision::validate(&scope, provisioner));
     }
     good
 }

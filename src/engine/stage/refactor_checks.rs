@@ -1,0 +1,164 @@
+//! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what is staged. Pure.
+
+use super::prior::PriorState;
+use crate::engine::stage::plan::PlanWalk;
+use crate::engine::stage::walk::lock;
+use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
+use lang::config::{Module, Moved};
+use lang::diag::{Diagnostic, Diagnostics};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+/// `removed` blocks whose object is declared still.
+pub fn removed(root: &Module) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    for module in root.all() {
+        for removed in &module.removed {
+            let inner = removed.from.module().path();
+            let path = ModulePath(module.path.0.iter().chain(&inner.0).cloned().collect());
+            let there = root.descendant(&path.0);
+            let declared = match &removed.from {
+                Target::Module(_) => there.is_some(),
+                Target::Resource(r) => there.is_some_and(|m| m.resources.contains_key(&r.resource)),
+                Target::Instance(i) => there.is_some_and(|m| m.resources.contains_key(&i.resource)),
+            };
+            if declared {
+                let detail = format!(
+                    "This statement declares that {} was removed, and it is declared in the configuration. Take one of the two out.",
+                    removed.from
+                );
+                let what = if matches!(removed.from, Target::Module(_)) { "module" } else { "resource" };
+                diags.push(Diagnostic::error(format!("Removed {what} still exists"), detail).at(removed.span));
+            }
+        }
+    }
+    diags
+}
+
+/// Moves that targets cut through: an object that moves must be staged at both of its addresses.
+pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> Option<Diagnostic> {
+    if targets.is_empty() && excludes.is_empty() {
+        return None;
+    }
+    let inside = |i: &AbsInstance| (targets.is_empty() || targets.iter().any(|t| t.contains(i))) && !excludes.iter().any(|t| t.contains(i));
+    let mut outside = BTreeSet::new();
+    for (resource, instances) in &state.resources {
+        for (key, objects) in instances {
+            let Some(from) = &objects.previous else { continue };
+            let to = resource.instance(key.clone());
+            outside.extend([from, &to].into_iter().filter(|i| !inside(i)).map(ToString::to_string));
+        }
+    }
+    if outside.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = outside.into_iter().collect();
+    let detail = format!(
+        "Objects in the state have moved to other addresses, and the targets leave out some of those: {}. Name both the old and the new address with --target (or exclude neither), or stage everything.",
+        names.join(", ")
+    );
+    Some(Diagnostic::error("Moved resource instances excluded by targeting", detail))
+}
+
+/// One side of a move in one module instance. A resource or call named without a key on both sides means all its instances.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum End {
+    Call(ModuleInstance),
+    Module(ModuleInstance),
+    Resource(AbsResource),
+    Instance(AbsInstance),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(m) | Self::Module(m) => m.fmt(f),
+            Self::Resource(r) => r.fmt(f),
+            Self::Instance(i) => i.fmt(f),
+        }
+    }
+}
+
+fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
+    let full = |inner: &ModuleInstance| ModuleInstance(within.0.iter().chain(&inner.0).cloned().collect());
+    let resource = |r: &AbsResource| AbsResource { module: full(&r.module), resource: r.resource.clone() };
+    let instance = |t: &Target| match t {
+        Target::Instance(i) => Some(End::Instance(AbsInstance { module: full(&i.module), ..i.clone() })),
+        Target::Resource(r) => Some(End::Instance(resource(r).instance(InstanceKey::None))),
+        Target::Module(_) => None,
+    };
+    match (&moved.from, &moved.to) {
+        (Target::Module(a), Target::Module(b)) => {
+            let whole = [a, b].iter().all(|m| m.0.last().is_none_or(|(_, key)| *key == InstanceKey::None));
+            let end = |m: &ModuleInstance| if whole { End::Call(full(m)) } else { End::Module(full(m)) };
+            Some((end(a), end(b)))
+        }
+        (Target::Resource(a), Target::Resource(b)) => Some((End::Resource(resource(a)), End::Resource(resource(b)))),
+        (a, b) => Some((instance(a)?, instance(b)?)),
+    }
+}
+
+impl PlanWalk<'_> {
+    /// What is wrong with the `moved` blocks, now that it is known which instances are declared.
+    pub fn moves_faults(&self) -> Diagnostics {
+        let root = &self.walk.around.root;
+        let mut diags = Diagnostics::new();
+        let mut to_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
+        let mut from_of: HashMap<End, (End, lang::source::Span)> = HashMap::new();
+        for module in root.all() {
+            for moved in &module.moved {
+                for within in self.walk.around.values.instances(&module.path).iter() {
+                    let Some((from, to)) = ends(moved, within) else { continue };
+                    let mut fault = |summary: &str, detail: String| diags.push(Diagnostic::error(summary, detail).at(moved.span));
+                    if from == to {
+                        fault(
+                            "Redundant move statement",
+                            format!("This statement declares a move from {from} to the same address. Take it out."),
+                        );
+                        continue;
+                    }
+                    if self.declared(&from) {
+                        let detail = format!(
+                            "This statement declares a move from {from}, and that is declared in the configuration still, so an object cannot leave it. Take the statement out, or the declaration, or rename that."
+                        );
+                        fault("Moved object still exists", detail);
+                    }
+                    match to_of.get(&from) {
+                        Some((other, _)) if *other != to => {
+                            let detail = format!("Another statement declares that {from} moved to {other}, and this one that it moved to {to}.");
+                            fault("Ambiguous move statements", detail);
+                        }
+                        Some(_) => {}
+                        None => drop(to_of.insert(from.clone(), (to.clone(), moved.span))),
+                    }
+                    match from_of.get(&to) {
+                        Some((other, _)) if *other != from => {
+                            let detail = format!("Another statement declares that {other} moved to {to}, and this one that {from} moved there.");
+                            fault("Ambiguous move statements", detail);
+                        }
+                        Some(_) => {}
+                        None => drop(from_of.insert(to, (from, moved.span))),
+                    }
+                }
+            }
+        }
+        diags
+    }
+
+    fn declared(&self, end: &End) -> bool {
+        let root = &self.walk.around.root;
+        let expansions = lock(&self.expansions);
+        match end {
+            End::Module(module) => self.walk.around.values.instances(&module.path()).contains(module),
+            End::Call(module) => match (module.parent(), module.path().parent()) {
+                (Some(parent), Some((path, call))) => {
+                    let calls = |m: &Module| m.calls.contains_key(call);
+                    self.walk.around.values.instances(&path).contains(&parent) && root.descendant(&path.0).is_some_and(calls)
+                }
+                _ => false,
+            },
+            End::Resource(resource) => expansions.contains_key(resource),
+            End::Instance(instance) => expansions.get(&instance.abs()).is_some_and(|keys| keys.contains(&instance.key)),
+        }
+    }
+}
