@@ -32,6 +32,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
+/// How often plugins are asked to stop while something still runs, and how many times at most: an hour of it.
+const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+const ASKS: u32 = 3_600;
 /// At most this often progress is told while staging.
 const PROGRESS_EVERY_MS: i64 = 50;
 
@@ -564,15 +567,28 @@ impl Work {
         match rung {
             CancelRung::StopStarting => {}
             CancelRung::AskPlugins => {
-                tasks.spawn(async move {
-                    for error in work.pool.stop_all(&CallContext::default()).await {
-                        work.bus.emit(EventKind::Notice { text: error.to_string() });
-                    }
-                });
+                tasks.spawn(async move { work.ask_plugins().await });
             }
             CancelRung::KillPlugins => {
                 switches.kill.cancel();
                 tasks.spawn(async move { work.pool.kill_all().await });
+            }
+        }
+    }
+
+    /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has told the calls that it
+    /// had, so that a call on its way at that moment would never hear of it.
+    async fn ask_plugins(&self) {
+        let stopping = || lock(&self.switches).as_ref().is_some_and(|s| s.stop.is_cancelled() && !s.kill.is_cancelled());
+        for n in 0..ASKS {
+            for error in self.pool.stop_all(&CallContext::default()).await {
+                if n == 0 {
+                    self.bus.emit(EventKind::Notice { text: error.to_string() });
+                }
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+            if !stopping() {
+                return;
             }
         }
     }
