@@ -427,6 +427,7 @@ impl<'p> Deploying<'p> {
                     provider: &change.provider,
                     tainted: applied.tainted || !provisioners.is_empty(),
                     create_before_destroy: change.create_before_destroy,
+                    skip_destroy: change.skip_destroy,
                     dependencies: &change.dependencies,
                 };
                 let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::text(&e))?;
@@ -485,6 +486,7 @@ impl<'p> Deploying<'p> {
             provider: &change.provider,
             tainted,
             create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
             dependencies: &change.dependencies,
         };
         let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
@@ -584,6 +586,8 @@ impl<'p> Deploying<'p> {
                 &id,
                 if change.action == Action::Forget {
                     "forgetting"
+                } else if change.forgets() {
+                    "forgetting the old object"
                 } else if change.action == Action::Destroy {
                     "destroying"
                 } else {
@@ -617,7 +621,10 @@ impl<'p> Deploying<'p> {
         if change.action == Action::Replace {
             self.adopt(change).await?;
         }
-        if change.action == Action::Forget {
+        if change.forgets() {
+            if deposed.is_empty() {
+                lock(&self.state).remove(&change.address);
+            }
             self.recorder.edit(vec![remove]).await.map_err(|e| self.store_trouble(e))?;
             return Ok(());
         }
@@ -657,6 +664,7 @@ impl<'p> Deploying<'p> {
                     provider: &change.provider,
                     tainted: change.tainted,
                     create_before_destroy: change.create_before_destroy,
+                    skip_destroy: change.skip_destroy,
                     dependencies: &change.prior_dependencies,
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);

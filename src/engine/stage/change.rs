@@ -41,6 +41,8 @@ pub struct Change {
     /// The same as the state had it.
     pub prior_dependencies: BTreeSet<String>,
     pub create_before_destroy: bool,
+    /// Its configuration says `destroy = false`: an old object is forgotten where it would be destroyed.
+    pub skip_destroy: bool,
     pub tainted: bool,
     /// The id under which the object is imported first.
     pub importing: Option<String>,
@@ -50,6 +52,20 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether the state forgets the old object, which stays as it is.
+    pub fn forgets(&self) -> bool {
+        self.action == Action::Forget || self.skip_destroy && self.action.destroys()
+    }
+
+    /// Actions as the plan representation lists them.
+    pub fn plan_words(&self) -> &'static [&'static str] {
+        match self.action {
+            Action::Replace if self.skip_destroy => &["forget", "create"],
+            Action::ReplaceCreateFirst if self.skip_destroy => &["create", "forget"],
+            action => action.plan_words(),
+        }
+    }
+
     /// The address with the deposed key, unique in a stage.
     pub fn id(&self) -> String {
         match &self.deposed {

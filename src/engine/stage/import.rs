@@ -109,7 +109,8 @@ pub fn validate(walk: &Walk<'_>) {
 }
 
 fn no_configuration(target: &str, span: Span) -> Diagnostic {
-    let detail = format!("The configuration for the import target {target} does not exist. What is imported must be declared: add the block.");
+    let detail =
+        format!("The configuration for the import target {target} does not exist. What is imported must be declared: add the block.");
     Diagnostic::error("Configuration for import target does not exist", detail).at(span)
 }
 
@@ -160,7 +161,9 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Vec<Repetition>, Dia
     }
     let fault = |detail: &str| Diagnostics::from(Diagnostic::error("Invalid for_each argument", detail).at(expr.span));
     if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
-        return Err(fault("The \"for_each\" of an import block can be neither sensitive nor ephemeral: its keys become part of addresses."));
+        return Err(fault(
+            "The \"for_each\" of an import block can be neither sensitive nor ephemeral: its keys become part of addresses.",
+        ));
     }
     let (value, _) = value.unmark_deep();
     if !value.is_known() {
@@ -225,7 +228,8 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
             let plain = value.clone().unmark_deep().0;
             let usable = plain.is_known() && (plain.as_str().is_some() || plain.as_number().is_some());
             if !usable || value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
-                let detail = "A key in the address of an import must be a text or a number that is known, and neither sensitive nor ephemeral.";
+                let detail =
+                    "A key in the address of an import must be a text or a number that is known, and neither sensitive nor ephemeral.";
                 diags.push(Diagnostic::error("Invalid import address key", detail).at(key.span));
                 return None;
             }
@@ -299,13 +303,8 @@ pub async fn fetch(
         let detail = format!("{who} answered a {type_name} for the id {shown}, and {address} is a {kind}.");
         return Err(fault("Import found another type of object", detail));
     }
-    let request = ReadRequest {
-        type_name: kind,
-        current: state.clone(),
-        private: private.clone(),
-        identity: identity.clone(),
-        provider_meta: None,
-    };
+    let request =
+        ReadRequest { type_name: kind, current: state.clone(), private: private.clone(), identity: identity.clone(), provider_meta: None };
     let read = provider.read(request, ctx).await.map_err(call)?;
     said.append(super::walk::placed(&read.diagnostics, &text, None, Some(wanted.span)));
     if said.has_errors() {

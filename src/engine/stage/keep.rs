@@ -70,6 +70,7 @@ struct KeptChange {
     dependencies: BTreeSet<String>,
     prior_dependencies: BTreeSet<String>,
     create_before_destroy: bool,
+    skip_destroy: bool,
     tainted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     importing: Option<String>,
@@ -229,6 +230,7 @@ impl Keeper {
             dependencies: change.dependencies.clone(),
             prior_dependencies: change.prior_dependencies.clone(),
             create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
             tainted: change.tainted,
             importing: change.importing.clone(),
             drifted: change.drifted,
@@ -316,6 +318,7 @@ impl Finder<'_> {
             dependencies: kept.dependencies,
             prior_dependencies: kept.prior_dependencies,
             create_before_destroy: kept.create_before_destroy,
+            skip_destroy: kept.skip_destroy,
             tainted: kept.tainted,
             importing: kept.importing,
             drifted: kept.drifted,

@@ -46,6 +46,7 @@ fn whole() -> Stage {
     first.prior_dependencies = ["thing_x.o".to_owned()].into();
     first.create_before_destroy = true;
     first.tainted = true;
+    first.skip_destroy = true;
     first.importing = Some("an id".into());
     first.drifted = true;
     let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
@@ -77,6 +78,7 @@ fn whole() -> Stage {
             private: vec![1],
             tainted: false,
             create_before_destroy: false,
+            skip_destroy: false,
             dependencies: vec!["thing_x.n".into()],
             identity: None,
             identity_version: 0,

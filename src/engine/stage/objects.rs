@@ -62,6 +62,7 @@ pub struct Around<'a> {
     pub provider: &'a ConfigKey,
     pub tainted: bool,
     pub create_before_destroy: bool,
+    pub skip_destroy: bool,
     pub dependencies: &'a BTreeSet<String>,
 }
 
@@ -81,6 +82,7 @@ pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8
         private: private.to_vec(),
         tainted: around.tainted,
         create_before_destroy: around.create_before_destroy,
+        skip_destroy: around.skip_destroy,
         dependencies: around.dependencies.iter().cloned().collect(),
         identity: None,
         identity_version: 0,

@@ -222,7 +222,7 @@ impl PlanWalk<'_> {
                 .repeated(repetition);
         if self.wishes.mode == StageMode::Destroy {
             let value = looked.now.as_ref().map(|p| p.value.clone());
-            self.prevented(declared, &scope, address, looked.now.is_some())?;
+            self.prevented(declared, &scope, address, looked.now.is_some() && !forgets(declared.resource))?;
             let forget = forgets(declared.resource);
             let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
             self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget).await?;
@@ -251,7 +251,7 @@ impl PlanWalk<'_> {
             Err(error) => return Err(self.no_plan(declared, address, error)),
         };
         self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
-        if planned.action.destroys() {
+        if planned.action.destroys() && !forgets(declared.resource) {
             self.prevented(declared, &scope, address, true)?;
         }
         let after = planned.after.clone();
@@ -492,6 +492,7 @@ impl PlanWalk<'_> {
                     provider: &declared.key,
                     tainted: object.tainted,
                     create_before_destroy: declared.create_first,
+                    skip_destroy: forgets(declared.resource),
                     dependencies,
                 };
                 match objects::record(&around, declared.schema, &now.value, &now.private) {
@@ -530,6 +531,7 @@ impl PlanWalk<'_> {
             dependencies: declared.dependencies.clone(),
             prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
             create_before_destroy: declared.create_first,
+            skip_destroy: forgets(declared.resource),
             tainted: there.current.as_ref().is_some_and(|o| o.tainted),
             importing: looked.imported,
             drifted: looked.drifted,
@@ -607,6 +609,7 @@ impl PlanWalk<'_> {
             dependencies: object.dependencies.iter().cloned().collect(),
             prior_dependencies: object.dependencies.iter().cloned().collect(),
             create_before_destroy: object.create_before_destroy,
+            skip_destroy: forget,
             tainted: object.tainted,
             importing: None,
             drifted: looked.drifted,
@@ -639,10 +642,12 @@ impl PlanWalk<'_> {
         };
         let (forget, reason) = match removed(&self.walk.around.root, address) {
             Some((_, removed)) => (!removed.destroy, reason),
-            None if gone.forgets => (true, Reason::ForgotBecauseLifecycleDestroyInConfig),
-            None => (false, reason),
+            None => match there.current.as_ref().and_then(|o| gone.forgotten(o)) {
+                Some(why) => (true, why),
+                None => (false, reason),
+            },
         };
-        let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || gone.forgets);
+        let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
         let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
         (self.progress)(&address.to_string());
         good & self.deposed(gone, address, there).await
@@ -657,8 +662,8 @@ impl PlanWalk<'_> {
                 continue;
             };
             if self.wishes.mode != StageMode::RefreshOnly {
-                let reason = gone.forgets.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
-                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, gone.forgets).await.is_ok();
+                let reason = gone.forgotten(object);
+                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, reason.is_some()).await.is_ok();
             }
         }
         good
@@ -701,7 +706,7 @@ impl PlanWalk<'_> {
                 provider,
                 schema,
                 plan_destroy: schemas.capabilities.plan_destroy,
-                forgets: false,
+                forgets: None,
                 span: None,
             };
             let exists = self.walk.around.values.instances(&instance.module.path()).contains(&instance.module);
@@ -769,6 +774,7 @@ impl PlanWalk<'_> {
                     dependencies: declared.dependencies.clone(),
                     prior_dependencies: BTreeSet::new(),
                     create_before_destroy: false,
+                    skip_destroy: false,
                     tainted: false,
                     importing: None,
                     drifted: false,
@@ -801,8 +807,15 @@ impl PlanWalk<'_> {
 
     fn keep_data(&self, declared: &Declared<'_>, address: &AbsInstance, value: &Value) {
         let none = BTreeSet::new();
-        let around =
-            Around { address, deposed: "", provider: &declared.key, tainted: false, create_before_destroy: false, dependencies: &none };
+        let around = Around {
+            address,
+            deposed: "",
+            provider: &declared.key,
+            tainted: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+            dependencies: &none,
+        };
         if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {
             let old = self.prior.objects(address).and_then(|o| o.current.as_ref());
             if old.is_none_or(|old| !same_record(&new, old)) {
@@ -862,9 +875,19 @@ struct Gone<'a> {
     provider: Arc<dyn Provider>,
     schema: &'a Schema,
     plan_destroy: bool,
-    /// Its `lifecycle` says that objects are forgotten and not destroyed.
-    forgets: bool,
+    /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state says where it is not declared.
+    forgets: Option<bool>,
     span: Option<lang::source::Span>,
+}
+
+impl Gone<'_> {
+    /// Why an object is forgotten where it would be destroyed; `None` where it is destroyed.
+    fn forgotten(&self, object: &StateObject) -> Option<Reason> {
+        match self.forgets {
+            Some(declared) => declared.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
+            None => object.skip_destroy.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+        }
+    }
 }
 
 fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
@@ -874,7 +897,7 @@ fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
         provider: declared.provider.clone(),
         schema: declared.schema,
         plan_destroy: declared.plan_destroy,
-        forgets: forgets(declared.resource),
+        forgets: Some(forgets(declared.resource)),
         span: Some(declared.resource.span),
     }
 }

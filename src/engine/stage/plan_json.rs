@@ -110,7 +110,7 @@ fn resource_change(change: &Change) -> Json {
     if let Some(previous) = &change.previous {
         out.insert("previous_address".into(), previous.to_string().into());
     }
-    let mut what = sides(change.action, &change.before, &change.after);
+    let mut what = sides(change.plan_words(), &change.before, &change.after);
     if !change.replace_paths.is_empty() {
         what.insert("replace_paths".into(), change.replace_paths.iter().map(path).collect());
     }
@@ -130,14 +130,14 @@ fn drifted(drift: &Drift) -> Json {
     if let Some(previous) = &drift.previous {
         out.insert("previous_address".into(), previous.to_string().into());
     }
-    out.insert("change".into(), sides(drift.action, &drift.before, &drift.after).into());
+    out.insert("change".into(), sides(drift.action.plan_words(), &drift.before, &drift.after).into());
     out.into()
 }
 
 /// The `change` object of a resource.
-fn sides(action: Action, before: &Value, after: &Value) -> Map<String, Json> {
+fn sides(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
     let mut out = Map::new();
-    out.insert("actions".into(), json!(action.plan_words()));
+    out.insert("actions".into(), json!(actions));
     out.insert("before".into(), masks::known_json(before));
     if after.is_known() {
         out.insert("after".into(), masks::known_json(after));

@@ -136,6 +136,7 @@ fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> St
         private: vec![1],
         tainted: !deposed.is_empty(),
         create_before_destroy: false,
+        skip_destroy: false,
         dependencies: vec!["thing_x.n".into()],
         identity: None,
         identity_version: 0,

@@ -27,6 +27,7 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
         dependencies: Default::default(),
         prior_dependencies: Default::default(),
         create_before_destroy: false,
+        skip_destroy: false,
         tainted: false,
         importing: None,
         drifted: false,

@@ -94,6 +94,9 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
                 }
                 _ => reason(change),
             });
+            if change.forgets() {
+                parts.push("the old object stays, only the state forgets it".to_owned());
+            }
         }
         Action::Destroy if change.deposed.is_some() => parts.push("left over from a replacement".to_owned()),
         Action::Destroy | Action::Forget if change.reason.is_none() && mode == StageMode::Destroy => {

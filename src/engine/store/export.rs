@@ -89,6 +89,9 @@ fn instance(address: &AbsInstance, object: &StateObject) -> Value {
     if !object.dependencies.is_empty() {
         out.insert("dependencies".into(), json!(object.dependencies));
     }
+    if object.skip_destroy {
+        out.insert("skip_destroy".into(), true.into());
+    }
     if object.create_before_destroy {
         out.insert("create_before_destroy".into(), true.into());
     }

@@ -22,6 +22,9 @@ pub struct StateObject {
     pub private: Vec<u8>,
     pub tainted: bool,
     pub create_before_destroy: bool,
+    /// Whether it is to be forgotten instead of destroyed, as its configuration last said.
+    #[serde(default)]
+    pub skip_destroy: bool,
     /// Sorted config addresses.
     pub dependencies: Vec<String>,
     pub identity: Option<String>,

@@ -78,6 +78,7 @@ fn object(r: &Row<'_>) -> Result<(StateObject, String), rusqlite::Error> {
         private: r.get("private")?,
         tainted: r.get("tainted")?,
         create_before_destroy: r.get("create_before_destroy")?,
+        skip_destroy: r.get("skip_destroy")?,
         dependencies: Vec::new(),
         identity: r.get("identity")?,
         identity_version: r.get("identity_version")?,
@@ -136,7 +137,8 @@ fn put(conn: &Connection, o: &StateObject) -> Job<()> {
     let dependencies = serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO state_resource (address, deposed, provider, schema_version, attributes, sensitive, private, tainted,
-         create_before_destroy, dependencies, identity, identity_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         create_before_destroy, dependencies, identity, identity_version, skip_destroy)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(rusqlite::params![
         o.address,
@@ -150,7 +152,8 @@ fn put(conn: &Connection, o: &StateObject) -> Job<()> {
         o.create_before_destroy,
         dependencies,
         o.identity,
-        o.identity_version
+        o.identity_version,
+        o.skip_destroy
     ])?;
     Ok(())
 }

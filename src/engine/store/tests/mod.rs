@@ -26,6 +26,7 @@ fn object(address: &str, attributes: &str) -> StateObject {
         private: vec![0, 159, 255],
         tainted: false,
         create_before_destroy: true,
+        skip_destroy: true,
         dependencies: vec!["a.b".into(), "a.c".into()],
         identity: None,
         identity_version: 0,
