@@ -486,7 +486,9 @@ impl Work {
         if !stage.edits.is_empty() {
             store.edit_state(stage.edits.clone()).await?;
         }
-        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations);
+        self.settle_by_reading(stage).await?;
+        let unknown = store.unknown_outcomes().await?.into_iter().map(|u| u.address).collect();
+        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
         let state = store.state().await?;
         let pooled = Pooled { pool: self.pool.clone() };
         let walk = self.walk(&staged, &state, &pooled, switches);
@@ -518,6 +520,23 @@ impl Work {
         store.finish_deploy(summary.clone()).await?;
         self.memory.flush().await;
         Ok(summary)
+    }
+
+    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those of creations stay, for
+    /// there was nothing to read.
+    async fn settle_by_reading(&self, stage: &Stage) -> Result<(), EngineError> {
+        if stage.request.no_refresh {
+            return Ok(());
+        }
+        let store = self.memory.store();
+        for unknown in store.unknown_outcomes().await? {
+            let read = stage.changes.iter().any(|c| c.address.to_string() == unknown.address && !c.before.is_null())
+                || stage.drift.iter().any(|d| d.address.to_string() == unknown.address);
+            if read && unknown.step != "create" {
+                store.settle_unknown(&unknown.address, &format!("read back for stage #{}", stage.id)).await?;
+            }
+        }
+        Ok(())
     }
 
     fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {

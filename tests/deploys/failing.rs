@@ -76,8 +76,13 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
 
     // Who comes next is told by name.
     let run = lab.workspace.run(&["stage", "--json"]).expect(0);
-    let warning = run.diagnostics().into_iter().find(|d| d["summary"] == "Unknown outcome").unwrap();
-    assert_eq!(warning["address"], "lab_thing.a");
+    // What else was under way when the plugin died is among them.
+    let unknown: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["summary"] == "Unknown outcome").collect();
+    assert!(unknown.iter().any(|d| d["address"] == "lab_thing.a"), "{unknown:#?}");
+    // Once the operation has been done again it is settled.
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let run = lab.workspace.run(&["stage", "--json"]).expect(0);
+    assert!(run.diagnostics().iter().all(|d| d["summary"] != "Unknown outcome"), "{run:#?}");
 }
 
 #[test]

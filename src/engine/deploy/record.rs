@@ -10,7 +10,7 @@ use crate::engine::stage::walk::lock;
 use crate::engine::store::model::{Intent, Outcome, StateEdit};
 use crate::engine::store::{Store, StoreError};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 
 /// How many of a plugin's last lines a failure keeps.
@@ -23,6 +23,8 @@ pub struct Recorder {
     pool: Pool,
     deploy: DeployId,
     operations: Mutex<Operations>,
+    /// Addresses whose outcome an earlier deploy left unknown.
+    unknown_before: BTreeSet<String>,
 }
 
 struct Operations {
@@ -32,9 +34,9 @@ struct Operations {
 
 impl Recorder {
     /// For a deploy whose operations are on record.
-    pub fn new(store: Store, bus: Bus, pool: Pool, deploy: DeployId, operations: Vec<Operation>) -> Self {
+    pub fn new(store: Store, bus: Bus, pool: Pool, deploy: DeployId, operations: Vec<Operation>, unknown_before: BTreeSet<String>) -> Self {
         let by_id = operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
-        Self { store, bus, pool, deploy, operations: Mutex::new(Operations { all: operations, by_id }) }
+        Self { store, bus, pool, deploy, operations: Mutex::new(Operations { all: operations, by_id }), unknown_before }
     }
 
     /// Changes one operation, tells the store and everybody who watches.
@@ -161,7 +163,11 @@ impl Recorder {
     /// Commits what came of it, together with the state that it left.
     pub async fn settle(&self, change: &Change, step: &str, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
         let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.to_owned(), at: now_ms(), ok, edits };
-        self.store.settle(outcome).await.map(|_| ())
+        self.store.settle(outcome).await?;
+        if ok && self.unknown_before.contains(&change.address.to_string()) {
+            self.store.settle_unknown(&change.address.to_string(), &format!("{step} in deploy #{}", self.deploy)).await?;
+        }
+        Ok(())
     }
 
     /// Commits a change of the state for which no call was made.
