@@ -1,5 +1,7 @@
 //! A workspace in a temporary directory and the binary run on it.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
