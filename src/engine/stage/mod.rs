@@ -17,9 +17,9 @@ pub mod plan;
 pub mod plan_json;
 pub mod prior;
 pub mod prior_values;
+pub mod refactor_checks;
 #[cfg(test)]
 mod samples;
-pub mod refactor_checks;
 pub mod scope;
 pub mod select;
 pub mod show;

@@ -248,7 +248,10 @@ impl PlanWalk<'_> {
         };
         let planned = match managed::plan(declared.provider.as_ref(), question, &ctx).await {
             Ok(planned) => planned,
-            Err(error) => return Err(self.no_plan(declared, address, error)),
+            Err(error) => {
+                self.no_plan(declared, address, error);
+                return Err(());
+            }
         };
         self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
         if planned.action.destroys() && !forgets(declared.resource) {

@@ -125,7 +125,8 @@ impl PlanWalk<'_> {
                     }
                     match to_of.get(&from) {
                         Some((other, _)) if *other != to => {
-                            let detail = format!("Another statement declares that {from} moved to {other}, and this one that it moved to {to}.");
+                            let detail =
+                                format!("Another statement declares that {from} moved to {other}, and this one that it moved to {to}.");
                             fault("Ambiguous move statements", detail);
                         }
                         Some(_) => {}
@@ -133,7 +134,8 @@ impl PlanWalk<'_> {
                     }
                     match from_of.get(&to) {
                         Some((other, _)) if *other != from => {
-                            let detail = format!("Another statement declares that {other} moved to {to}, and this one that {from} moved there.");
+                            let detail =
+                                format!("Another statement declares that {other} moved to {to}, and this one that {from} moved there.");
                             fault("Ambiguous move statements", detail);
                         }
                         Some(_) => {}

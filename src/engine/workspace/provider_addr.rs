@@ -86,8 +86,7 @@ pub fn resolve(root: &Module, module: &Module, reference: &ProviderRef) -> Confi
     let mut path = module.path.clone();
     let mut name = reference.name.clone();
     let mut alias = reference.alias.clone();
-    loop {
-        let Some(here) = root.descendant(&path.0) else { break };
+    while let Some(here) = root.descendant(&path.0) {
         if block(here, &name, alias.as_ref()).is_some() || path.is_root() {
             break;
         }
