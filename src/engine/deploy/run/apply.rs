@@ -1,0 +1,310 @@
+//! Creating, updating and reading: one instance, from its configuration to what is written down of it.
+
+use super::*;
+
+impl Deploying<'_> {
+    /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
+    pub(super) async fn apply(&self, i: usize) -> bool {
+        let change = &self.stage.changes[i];
+        let id = change.id();
+        let step = match change.action {
+            Action::Update => "updating",
+            Action::Read => "reading",
+            Action::NoOp => "importing",
+            _ => "creating",
+        };
+        self.recorder.began(&id, step).await;
+        // What is destroyed first was adopted by that half.
+        let adopted = if change.action == Action::Replace { Ok(()) } else { self.adopt(change).await };
+        let done = match (adopted, change.action) {
+            (Err(trouble), _) => Err(trouble),
+            (Ok(()), Action::NoOp) => Ok(()),
+            (Ok(()), Action::Read) => self.read(change).await,
+            (Ok(()), _) => self.apply_managed(i, change).await,
+        };
+        match done {
+            Ok(()) => {
+                let more = change.action == Action::ReplaceCreateFirst;
+                self.recorder.ended(&id, if more { None } else { Some(OperationState::Done) }).await;
+                true
+            }
+            Err(failure) => {
+                self.fail(&id, *failure).await;
+                false
+            }
+        }
+    }
+
+    pub(super) async fn apply_managed(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+        let config_address = change.address.config();
+        let Some((module, resource)) = self.declared(&config_address) else { return Err(Trouble::text("it is not in the configuration")) };
+        let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
+        let Some(schema) = self.walk.around.schema(&change.provider.address, &change.address.resource) else {
+            return Err(Trouble::text("its provider does not know the resource type any more"));
+        };
+        let address = &change.address;
+        let scope = self.scope(module, resource, address);
+        self.conditions(module, resource, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        let (config, diags) = self.walk.decode(&resource.body, &schema.block, &scope);
+        if diags.has_errors() {
+            return Err(diags.into());
+        }
+        self.walk.report(diags);
+        let (plain, marks) = config.clone().unmark_deep_with_paths();
+        if !plain.is_wholly_known() {
+            return Err(Trouble::text("the configuration still has values that are not known; what it depends on was not applied"));
+        }
+        let ctx = self.context(&change.id());
+        let same_as_staged = change.config.as_ref().is_some_and(|c| c.clone().unmark_deep().0.raw_equals(&plain));
+        if !same_as_staged {
+            let answer = provider.validate_resource(&address.resource.kind, plain.clone(), &ctx).await?;
+            self.said(&answer.diagnostics, change, resource)?;
+        }
+        let object = lock(&self.state).get(address).cloned();
+        let prior = match (&object, change.action) {
+            (Some(object), Action::Update) => Some(Prior {
+                value: self.value(address, schema).unwrap_or_else(|| Value::null(schema.block.implied_type())),
+                private: Bytes::from(object.private.clone()),
+                tainted: false,
+                identity: None,
+            }),
+            _ => None,
+        };
+        let ignored = ignore(&resource.lifecycle.ignore_changes);
+        let question = Question {
+            type_name: &address.resource.kind,
+            schema,
+            config: config.clone(),
+            prior: prior.as_ref(),
+            ignore: &ignored,
+            force: None,
+            create_first: false,
+        };
+        let planned = match managed::plan(provider.as_ref(), question, &ctx).await {
+            Ok(planned) => planned,
+            Err(NoPlan::Call(error)) => return Err(error.into()),
+            Err(NoPlan::Refused(said)) => {
+                self.said(&said, change, resource)?;
+                return Err(Trouble::text("the provider refused the plan"));
+            }
+        };
+        self.as_approved(change, schema, &provider, &planned)?;
+        // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
+        if self.stop_starting.is_cancelled() {
+            return Err(Trouble::not_begun());
+        }
+        let after = planned.after.clone().unmark_deep().0;
+        if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
+            // Nothing is left to do but to keep what is sensitive now.
+            return self.keep(change, schema, &planned.after, &planned.private, false).await;
+        }
+        if change.action == Action::ReplaceCreateFirst && object.is_some() {
+            self.depose(i, change).await?;
+        }
+        let order = Order {
+            type_name: &address.resource.kind,
+            schema,
+            action: change.action,
+            prior: prior.as_ref().map_or_else(|| Value::null(schema.block.implied_type()), |p| p.value.clone().unmark_deep().0),
+            planned: after,
+            config: plain,
+            private: planned.private.clone(),
+            identity: planned.identity.clone(),
+        };
+        let word = if change.action == Action::Update { "update" } else { "create" };
+        self.recorder.intend(change, "", word).await.map_err(|e| self.store_trouble(e))?;
+        let applied = instance::apply(provider.as_ref(), order, &ctx).await;
+        self.applied(i, change, module, resource, schema, word, applied, &marks).await
+    }
+
+    /// Writes down what an apply led to, runs provisioners, checks postconditions.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) async fn applied(
+        &self,
+        i: usize,
+        change: &Change,
+        module: &Module,
+        resource: &Resource,
+        schema: &Schema,
+        word: &str,
+        applied: Applied,
+        marks: &[(Path, Marks)],
+    ) -> Result<(), Box<Trouble>> {
+        let address = &change.address;
+        let failed = applied.failure.clone();
+        if failed.as_ref().is_some_and(|f| f.unknown) {
+            // The intent stays open: that is what an unknown outcome is.
+            return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));
+        }
+        self.walk.report_provider(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span));
+        let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
+        let provisioners: Vec<&lang::config::Provisioner> = if word == "create" && failed.is_none() {
+            resource.provisioners.iter().filter(|p| !p.on_destroy).collect()
+        } else {
+            Vec::new()
+        };
+        let mut edits = Vec::new();
+        match &value {
+            Some(value) => {
+                let around = Around {
+                    address,
+                    deposed: "",
+                    provider: &change.provider,
+                    tainted: applied.tainted || !provisioners.is_empty(),
+                    create_before_destroy: change.create_before_destroy,
+                    skip_destroy: change.skip_destroy,
+                    dependencies: &change.dependencies,
+                };
+                let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::text(&e))?;
+                lock(&self.state).insert(address.clone(), object.clone());
+                lock(&self.values).insert(address.clone(), value.clone());
+                edits.push(StateEdit::Put(Box::new(object)));
+            }
+            None => {
+                let restored = lock(&self.deposed).remove(&i);
+                match restored {
+                    Some(key) => edits.push(StateEdit::Restore { address: address.to_string(), key }),
+                    None if word == "update" => edits.push(StateEdit::Remove { address: address.to_string(), deposed: String::new() }),
+                    None => {}
+                }
+            }
+        }
+        self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.store_trouble(e))?;
+        if let Some(failed) = failed {
+            return Err(Box::new(Trouble {
+                failed: Some(failed),
+                diags: Diagnostics::new(),
+                method: Some("ApplyResourceChange"),
+                unknown: false,
+            }));
+        }
+        let Some(value) = value else { return Ok(()) };
+        if !provisioners.is_empty() {
+            for provisioner in provisioners {
+                let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
+                super::super::provision::run(&scope, provisioner, self.recorder, address, &self.walk.cancel).await?;
+            }
+            self.keep(change, schema, &value, &applied.private, false).await?;
+        }
+        let scope = ModuleScope { self_value: Some(value), own: None, ..self.scope(module, resource, address) };
+        self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        Ok(())
+    }
+
+    /// Takes an object that is imported into the state, before anything else is done with it.
+    pub(super) async fn adopt(&self, change: &Change) -> Result<(), Box<Trouble>> {
+        if change.importing.is_none() || lock(&self.state).contains_key(&change.address) {
+            return Ok(());
+        }
+        let Some(schema) = self.walk.around.schema(&change.provider.address, &change.address.resource) else {
+            return Err(Trouble::text("its provider does not know the resource type any more"));
+        };
+        let value = if change.action == Action::NoOp { &change.after } else { &change.before };
+        self.keep(change, schema, value, &change.prior_private, false).await
+    }
+
+    /// Keeps an object without having called the provider.
+    pub(super) async fn keep(
+        &self,
+        change: &Change,
+        schema: &Schema,
+        value: &Value,
+        private: &[u8],
+        tainted: bool,
+    ) -> Result<(), Box<Trouble>> {
+        let around = Around {
+            address: &change.address,
+            deposed: "",
+            provider: &change.provider,
+            tainted,
+            create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
+            dependencies: &change.dependencies,
+        };
+        let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
+        lock(&self.state).insert(change.address.clone(), object.clone());
+        lock(&self.values).insert(change.address.clone(), value.clone());
+        self.recorder.edit(vec![StateEdit::Put(Box::new(object))]).await.map_err(|e| self.store_trouble(e))
+    }
+
+    /// Sets the current object aside, so that its place is free for the new one.
+    pub(super) async fn depose(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+        let key: String = uuid::Uuid::new_v4().simple().to_string().chars().take(8).collect();
+        let edit = StateEdit::Depose { address: change.address.to_string(), key: key.clone() };
+        self.recorder.edit(vec![edit]).await.map_err(|e| self.store_trouble(e))?;
+        lock(&self.deposed).insert(i, key);
+        Ok(())
+    }
+
+    /// What is planned now must be what was approved, with unknown values filled in.
+    pub(super) fn as_approved(
+        &self,
+        change: &Change,
+        schema: &Schema,
+        provider: &Arc<dyn Provider>,
+        now: &managed::Planned,
+    ) -> Result<(), Box<Trouble>> {
+        let approved = change.after.clone().unmark_deep().0;
+        let planned = now.after.clone().unmark_deep().0;
+        let who = &provider.info().address;
+        let mut faults: Vec<String> = Vec::new();
+        let becomes = now.action;
+        let fits = matches!(
+            (change.action, becomes),
+            (Action::Create | Action::Replace | Action::ReplaceCreateFirst, Action::Create)
+                | (Action::Update, Action::Update | Action::NoOp)
+        );
+        if !fits {
+            faults.push(format!("the action was {} and is {} now", change.action.word(), becomes.word()));
+        } else {
+            for (path, text) in cty::plan::assert_object_compatible(&schema.block, &approved, &planned) {
+                let hidden = schema.block.sensitive_paths(&planned).iter().any(|p| path.starts_with(p));
+                faults.push(format!("{path}: {}", if hidden { "a sensitive value differs" } else { &text }));
+            }
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let detail = format!(
+            "When expanding the plan for {} to include new values learned so far, {who} produced an invalid new value: {}. This is a bug in the provider; report it there.",
+            change.address,
+            faults.join("; ")
+        );
+        let failed = Failed {
+            class: FailureClass::InconsistentResult,
+            diagnostics: vec![ProviderDiagnostic::error("Provider produced inconsistent final plan", detail)],
+            error: None,
+            unknown: false,
+        };
+        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: Some("PlanResourceChange"), unknown: false }))
+    }
+
+    pub(super) async fn read(&self, change: &Change) -> Result<(), Box<Trouble>> {
+        let Some((module, resource)) = self.declared(&change.address.config()) else {
+            return Err(Trouble::text("it is not in the configuration"));
+        };
+        let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
+        let Some(schema) = self.walk.around.schema(&change.provider.address, &change.address.resource) else {
+            return Err(Trouble::text("its provider does not know the data source any more"));
+        };
+        let scope = self.scope(module, resource, &change.address);
+        self.conditions(module, resource, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        let (config, diags) = self.walk.decode(&resource.body, &schema.block, &scope);
+        if diags.has_errors() {
+            return Err(diags.into());
+        }
+        let (plain, marks) = config.unmark_deep_with_paths();
+        if !plain.is_wholly_known() {
+            return Err(Trouble::text("the configuration still has values that are not known"));
+        }
+        let ctx = self.context(&change.id());
+        let answer = provider.read_data(&change.address.resource.kind, plain, &ctx).await?;
+        self.said(&answer.diagnostics, change, resource)?;
+        let value = managed::mark(schema, answer.state, &marks);
+        let none = Change { dependencies: BTreeSet::new(), ..change.clone() };
+        self.keep(&none, schema, &value, &[], false).await?;
+        let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
+        self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        Ok(())
+    }
+}

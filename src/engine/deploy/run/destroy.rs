@@ -1,0 +1,141 @@
+//! Destroying and forgetting one object.
+
+use super::*;
+
+impl Deploying<'_> {
+    /// Destroys or forgets one object.
+    pub(super) async fn destroy(&self, i: usize) -> bool {
+        let change = &self.stage.changes[i];
+        let id = change.id();
+        let second = change.action == Action::ReplaceCreateFirst;
+        self.recorder
+            .began(
+                &id,
+                if change.action == Action::Forget {
+                    "forgetting"
+                } else if change.forgets() {
+                    "forgetting the old object"
+                } else if change.action == Action::Destroy {
+                    "destroying"
+                } else {
+                    "destroying the old object"
+                },
+            )
+            .await;
+        match self.destroy_object(i, change).await {
+            Ok(()) => {
+                let done = second || matches!(change.action, Action::Destroy | Action::Forget);
+                self.recorder.ended(&id, done.then_some(OperationState::Done)).await;
+                true
+            }
+            Err(failure) => {
+                self.fail(&id, *failure).await;
+                false
+            }
+        }
+    }
+
+    pub(super) async fn destroy_object(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+        let deposed = match change.action {
+            // The object that creating first has set aside; none where there was nothing to set aside.
+            Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
+                Some(key) => key,
+                None => return Ok(()),
+            },
+            _ => change.deposed.clone().unwrap_or_default(),
+        };
+        let remove = StateEdit::Remove { address: change.address.to_string(), deposed: deposed.clone() };
+        if change.action == Action::Replace {
+            self.adopt(change).await?;
+        }
+        if change.forgets() {
+            if deposed.is_empty() {
+                lock(&self.state).remove(&change.address);
+            }
+            self.recorder.edit(vec![remove]).await.map_err(|e| self.store_trouble(e))?;
+            return Ok(());
+        }
+        let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
+        let schemas = self.walk.around.schemas.get(&change.provider.address);
+        let Some(schema) = schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref())) else {
+            return Err(Trouble::text("its provider does not know the resource type any more"));
+        };
+        let ctx = self.context(&change.id());
+        if !change.tainted && change.deposed.is_none() && change.action != Action::ReplaceCreateFirst {
+            self.destroy_provisioners(change, &ctx).await?;
+        }
+        let null = Value::null(schema.block.implied_type());
+        let order = Order {
+            type_name: &change.address.resource.kind,
+            schema,
+            action: Action::Destroy,
+            prior: change.before.clone().unmark_deep().0,
+            planned: null.clone(),
+            config: null,
+            private: Bytes::from(if change.action == Action::Destroy { change.private.clone() } else { change.prior_private.clone() }),
+            identity: None,
+        };
+        self.recorder.intend(change, &deposed, "destroy").await.map_err(|e| self.store_trouble(e))?;
+        let applied = instance::apply(provider.as_ref(), order, &ctx).await;
+        let failed = applied.failure.clone();
+        if failed.as_ref().is_some_and(|f| f.unknown) {
+            return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));
+        }
+        let edit = match &applied.object {
+            None => remove,
+            Some(value) => {
+                let (_, marks) = change.before.clone().unmark_deep_with_paths();
+                let around = Around {
+                    address: &change.address,
+                    deposed: &deposed,
+                    provider: &change.provider,
+                    tainted: change.tainted,
+                    create_before_destroy: change.create_before_destroy,
+                    skip_destroy: change.skip_destroy,
+                    dependencies: &change.prior_dependencies,
+                };
+                let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
+                StateEdit::Put(Box::new(object.map_err(|e| Trouble::text(&e))?))
+            }
+        };
+        if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {
+            lock(&self.state).remove(&change.address);
+        }
+        self.recorder.settle(change, "destroy", failed.is_none(), vec![edit]).await.map_err(|e| self.store_trouble(e))?;
+        self.walk.report_provider(&applied.warnings, &change.address.to_string(), None, None);
+        match failed {
+            None => Ok(()),
+            Some(failed) => Err(Box::new(Trouble {
+                failed: Some(failed),
+                diags: Diagnostics::new(),
+                method: Some("ApplyResourceChange"),
+                unknown: false,
+            })),
+        }
+    }
+
+    pub(super) async fn destroy_provisioners(&self, change: &Change, _ctx: &CallContext) -> Result<(), Box<Trouble>> {
+        let root = &self.walk.around.root;
+        let (module, provisioners) = match self.declared(&change.address.config()) {
+            Some((module, resource)) => (module, &resource.provisioners),
+            None => match plan::removed(root, &change.address) {
+                Some((module, removed)) => (module, &removed.provisioners),
+                None => return Ok(()),
+            },
+        };
+        let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
+        for provisioner in provisioners.iter().filter(|p| p.on_destroy) {
+            let repetition = match &change.address.key {
+                InstanceKey::None => Repetition::default(),
+                InstanceKey::Int(n) => Repetition { count_index: Some(Value::number(*n)), ..Repetition::default() },
+                InstanceKey::Str(s) => {
+                    Repetition { each_key: Some(Value::string(s)), each_value: Some(Value::dynamic()), ..Repetition::default() }
+                }
+            };
+            let scope = ModuleScope { self_value: Some(change.before.clone()), ..ModuleScope::new(&self.walk.around, module, &within) }
+                .repeated(repetition);
+            super::super::provision::run(&scope, provisioner, self.recorder, &change.address, &self.walk.cancel).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,400 @@
+//! One deploy from beginning to end: the walk over its steps, with every call that changes the world on record before
+//! and after. Owns the values of the deploy; state and history belong to the store.
+
+mod apply;
+mod destroy;
+mod trouble;
+
+use super::instance::{self, Applied, Failed, Order};
+use super::record::Recorder;
+use super::steps::{self, Steps, Task};
+use crate::engine::event::*;
+use crate::engine::graph::{Ended, Step};
+use crate::engine::plugin::record::PluginId;
+use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::stage::change::{Change, Stage};
+use crate::engine::stage::conditions::{self, Kind};
+use crate::engine::stage::expand::{self, Meta};
+use crate::engine::stage::managed::{self, NoPlan, Prior, Question};
+use crate::engine::stage::nodes::Node;
+use crate::engine::stage::objects::{self, Around};
+use crate::engine::stage::plan::{self, assemble, ignore};
+use crate::engine::stage::prior::marked;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::stage::values::{Expansion, Repetition};
+use crate::engine::stage::walk::{Walk, lock};
+use crate::engine::store::StoreError;
+use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
+use crate::engine::workspace::provider_addr;
+use cty::schema::Schema;
+use cty::{Marks, Path, Value};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance};
+use lang::config::{Condition, Module, Resource};
+use lang::diag::{Diagnostic, Diagnostics};
+use proto::Bytes;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// How many steps are looked at together; operations among them run `parallelism` at a time.
+const STEPS_AT_A_TIME: usize = 256;
+
+/// A deploy's walk.
+pub struct Deploying<'p> {
+    pub walk: Walk<'p>,
+    pub stage: &'p Stage,
+    /// Numbers of the changes that were taken.
+    pub taken: BTreeSet<usize>,
+    pub recorder: &'p Recorder,
+    pub parallelism: usize,
+    /// Once cancelled, nothing more starts.
+    pub stop_starting: CancellationToken,
+    /// Objects of the state as the deploy goes on, current ones only.
+    pub state: Mutex<HashMap<AbsInstance, StateObject>>,
+    operations: Semaphore,
+    expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
+    repetitions: Mutex<HashMap<AbsInstance, Repetition>>,
+    /// Values of instances that were applied, read, or stay as they are.
+    values: Mutex<HashMap<AbsInstance, Value>>,
+    /// Keys of objects that were set aside to be destroyed later, by change.
+    deposed: Mutex<HashMap<usize, String>>,
+    store_failed: AtomicBool,
+}
+
+/// How it went.
+pub struct Went {
+    pub diagnostics: Diagnostics,
+    pub cancelled: bool,
+    pub store_failed: bool,
+}
+
+impl<'p> Deploying<'p> {
+    /// A deploy of `taken`, starting from `state`.
+    pub fn new(
+        walk: Walk<'p>,
+        stage: &'p Stage,
+        taken: BTreeSet<usize>,
+        recorder: &'p Recorder,
+        parallelism: usize,
+        stop_starting: CancellationToken,
+        state: Vec<StateObject>,
+    ) -> Self {
+        let state = state.into_iter().filter(|o| o.deposed.is_empty()).filter_map(|o| Some((o.address.parse().ok()?, o))).collect();
+        Self {
+            walk,
+            stage,
+            taken,
+            recorder,
+            parallelism,
+            stop_starting,
+            state: Mutex::new(state),
+            operations: Semaphore::new(parallelism.max(1)),
+            expansions: Mutex::default(),
+            repetitions: Mutex::default(),
+            values: Mutex::default(),
+            deposed: Mutex::default(),
+            store_failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Runs all steps.
+    pub async fn run(self) -> Went {
+        let steps = steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, self.stage.request.mode);
+        if let Some(cycle) = steps.graph.cycles().first() {
+            let names: Vec<String> = cycle.iter().map(|s| self.name(&steps, *s)).collect();
+            let detail = "Each of these operations waits for the next one. Narrow the deploy to some of them (--target), or take create_before_destroy away.";
+            self.walk.report(Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail).into());
+        } else {
+            self.waiting(&steps);
+            let this = &self;
+            let go_on = || !this.stop_starting.is_cancelled() && !this.store_failed.load(Ordering::Relaxed);
+            let ended = steps.graph.walk(STEPS_AT_A_TIME, go_on, |step| this.step(&steps.tasks[step])).await;
+            self.outputs(&steps, &ended).await;
+        }
+        let cancelled = self.stop_starting.is_cancelled();
+        self.recorder.rest_not_attempted().await;
+        Went {
+            diagnostics: std::mem::take(&mut *lock(&self.walk.diags)),
+            cancelled,
+            store_failed: self.store_failed.load(Ordering::Relaxed),
+        }
+    }
+
+    fn name(&self, steps: &Steps, step: Step) -> String {
+        match &steps.tasks[step] {
+            Task::Node(n) | Task::Open(n) => self.walk.nodes.nodes[*n].text(),
+            Task::Apply(i) => self.stage.changes[*i].address.to_string(),
+            Task::Destroy(i) => format!("{} (destroy)", self.stage.changes[*i].id()),
+        }
+    }
+
+    /// Tells each operation which other operations it waits for, as far as the next ones; at most eight are named.
+    fn waiting(&self, steps: &Steps) {
+        const NAMED: usize = 8;
+        let operation = |s: Step| match &steps.tasks[s] {
+            Task::Apply(i) | Task::Destroy(i) => Some(*i),
+            _ => None,
+        };
+        // What stands before each step, worked out once: through steps that are no operations themselves.
+        let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); steps.tasks.len()];
+        for step in steps.graph.order() {
+            let mut all = BTreeSet::new();
+            for need in steps.graph.needs(step) {
+                match operation(need) {
+                    Some(i) if Some(i) != operation(step) => {
+                        all.insert(i);
+                    }
+                    _ => all.extend(before[need].iter().copied()),
+                }
+                if all.len() >= NAMED {
+                    break;
+                }
+            }
+            if let Some(i) = operation(step) {
+                self.recorder.waits_for(&self.stage.changes[i].id(), all.iter().take(NAMED).map(|j| self.stage.changes[*j].id()).collect());
+            }
+            before[step] = all;
+        }
+    }
+
+    async fn step(&self, task: &Task) -> bool {
+        match task {
+            Task::Node(node) => self.node(*node).await,
+            Task::Open(node) => self.open(*node),
+            Task::Apply(i) => {
+                let Ok(_turn) = self.operations.acquire().await else { return false };
+                if self.stop_starting.is_cancelled() {
+                    return false;
+                }
+                self.apply(*i).await
+            }
+            Task::Destroy(i) => {
+                let Ok(_turn) = self.operations.acquire().await else { return false };
+                if self.stop_starting.is_cancelled() {
+                    return false;
+                }
+                self.destroy(*i).await
+            }
+        }
+    }
+
+    async fn node(&self, step: Step) -> bool {
+        let node = &self.walk.nodes.nodes[step];
+        if let Some(good) = self.walk.common(node).await {
+            return good;
+        }
+        match node {
+            Node::Resource(address) => self.close(address),
+            _ => true,
+        }
+    }
+
+    fn declared(&self, address: &ConfigResource) -> Option<(&Module, &Resource)> {
+        let module = self.walk.module(&address.module)?;
+        Some((module, module.resources.get(&address.resource)?))
+    }
+
+    fn expansion(&self, module: &Module, resource: &Resource, abs: &AbsResource) -> Option<Arc<Expansion>> {
+        if let Some(known) = lock(&self.expansions).get(abs) {
+            return Some(known.clone());
+        }
+        let scope = ModuleScope::new(&self.walk.around, module, &abs.module);
+        let meta =
+            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let (expansion, diags) = expand::expand(&scope, meta);
+        if !self.walk.report(diags) {
+            return None;
+        }
+        let expansion = Arc::new(expansion?);
+        let mut repetitions = lock(&self.repetitions);
+        for (key, repetition) in expansion.instances() {
+            repetitions.insert(abs.instance(key), repetition);
+        }
+        lock(&self.expansions).insert(abs.clone(), expansion.clone());
+        Some(expansion)
+    }
+
+    fn open(&self, step: Step) -> bool {
+        let Node::Resource(address) = &self.walk.nodes.nodes[step] else { return true };
+        let Some((module, resource)) = self.declared(address) else { return true };
+        self.walk.around.values.instances(&address.module).iter().all(|instance| {
+            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+            self.expansion(module, resource, &abs).is_some()
+        })
+    }
+
+    /// Puts the value of a resource together from its instances.
+    fn close(&self, address: &ConfigResource) -> bool {
+        let Some((module, resource)) = self.declared(address) else { return true };
+        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
+        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
+        let mut good = true;
+        for instance in self.walk.around.values.instances(&address.module).iter() {
+            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+            let Some(expansion) = self.expansion(module, resource, &abs) else {
+                good = false;
+                continue;
+            };
+            let values: HashMap<InstanceKey, Value> = expansion
+                .instances()
+                .into_iter()
+                .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
+                .collect();
+            self.walk.around.values.put_resource(abs, assemble(&expansion, &values, schema));
+        }
+        good
+    }
+
+    /// What an instance is now: applied, or as the state has it.
+    fn value(&self, address: &AbsInstance, schema: &Schema) -> Option<Value> {
+        if let Some(value) = lock(&self.values).get(address) {
+            return Some(value.clone());
+        }
+        let state = lock(&self.state);
+        let object = state.get(address)?;
+        let value = cty::json::decode(object.attributes.as_bytes(), &schema.block.implied_type()).ok()?;
+        let (plain, marks) = marked(value, &object.sensitive).unmark_deep_with_paths();
+        Some(managed::mark(schema, plain, &marks))
+    }
+
+    fn scope<'s>(&'s self, module: &'s Module, resource: &'s Resource, address: &'s AbsInstance) -> ModuleScope<'s> {
+        let repetition = lock(&self.repetitions).get(address).cloned().unwrap_or_default();
+        ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.walk.around, module, &address.module) }.repeated(repetition)
+    }
+
+    fn conditions(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        scope: &ModuleScope<'_>,
+        all: &[Condition],
+        kind: Kind,
+    ) -> Result<(), Diagnostics> {
+        let object = self.walk.object(&module.path, &resource.name.to_string());
+        let mut failed = Diagnostics::new();
+        for condition in all {
+            let (status, diags) = conditions::check(scope, condition, kind);
+            lock(&self.walk.statuses).note(&object, status);
+            failed.append(diags);
+        }
+        if failed.has_errors() { Err(failed) } else { Ok(()) }
+    }
+
+    fn context(&self, resource: &str) -> CallContext {
+        CallContext::of(resource, &self.walk.cancel)
+    }
+
+    /// Writes the root outputs that could be worked out.
+    async fn outputs(&self, steps: &Steps, ended: &[Ended]) {
+        let root = ModuleInstance::root();
+        let mut edits = Vec::new();
+        for change in &self.stage.outputs {
+            let declared = self.walk.around.root.outputs.get(&change.name);
+            let remove = || StateEdit::RemoveOutput { name: change.name.to_string() };
+            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy) else {
+                edits.push(remove());
+                continue;
+            };
+            let node = self.walk.nodes.step(&Node::Output(lang::addr::ModulePath::root(), change.name.clone()));
+            let done =
+                steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
+            if !done {
+                continue;
+            }
+            let Some(value) = self.walk.around.values.output(&root, &change.name) else { continue };
+            let value = value.unmark_deep().0;
+            if !value.is_wholly_known() {
+                // One that rests on what is not there is kept as nothing, unless something better is there already.
+                if change.before.is_none() {
+                    edits.push(StateEdit::PutOutput(StateOutput {
+                        name: change.name.to_string(),
+                        value: "null".to_owned(),
+                        ty: cty::Type::Dynamic.to_json(),
+                        sensitive: output.sensitive,
+                    }));
+                }
+                continue;
+            }
+            if value.is_null() {
+                edits.push(remove());
+                continue;
+            }
+            let ty = value.ty().clone();
+            if let Ok(text) = cty::json::encode(&value, &ty) {
+                edits.push(StateEdit::PutOutput(StateOutput {
+                    name: change.name.to_string(),
+                    value: text,
+                    ty: ty.to_json(),
+                    sensitive: output.sensitive,
+                }));
+            }
+        }
+        if !edits.is_empty()
+            && let Err(error) = self.recorder.edit(edits).await
+        {
+            self.store_failed.store(true, Ordering::Relaxed);
+            self.walk.report(Diagnostic::error("Outputs could not be kept", error.to_string()).into());
+        }
+    }
+}
+
+/// Why an operation did not succeed.
+pub struct Trouble {
+    pub failed: Option<Failed>,
+    pub diags: Diagnostics,
+    pub method: Option<&'static str>,
+    pub unknown: bool,
+}
+
+impl Trouble {
+    /// No trouble: the end was asked for before anything was done.
+    fn not_begun() -> Box<Self> {
+        Diagnostics::new().into()
+    }
+
+    /// A fault of ours, in words.
+    pub fn text(text: &str) -> Box<Self> {
+        Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
+    }
+
+    fn failure(&self, change: &Change, plugin: Option<&PluginId>) -> Failure {
+        let (class, summary, detail, incident) = match &self.failed {
+            Some(failed) => {
+                let (summary, detail) = failed.text();
+                (failed.class, summary, detail, failed.error.as_ref().and_then(ProviderError::incident).map(str::to_owned))
+            }
+            None => {
+                let first = self.diags.errors().next();
+                let text = |pick: fn(&Diagnostic) -> &String| first.map(pick).cloned().unwrap_or_default();
+                (FailureClass::BadInput, text(|d| &d.summary), text(|d| &d.detail), None)
+            }
+        };
+        Failure {
+            class,
+            fingerprint: super::record::fingerprint(class, &change.address.resource.kind, &summary, &detail),
+            summary,
+            detail,
+            address: Some(change.id()),
+            plugin: plugin.cloned(),
+            method: self.method.map(str::to_owned),
+            incident,
+            last_lines: Vec::new(),
+        }
+    }
+}
+
+impl From<Diagnostics> for Box<Trouble> {
+    fn from(diags: Diagnostics) -> Self {
+        Box::new(Trouble { failed: None, diags, method: None, unknown: false })
+    }
+}
+
+impl From<ProviderError> for Box<Trouble> {
+    fn from(error: ProviderError) -> Self {
+        let method = error.method().map(|m| m.name());
+        let failed = Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown: false };
+        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method, unknown: false })
+    }
+}

@@ -1,0 +1,54 @@
+//! Why an operation did not succeed, and what is said and kept of it.
+
+use super::*;
+
+impl Deploying<'_> {
+    /// Errors among what a provider said end the operation; warnings are kept.
+    pub(super) fn said(&self, said: &[ProviderDiagnostic], change: &Change, resource: &Resource) -> Result<(), Box<Trouble>> {
+        if !said.iter().any(|d| d.severity == Severity::Error) {
+            self.walk.report_provider(said, &change.address.to_string(), Some(&resource.body), Some(resource.span));
+            return Ok(());
+        }
+        let class = if said.iter().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected };
+        let failed = Failed { class, diagnostics: said.to_vec(), error: None, unknown: false };
+        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false }))
+    }
+
+    pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
+        // What cannot be written down must not be done: nothing more starts.
+        self.store_failed.store(true, Ordering::Relaxed);
+        Trouble::text(&error.to_string())
+    }
+
+    /// Records a failed operation and reports it at its place.
+    pub(super) async fn fail(&self, id: &str, trouble: Trouble) {
+        if trouble.failed.is_none() && trouble.diags.is_empty() {
+            self.recorder.not_begun(id).await;
+            return;
+        }
+        let Some(change) = self.stage.changes.iter().find(|c| c.id() == id) else { return };
+        let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
+        let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
+        let failure = trouble.failure(change, plugin.as_ref());
+        let span = declared.as_ref().map(|d| d.0);
+        match &trouble.failed {
+            Some(failed) if failed.error.is_none() => {
+                self.walk.report_provider(&failed.diagnostics, &change.id(), declared.as_ref().map(|d| &d.1), span);
+            }
+            Some(_) => {
+                let mut d = Diagnostic::error(&failure.summary, &failure.detail).about(change.id());
+                d.subject = span;
+                self.walk.report(d.into());
+            }
+            None => {
+                let mut diags = trouble.diags;
+                for d in &mut diags.0 {
+                    d.address.get_or_insert_with(|| change.id());
+                    d.subject = d.subject.or(span);
+                }
+                self.walk.report(diags);
+            }
+        }
+        self.recorder.failed(id, failure, trouble.unknown).await;
+    }
+}

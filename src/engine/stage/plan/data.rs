@@ -1,0 +1,169 @@
+//! Data sources: read now where that can be done, else with the deploy.
+
+use super::*;
+
+impl PlanWalk<'_> {
+    /// A data source: read now where that can be done, else with the deploy.
+    pub(super) async fn data(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+        let block = &declared.schema.block;
+        if !self.wishes.wants(address) {
+            return Ok(Value::unknown(block.implied_type()));
+        }
+        let ctx = self.walk.context(address.to_string());
+        let scope =
+            ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
+                .repeated(repetition);
+        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition)?;
+        let (config, diags) = self.walk.decode(&declared.resource.body, block, &scope);
+        if !self.walk.report(about(diags, address)) {
+            return Err(());
+        }
+        self.nothing_ephemeral(declared, address, &config)?;
+        let (plain, marks) = config.clone().unmark_deep_with_paths();
+        self.validate(declared, address, &config, &ctx).await?;
+        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared);
+        let later = if !plain.is_wholly_known() {
+            Some(Reason::ReadBecauseConfigUnknown)
+        } else if pending {
+            Some(Reason::ReadBecauseDependencyPending)
+        } else {
+            None
+        };
+        let value = match later {
+            None => self.read_data(declared, address, plain, &ctx).await?,
+            Some(_) => cty::plan::proposed_new(block, &unknown_object(block), &plain),
+        };
+        let value = managed::mark(declared.schema, value, &marks);
+        match later {
+            // Nothing is read for its own sake any more, and nothing of it stays.
+            _ if self.wishes.mode == StageMode::Destroy => {
+                if let Some(object) = self.prior.objects(address).and_then(|o| o.current.as_ref()) {
+                    lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+                }
+            }
+            Some(reason) => {
+                let change = Change {
+                    address: address.clone(),
+                    deposed: None,
+                    previous: None,
+                    provider: declared.key.clone(),
+                    action: Action::Read,
+                    reason: Some(reason),
+                    before: Value::null(block.implied_type()),
+                    after: value.clone(),
+                    config: None,
+                    private: Vec::new(),
+                    prior_private: Vec::new(),
+                    replace_paths: Vec::new(),
+                    schema_version: declared.schema.version,
+                    dependencies: declared.dependencies.clone(),
+                    prior_dependencies: BTreeSet::new(),
+                    create_before_destroy: false,
+                    skip_destroy: false,
+                    tainted: false,
+                    importing: None,
+                    drifted: false,
+                    deferred_read: true,
+                };
+                self.push(declared.step, change);
+            }
+            None => self.keep_data(declared, address, &value),
+        }
+        let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
+        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
+        Ok(value)
+    }
+
+    pub(super) async fn read_data(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Value, ()> {
+        match declared.provider.read_data(&declared.resource.name.kind, config, ctx).await {
+            Err(error) => {
+                self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span));
+                Err(())
+            }
+            Ok(answer) => {
+                let body = Some(&declared.resource.body);
+                if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), body, Some(declared.resource.span)) {
+                    return Err(());
+                }
+                Ok(answer.state)
+            }
+        }
+    }
+
+    pub(super) fn keep_data(&self, declared: &Declared<'_>, address: &AbsInstance, value: &Value) {
+        let none = BTreeSet::new();
+        let around = Around {
+            address,
+            deposed: "",
+            provider: &declared.key,
+            tainted: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+            dependencies: &none,
+        };
+        if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {
+            let old = self.prior.objects(address).and_then(|o| o.current.as_ref());
+            if old.is_none_or(|old| !same_record(&new, old)) {
+                lock(&self.found).edits.push(StateEdit::Put(Box::new(new)));
+            }
+        }
+    }
+
+    /// Whether something that the data source depends on explicitly is going to change.
+    pub(super) fn pending(&self, declared: &Declared<'_>) -> bool {
+        let lifecycle = &declared.resource.lifecycle;
+        let conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
+        let mut roots: BTreeSet<Step> = BTreeSet::new();
+        let mut add = |module: &Module, t: &lang::syntax::ast::Traversal| match refs::parse(t) {
+            Ok(Ref::Resource { resource, .. }) => {
+                roots.extend(self.walk.nodes.step(&Node::Resource(ConfigResource { module: module.path.clone(), resource })));
+            }
+            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
+                if let Some(child) = module.calls.get(&call).and_then(|c| c.module.as_ref()) {
+                    for inner in child.all() {
+                        for resource in inner.resources.keys() {
+                            let node = Node::Resource(ConfigResource { module: inner.path.clone(), resource: resource.clone() });
+                            roots.extend(self.walk.nodes.step(&node));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        };
+        for t in &declared.resource.depends_on {
+            add(declared.module, t);
+        }
+        let mut at = declared.module.path.clone();
+        while let Some((parent, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
+            if let Some(module) = self.walk.module(&parent)
+                && let Some(call) = module.calls.get(&call)
+            {
+                for t in &call.depends_on {
+                    add(module, t);
+                }
+            }
+            at = parent;
+        }
+        if conditions {
+            roots.extend(self.walk.nodes.graph.needs(declared.step));
+        }
+        let reached = self.walk.nodes.graph.closure(roots);
+        let found = lock(&self.found);
+        found.changes.iter().any(|(step, c)| reached.contains(step) && c.address.resource.mode == Mode::Managed && c.action != Action::NoOp)
+    }
+}
+
+/// An object of which every attribute is unknown: what a data source was before it was ever read.
+pub(super) fn unknown_object(block: &cty::schema::Block) -> Value {
+    let ty = block.implied_type();
+    match ty.as_object() {
+        Some(object) => Value::object(object.attributes.iter().map(|(n, t)| (n.clone(), Value::unknown(t.clone())))),
+        None => Value::unknown(ty),
+    }
+}

@@ -1,0 +1,108 @@
+//! Replacement whatever the provider says: asked for, or triggered; and destruction that is not allowed.
+
+use super::*;
+
+impl PlanWalk<'_> {
+    pub(super) fn prevented(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, address: &AbsInstance, there: bool) -> Result<(), ()> {
+        let Some(expr) = declared.resource.lifecycle.prevent_destroy.as_ref().filter(|_| there) else { return Ok(()) };
+        let (value, diags) = scope.evaluate(expr);
+        if !self.walk.report(diags) {
+            return Err(());
+        }
+        let value = value.unmark_deep().0;
+        if cty::convert::convert(&value, &cty::Type::Bool).ok().and_then(|v| v.as_bool()) != Some(true) {
+            return Ok(());
+        }
+        let detail = format!(
+            "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
+        );
+        self.walk
+            .report(Diagnostic::error("Instance cannot be destroyed", detail).at(declared.resource.span).about(address.to_string()).into());
+        Err(())
+    }
+
+    /// Whether the instance is to be replaced whatever its provider says.
+    pub(super) fn force(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, address: &AbsInstance) -> Result<Option<Reason>, ()> {
+        if self.wishes.replace.contains(address) {
+            return Ok(Some(Reason::ReplaceByRequest));
+        }
+        for expr in &declared.resource.lifecycle.replace_triggered_by {
+            if self.triggered(scope, expr)? {
+                return Ok(Some(Reason::ReplaceByTriggers));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr) -> Result<bool, ()> {
+        let Some((abs, key, path)) = trigger(scope, expr) else {
+            self.walk.report(
+                Diagnostic::error(
+                    "Invalid replace_triggered_by expression",
+                    "Only references to resources, their instances and their attributes are allowed here.",
+                )
+                .at(expr.span)
+                .into(),
+            );
+            return Err(());
+        };
+        let found = lock(&self.found);
+        let mut hit = false;
+        for (_, change) in found.changes.iter().filter(|(_, c)| c.deposed.is_none() && c.address.abs() == abs) {
+            // What goes triggers nothing, only what comes or changes.
+            let idle = matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget);
+            if idle || key.as_ref().is_some_and(|k| *k != change.address.key) {
+                continue;
+            }
+            if path.is_empty() {
+                hit = true;
+                continue;
+            }
+            let (before, after) = (path.apply(&change.before), path.apply(&change.after));
+            hit |= match (before, after) {
+                (Ok(a), Ok(b)) => !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0),
+                _ => true,
+            };
+        }
+        Ok(hit)
+    }
+}
+
+/// What a `replace_triggered_by` expression names: a resource, perhaps one instance, perhaps a path in it. Index keys may
+/// use `each` and `count`.
+pub(super) fn trigger(scope: &ModuleScope<'_>, expr: &Expr) -> Option<(AbsResource, Option<InstanceKey>, Path)> {
+    use lang::syntax::ast::ExprKind;
+    let (traversal, keyed, rest) = match &expr.kind {
+        ExprKind::Traversal(t) => (t.clone(), None, Vec::new()),
+        ExprKind::Index { source, key, .. } => match &source.kind {
+            ExprKind::Traversal(t) => (t.clone(), Some(key.as_ref()), Vec::new()),
+            _ => return None,
+        },
+        ExprKind::RelativeTraversal { source, steps } => match &source.kind {
+            ExprKind::Index { source, key, .. } => match &source.kind {
+                ExprKind::Traversal(t) => (t.clone(), Some(key.as_ref()), steps.clone()),
+                _ => return None,
+            },
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let Ok(Ref::Resource { resource, used, key }) = refs::parse(&traversal) else { return None };
+    let mut key = key;
+    if let Some(expr) = keyed {
+        let value = scope.evaluate(expr).0.unmark_deep().0;
+        key = match (value.as_str(), value.as_number()) {
+            (Some(text), _) => Some(InstanceKey::Str(text.into())),
+            (None, Some(n)) => Some(InstanceKey::Int(n.to_u64()?)),
+            _ => return None,
+        };
+    }
+    let mut path = Path::root();
+    for step in traversal.steps[used..].iter().chain(&rest) {
+        path.push(match &step.kind {
+            StepKind::Attr(name) => PathStep::Attr(name.clone()),
+            StepKind::Index(value) => PathStep::Index(value.clone()),
+        });
+    }
+    Some((AbsResource { module: scope.instance.clone(), resource }, key, path))
+}

@@ -1,0 +1,205 @@
+//! What is declared no longer, or set aside: looked at, then destroyed or forgotten.
+
+use super::*;
+
+impl PlanWalk<'_> {
+    /// Plans the destruction of an object that was looked at.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) async fn destroy(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        deposed: Option<&str>,
+        there: &Objects,
+        looked: Looked,
+        reason: Option<Reason>,
+        forget: bool,
+    ) -> Result<(), ()> {
+        let Some(object) = &looked.object else { return Ok(()) };
+        let Some(now) = &looked.now else {
+            lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
+            return Ok(());
+        };
+        let ctx = self.walk.context(address.to_string());
+        let planned = if forget {
+            Ok(Planned {
+                action: Action::Forget,
+                reason: None,
+                before: now.value.clone(),
+                after: Value::null(gone.schema.block.implied_type()),
+                private: now.private.clone(),
+                identity: None,
+                replace_paths: Vec::new(),
+                warnings: Vec::new(),
+            })
+        } else {
+            managed::plan_destroy(gone.provider.as_ref(), &address.resource.kind, gone.schema, now, gone.plan_destroy, &ctx).await
+        };
+        let planned = match planned {
+            Ok(planned) => planned,
+            Err(NoPlan::Call(error)) => {
+                self.walk.report_call(&error, &address.to_string(), gone.span);
+                return Err(());
+            }
+            Err(NoPlan::Refused(said)) => {
+                self.walk.report_provider(&said, &address.to_string(), None, gone.span);
+                return Err(());
+            }
+        };
+        let change = Change {
+            address: address.clone(),
+            deposed: deposed.map(str::to_owned),
+            previous: there.previous.clone().filter(|_| self.wishes.mode != StageMode::Destroy),
+            provider: gone.key.clone(),
+            action: planned.action,
+            reason,
+            before: planned.before,
+            after: planned.after,
+            config: None,
+            private: planned.private.to_vec(),
+            prior_private: now.private.to_vec(),
+            replace_paths: Vec::new(),
+            schema_version: gone.schema.version,
+            dependencies: object.dependencies.iter().cloned().collect(),
+            prior_dependencies: object.dependencies.iter().cloned().collect(),
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: forget,
+            tainted: object.tainted,
+            importing: None,
+            drifted: looked.drifted,
+            deferred_read: false,
+        };
+        self.push(gone.step, change);
+        Ok(())
+    }
+
+    /// An instance that is not declared: its object is destroyed (or forgotten), its deposed objects too.
+    pub(super) async fn gone(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
+        if address.resource.mode == Mode::Data {
+            if let Some(object) = &there.current {
+                lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+            }
+            return true;
+        }
+        if !self.wishes.wants(address) {
+            return true;
+        }
+        let ctx = self.walk.context(address.to_string());
+        let Ok(looked) = self.look(gone, address, there, &ctx).await else { return false };
+        if self.wishes.mode == StageMode::RefreshOnly {
+            return true;
+        }
+        let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig {
+            Reason::DeleteBecauseNoMoveTarget
+        } else {
+            reason
+        };
+        let (forget, reason) = match removed(&self.walk.around.root, address) {
+            Some((_, removed)) => (!removed.destroy, reason),
+            None => match there.current.as_ref().and_then(|o| gone.forgotten(o)) {
+                Some(why) => (true, why),
+                None => (false, reason),
+            },
+        };
+        let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
+        let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
+        (self.progress)(&address.to_string());
+        good & self.deposed(gone, address, there).await
+    }
+
+    pub(super) async fn deposed(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects) -> bool {
+        let mut good = true;
+        for object in &there.deposed {
+            let ctx = self.walk.context(address.to_string());
+            let Ok(looked) = self.look_at(gone, address, object, None, &ctx).await else {
+                good = false;
+                continue;
+            };
+            if self.wishes.mode != StageMode::RefreshOnly {
+                let reason = gone.forgotten(object);
+                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, reason.is_some()).await.is_ok();
+            }
+        }
+        good
+    }
+
+    /// Objects of a resource that is declared no longer.
+    pub(super) async fn orphans(&self, step: Step, address: &ConfigResource) -> bool {
+        let all: Vec<(AbsInstance, Objects)> = self
+            .prior
+            .of_config(address)
+            .flat_map(|(abs, instances)| instances.iter().map(|(k, o)| (abs.instance(k.clone()), o.clone())))
+            .collect();
+        if address.resource.mode == Mode::Data {
+            for (_, there) in &all {
+                if let Some(object) = &there.current {
+                    lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+                }
+            }
+            return true;
+        }
+        let mut good = true;
+        for (instance, there) in all {
+            let Some(object) = there.current.as_ref().or(there.deposed.first()) else { continue };
+            let Some(key) = ConfigKey::parse(&object.provider) else { continue };
+            let Some(schemas) = self.walk.around.schemas.get(&key.address) else { return false };
+            let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
+                let detail = format!(
+                    "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
+                    provider_addr::short(&key.address),
+                    &*instance.resource.kind
+                );
+                self.walk.report(Diagnostic::error("Unsupported resource type", detail).about(instance.to_string()).into());
+                good = false;
+                continue;
+            };
+            let Some(provider) = self.walk.ready(&key) else { return false };
+            let gone = Gone {
+                step,
+                key: key.clone(),
+                provider,
+                schema,
+                plan_destroy: schemas.capabilities.plan_destroy,
+                forgets: None,
+                span: None,
+            };
+            let exists = self.walk.around.values.instances(&instance.module.path()).contains(&instance.module);
+            let call_there =
+                instance.module.path().parent().is_some_and(|(p, call)| self.walk.module(&p).is_some_and(|m| m.calls.contains_key(call)));
+            let reason = if !exists && call_there { Reason::DeleteBecauseNoModule } else { Reason::DeleteBecauseNoResourceConfig };
+            good &= self.gone(&gone, &instance, &there, reason).await;
+        }
+        good
+    }
+}
+
+/// The `removed` block that speaks of an instance, with the module that has it; the last one counts.
+pub fn removed<'m>(root: &'m Module, address: &AbsInstance) -> Option<(&'m Module, &'m lang::config::Removed)> {
+    let mut answer = None;
+    for module in root.all() {
+        for removed in &module.removed {
+            let n = module.path.0.len();
+            if address.module.0.len() < n || address.module.path().0[..n] != module.path.0[..] {
+                continue;
+            }
+            let inner = AbsInstance { module: ModuleInstance(address.module.0[n..].to_vec()), ..address.clone() };
+            if removed.from.contains(&inner) || matches!(&removed.from, Target::Resource(r) if *r == inner.abs()) {
+                answer = Some((module, removed));
+            }
+        }
+    }
+    answer
+}
+
+pub(super) fn forgets(resource: &Resource) -> bool {
+    resource.lifecycle.destroy == Some(false)
+}
+
+pub(super) fn wrong_key(expansion: &Expansion, key: &InstanceKey) -> Reason {
+    match (expansion, key) {
+        (Expansion::Disabled, _) => Reason::DeleteBecauseEnabledFalse,
+        (Expansion::Count(_), InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
+        (Expansion::Each(_), InstanceKey::Str(_)) => Reason::DeleteBecauseEachKey,
+        _ => Reason::DeleteBecauseWrongRepetition,
+    }
+}

@@ -1,0 +1,132 @@
+//! What is there: a stored object loaded, read in the world, and what that changed in the state.
+
+use super::*;
+
+impl PlanWalk<'_> {
+    /// Reads the object in the world; notes drift.
+    pub(super) async fn look(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects, ctx: &CallContext) -> Result<Looked, ()> {
+        let Some(object) = &there.current else { return Ok(Looked::default()) };
+        self.look_at(gone, address, object, there.previous.as_ref(), ctx).await
+    }
+
+    pub(super) async fn look_at(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        previous: Option<&AbsInstance>,
+        ctx: &CallContext,
+    ) -> Result<Looked, ()> {
+        let stored = self.load(gone, address, object, ctx).await?;
+        if !self.wishes.refresh {
+            return Ok(Looked { stored: Some(stored.clone()), now: Some(stored), object: Some(object.clone()), ..Looked::default() });
+        }
+        let request = ReadRequest {
+            type_name: address.resource.kind.to_string(),
+            current: stored.value.clone().unmark_deep().0,
+            private: stored.private.clone(),
+            identity: None,
+            provider_meta: None,
+        };
+        let answer = match gone.provider.read(request, ctx).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.walk.report_call(&error, &address.to_string(), gone.span);
+                return Err(());
+            }
+        };
+        if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+            return Err(());
+        }
+        let now = if answer.state.is_null() {
+            None
+        } else {
+            let (_, marks) = stored.value.clone().unmark_deep_with_paths();
+            let value = managed::mark(gone.schema, answer.state, &marks);
+            Some(Prior { value, private: answer.private, tainted: object.tainted, identity: answer.identity })
+        };
+        let drifted = match &now {
+            None => true,
+            Some(now) => !now.value.clone().unmark_deep().0.raw_equals(&stored.value.clone().unmark_deep().0),
+        };
+        if drifted {
+            let (action, after) = match &now {
+                Some(now) => (Action::Update, now.value.clone()),
+                None => (Action::Destroy, Value::null(gone.schema.block.implied_type())),
+            };
+            lock(&self.found).drift.push(Drift {
+                address: address.clone(),
+                previous: previous.cloned(),
+                provider: gone.key.clone(),
+                action,
+                before: stored.value.clone(),
+                after,
+            });
+        }
+        Ok(Looked { stored: Some(stored), now, object: Some(object.clone()), drifted, imported: None })
+    }
+
+    pub(super) async fn load(&self, gone: &Gone<'_>, address: &AbsInstance, object: &StateObject, ctx: &CallContext) -> Result<Prior, ()> {
+        match objects::load(gone.provider.as_ref(), gone.schema, object, &address.resource.kind, ctx).await {
+            Ok(mut prior) => {
+                let (plain, marks) = prior.value.unmark_deep_with_paths();
+                prior.value = managed::mark(gone.schema, plain, &marks);
+                Ok(prior)
+            }
+            Err(Unusable::Call(error)) => {
+                self.walk.report_call(&error, &address.to_string(), gone.span);
+                Err(())
+            }
+            Err(Unusable::Refused(said)) => {
+                self.walk.report_provider(&said, &address.to_string(), None, gone.span);
+                Err(())
+            }
+        }
+    }
+
+    /// Notes what looking at an object changed in the state; with `dependencies`, those of now replace the old ones.
+    pub(super) fn keep_refreshed(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        looked: &Looked,
+        dependencies: Option<&BTreeSet<String>>,
+    ) {
+        let Some(object) = &looked.object else { return };
+        let edit = match &looked.now {
+            None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
+            Some(now) => {
+                let old: BTreeSet<String> = object.dependencies.iter().cloned().collect();
+                let dependencies = dependencies.unwrap_or(&old);
+                let around = Around {
+                    address,
+                    deposed: "",
+                    provider: &declared.key,
+                    tainted: object.tainted,
+                    create_before_destroy: declared.create_first,
+                    skip_destroy: forgets(declared.resource),
+                    dependencies,
+                };
+                match objects::record(&around, declared.schema, &now.value, &now.private) {
+                    Ok(new) if same_record(&new, object) => return,
+                    Ok(new) => StateEdit::Put(Box::new(new)),
+                    Err(_) => return,
+                }
+            }
+        };
+        lock(&self.found).edits.push(edit);
+    }
+}
+
+/// Whether two records hold the same, the order of dependencies and the provider's spelling aside.
+pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
+    let attributes = |o: &StateObject| serde_json::from_str::<serde_json::Value>(&o.attributes).ok();
+    new.schema_version == old.schema_version
+        && new.private == old.private
+        && new.tainted == old.tainted
+        && new.create_before_destroy == old.create_before_destroy
+        && new.dependencies == old.dependencies
+        && new.sensitive == old.sensitive
+        && new.provider == old.provider
+        && (new.attributes == old.attributes || attributes(new) == attributes(old))
+}

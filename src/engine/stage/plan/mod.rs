@@ -1,0 +1,480 @@
+//! The planning walk over resources: each instance read, validated and planned by its provider; what is no longer
+//! declared is found. Owns what it finds until the stage is put together.
+
+mod data;
+mod force;
+mod gone;
+mod look;
+
+pub use gone::removed;
+use gone::{forgets, wrong_key};
+use look::same_record;
+
+use super::change::{Change, Drift};
+use super::conditions::{self, Kind, Status};
+use super::expand::{self, Meta};
+use super::ignore::Ignore;
+use super::import::{self, Wanted};
+use super::managed::{self, NoPlan, Planned, Prior, Question, Reason};
+use super::nodes::Node;
+use super::objects::{self, Around, Unusable};
+use super::prior::{Objects, PriorState};
+use super::scope::{ModuleScope, Phase};
+use super::values::{Expansion, Repetition};
+use super::walk::{Walk, lock};
+use crate::engine::event::{Action, StageMode};
+use crate::engine::graph::Step;
+use crate::engine::provider::{CallContext, Provider, ReadRequest};
+use crate::engine::store::model::{StateEdit, StateObject};
+use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::workspace::refs::{self, Ref};
+use cty::schema::Schema;
+use cty::{Path, PathStep, Value};
+use futures_util::stream::{self, StreamExt};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
+use lang::config::{IgnoreChanges, Module, Resource};
+use lang::diag::Diagnostic;
+use lang::syntax::ast::{Expr, StepKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+/// What is asked of the planning walk besides the configuration.
+pub struct Wishes {
+    pub mode: StageMode,
+    pub refresh: bool,
+    pub replace: Vec<AbsInstance>,
+    pub targets: Vec<Target>,
+    pub excludes: Vec<Target>,
+    /// Resources whose instances are planned only as far as `targets` reach; all instances of the others are.
+    pub aimed: HashSet<ConfigResource>,
+    pub parallelism: usize,
+}
+
+impl Wishes {
+    /// Whether an instance is to be planned.
+    pub fn wants(&self, instance: &AbsInstance) -> bool {
+        if self.excludes.iter().any(|t| t.contains(instance)) {
+            return false;
+        }
+        self.targets.is_empty() || !self.aimed.contains(&instance.config()) || self.targets.iter().any(|t| t.contains(instance))
+    }
+}
+
+/// What the walk finds.
+#[derive(Default)]
+pub struct Found {
+    pub changes: Vec<(Step, Change)>,
+    pub by_address: HashMap<AbsInstance, usize>,
+    pub drift: Vec<Drift>,
+    pub edits: Vec<StateEdit>,
+}
+
+/// The planning walk.
+pub struct PlanWalk<'p> {
+    pub walk: Walk<'p>,
+    pub prior: PriorState,
+    pub wishes: Wishes,
+    /// Resources that are created before the old object is destroyed: declared, or needed by one that is.
+    pub create_first: HashSet<ConfigResource>,
+    pub found: Mutex<Found>,
+    /// Keys of the instances that are declared.
+    pub expansions: Mutex<HashMap<AbsResource, BTreeSet<InstanceKey>>>,
+    /// Called after each instance with its address.
+    pub progress: Box<dyn Fn(&str) + Send + Sync + 'p>,
+}
+
+/// A resource as declared, with all that its instances share.
+struct Declared<'a> {
+    step: Step,
+    resource: &'a Resource,
+    module: &'a Module,
+    key: ConfigKey,
+    provider: Arc<dyn Provider>,
+    schema: &'a Schema,
+    dependencies: BTreeSet<String>,
+    create_first: bool,
+    /// Whether the provider wants to be asked about destroys.
+    plan_destroy: bool,
+    ignore: Ignore,
+    /// What is to be imported into it.
+    imports: BTreeMap<AbsInstance, Wanted>,
+}
+
+impl PlanWalk<'_> {
+    /// Works out one node.
+    pub async fn run(&self, step: Step) -> bool {
+        let node = &self.walk.nodes.nodes[step];
+        if let Some(good) = self.walk.common(node).await {
+            return good;
+        }
+        match node {
+            Node::Resource(resource) => self.resource(step, resource).await,
+            Node::Orphan(resource) => self.orphans(step, resource).await,
+            _ => true,
+        }
+    }
+
+    async fn resource(&self, step: Step, address: &ConfigResource) -> bool {
+        let Some(module) = self.walk.module(&address.module) else { return true };
+        let Some(resource) = module.resources.get(&address.resource) else { return true };
+        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
+        let Some(provider) = self.walk.ready(&key) else { return false };
+        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
+        let imports = match self.wishes.mode {
+            StageMode::Normal => self.imports(address),
+            _ => Some(BTreeMap::new()),
+        };
+        let Some(imports) = imports else { return false };
+        let declared = Declared {
+            step,
+            resource,
+            module,
+            provider,
+            schema,
+            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
+            create_first: self.create_first.contains(address),
+            plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
+            ignore: ignore(&resource.lifecycle.ignore_changes),
+            key,
+            imports,
+        };
+        let mut good = true;
+        let mut seen: HashSet<AbsResource> = HashSet::new();
+        for module_instance in self.walk.around.values.instances(&address.module).iter() {
+            let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
+            seen.insert(abs.clone());
+            good &= self.expanded(&declared, &abs).await;
+        }
+        good = good && self.imports_without_configuration(&declared.imports);
+        // Objects in module instances that are there no longer.
+        for (abs, instances) in self.prior.of_config(address) {
+            if !seen.contains(abs) {
+                for (instance_key, there) in instances {
+                    good &= self
+                        .gone(&declared_gone(&declared), &abs.instance(instance_key.clone()), there, Reason::DeleteBecauseNoModule)
+                        .await;
+                }
+            }
+        }
+        good
+    }
+
+    /// All instances of a resource in one module instance.
+    async fn expanded(&self, declared: &Declared<'_>, abs: &AbsResource) -> bool {
+        let resource = declared.resource;
+        let scope = ModuleScope::new(&self.walk.around, declared.module, &abs.module);
+        let meta =
+            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let (expansion, diags) = expand::expand(&scope, meta);
+        if !self.walk.report(diags) {
+            return false;
+        }
+        let Some(expansion) = expansion else { return false };
+        let instances = expansion.instances();
+        let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
+        lock(&self.expansions).insert(abs.clone(), keys.clone());
+        let work = instances.into_iter().map(|(key, repetition)| async move {
+            let address = abs.instance(key.clone());
+            let value = self.instance(declared, &address, repetition).await;
+            (self.progress)(&address.to_string());
+            (key, value)
+        });
+        // The order of the answers does not matter, the order in the stage is made at the end.
+        let results: Vec<(InstanceKey, Result<Value, ()>)> =
+            stream::iter(work).buffer_unordered(self.wishes.parallelism.max(1)).collect().await;
+        let mut good = results.iter().all(|(_, r)| r.is_ok());
+        let values: HashMap<InstanceKey, Value> = results.into_iter().filter_map(|(k, r)| Some((k, r.ok()?))).collect();
+        self.walk.around.values.put_resource(abs.clone(), assemble(&expansion, &values, declared.schema));
+        if let Some(there) = self.prior.resources.get(abs) {
+            for (key, objects) in there {
+                let address = abs.instance(key.clone());
+                if !keys.contains(key) {
+                    good &= self.gone(&declared_gone(declared), &address, objects, wrong_key(&expansion, key)).await;
+                } else {
+                    good &= self.deposed(&declared_gone(declared), &address, objects).await;
+                }
+            }
+        }
+        good
+    }
+
+    /// One instance; answers what references to it see.
+    async fn instance(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+        match declared.resource.name.mode {
+            Mode::Data => self.data(declared, address, repetition).await,
+            _ => self.managed(declared, address, repetition).await,
+        }
+    }
+
+    async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+        let there = self.prior.objects(address).cloned().unwrap_or_default();
+        let ctx = self.walk.context(address.to_string());
+        let ty = declared.schema.block.implied_type();
+        if !self.wishes.wants(address) {
+            // Outside of what is staged: it stays what it is.
+            return match &there.current {
+                Some(object) => Ok(self.load(&declared_gone(declared), address, object, &ctx).await?.value),
+                None => Ok(Value::unknown(ty)),
+            };
+        }
+        let mut looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
+        if there.current.is_none() {
+            self.import(declared, address, &mut looked, &ctx).await?;
+        }
+        if self.wishes.mode == StageMode::RefreshOnly {
+            self.keep_refreshed(declared, address, &looked, None);
+            // One that is not there is not known either, as nothing is planned for it.
+            return Ok(looked.now.map_or_else(|| Value::unknown(ty), |p| p.value));
+        }
+        let scope =
+            ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
+                .repeated(repetition);
+        if self.wishes.mode == StageMode::Destroy {
+            let value = looked.now.as_ref().map(|p| p.value.clone());
+            self.prevented(declared, &scope, address, looked.now.is_some() && !forgets(declared.resource))?;
+            let forget = forgets(declared.resource);
+            let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
+            self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget).await?;
+            return Ok(value.unwrap_or_else(|| Value::unknown(ty)));
+        }
+        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition)?;
+        let (config, diags) = self.walk.decode(&declared.resource.body, &declared.schema.block, &scope);
+        let diags = about(diags, address);
+        if !self.walk.report(diags) {
+            return Err(());
+        }
+        self.nothing_ephemeral(declared, address, &config)?;
+        self.validate(declared, address, &config, &ctx).await?;
+        let force = self.force(declared, &scope, address)?;
+        let question = Question {
+            type_name: &declared.resource.name.kind,
+            schema: declared.schema,
+            config: config.clone(),
+            prior: looked.now.as_ref(),
+            ignore: &declared.ignore,
+            force,
+            create_first: declared.create_first,
+        };
+        let planned = match managed::plan(declared.provider.as_ref(), question, &ctx).await {
+            Ok(planned) => planned,
+            Err(error) => {
+                self.no_plan(declared, address, error);
+                return Err(());
+            }
+        };
+        self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
+        if planned.action.destroys() && !forgets(declared.resource) {
+            self.prevented(declared, &scope, address, true)?;
+        }
+        let after = planned.after.clone();
+        self.keep_refreshed(declared, address, &looked, (planned.action == Action::NoOp).then_some(&declared.dependencies));
+        self.keep_change(declared, address, &there, looked, planned, config);
+        let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
+        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
+        Ok(after)
+    }
+
+    /// Looks at the object that an import block names for an instance which the state does not have.
+    async fn import(&self, declared: &Declared<'_>, address: &AbsInstance, looked: &mut Looked, ctx: &CallContext) -> Result<(), ()> {
+        // An empty id stands for nothing to import: the object is created.
+        let Some(wanted) = declared.imports.get(address).filter(|w| !w.id.is_empty()) else { return Ok(()) };
+        match import::fetch(declared.provider.as_ref(), declared.schema, address, wanted, ctx).await {
+            Err(diags) => {
+                self.walk.report(diags);
+                Err(())
+            }
+            Ok((prior, diags)) => {
+                self.walk.report(diags);
+                looked.now = Some(prior);
+                looked.imported = Some(wanted.id.clone());
+                Ok(())
+            }
+        }
+    }
+
+    fn no_plan(&self, declared: &Declared<'_>, address: &AbsInstance, error: NoPlan) {
+        match error {
+            NoPlan::Call(error) => self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span)),
+            NoPlan::Refused(said) => {
+                self.walk.report_provider(&said, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span))
+            }
+        };
+    }
+
+    fn nothing_ephemeral(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value) -> Result<(), ()> {
+        let faults = super::validate::ephemeral_faults(&declared.schema.block, config);
+        let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
+        if self.walk.report_provider(&faults, &address.to_string(), body, span) { Ok(()) } else { Err(()) }
+    }
+
+    async fn validate(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, ctx: &CallContext) -> Result<(), ()> {
+        let plain = config.clone().unmark_deep().0;
+        let kind = &declared.resource.name.kind;
+        let answer = match declared.resource.name.mode {
+            Mode::Data => declared.provider.validate_data(kind, plain, ctx).await,
+            _ => declared.provider.validate_resource(kind, plain, ctx).await,
+        };
+        match answer {
+            Err(error) => {
+                self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span));
+                Err(())
+            }
+            Ok(answer) => {
+                let good = self.walk.report_provider(
+                    &answer.diagnostics,
+                    &address.to_string(),
+                    Some(&declared.resource.body),
+                    Some(declared.resource.span),
+                );
+                if good { Ok(()) } else { Err(()) }
+            }
+        }
+    }
+
+    fn conditions(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, all: &[lang::config::Condition], kind: Kind) -> Result<(), ()> {
+        let object = self.walk.object(&declared.module.path, &declared.resource.name.to_string());
+        let mut good = true;
+        // What is to go need not fulfil anything.
+        for condition in all.iter().filter(|_| self.wishes.mode != StageMode::Destroy) {
+            let (status, diags) = conditions::check(scope, condition, kind);
+            if self.walk.around.phase != Phase::Validate {
+                lock(&self.walk.statuses).note(&object, status);
+            }
+            good &= self.walk.report(diags) && !matches!(status, Status::Fail | Status::Error);
+        }
+        if good { Ok(()) } else { Err(()) }
+    }
+
+    fn keep_change(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        looked: Looked,
+        planned: Planned,
+        config: Value,
+    ) {
+        let change = Change {
+            address: address.clone(),
+            deposed: None,
+            previous: there.previous.clone(),
+            provider: declared.key.clone(),
+            action: planned.action,
+            reason: planned.reason,
+            before: planned.before,
+            after: planned.after,
+            config: Some(config),
+            private: planned.private.to_vec(),
+            prior_private: looked.now.as_ref().map(|p| p.private.to_vec()).unwrap_or_default(),
+            replace_paths: planned.replace_paths,
+            schema_version: declared.schema.version,
+            dependencies: declared.dependencies.clone(),
+            prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
+            create_before_destroy: declared.create_first,
+            skip_destroy: forgets(declared.resource),
+            tainted: there.current.as_ref().is_some_and(|o| o.tainted),
+            importing: looked.imported,
+            drifted: looked.drifted,
+            deferred_read: false,
+        };
+        self.push(declared.step, change);
+    }
+
+    fn push(&self, step: Step, change: Change) {
+        let mut found = lock(&self.found);
+        if change.deposed.is_none() {
+            let at = found.changes.len();
+            found.by_address.insert(change.address.clone(), at);
+        }
+        found.changes.push((step, change));
+    }
+}
+
+/// What is needed to look at an object and to destroy it, whether it is declared or not.
+struct Gone<'a> {
+    step: Step,
+    key: ConfigKey,
+    provider: Arc<dyn Provider>,
+    schema: &'a Schema,
+    plan_destroy: bool,
+    /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state says where it is not declared.
+    forgets: Option<bool>,
+    span: Option<lang::source::Span>,
+}
+
+impl Gone<'_> {
+    /// Why an object is forgotten where it would be destroyed; `None` where it is destroyed.
+    fn forgotten(&self, object: &StateObject) -> Option<Reason> {
+        match self.forgets {
+            Some(declared) => declared.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
+            None => object.skip_destroy.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+        }
+    }
+}
+
+fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
+    Gone {
+        step: declared.step,
+        key: declared.key.clone(),
+        provider: declared.provider.clone(),
+        schema: declared.schema,
+        plan_destroy: declared.plan_destroy,
+        forgets: Some(forgets(declared.resource)),
+        span: Some(declared.resource.span),
+    }
+}
+
+/// An object as stored and as it is now.
+#[derive(Default)]
+struct Looked {
+    #[allow(dead_code)]
+    stored: Option<Prior>,
+    now: Option<Prior>,
+    object: Option<StateObject>,
+    drifted: bool,
+    /// The id under which it is imported.
+    imported: Option<String>,
+}
+
+/// Names the instance that diagnostics are about.
+pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang::diag::Diagnostics {
+    for d in &mut diags.0 {
+        d.address.get_or_insert_with(|| address.to_string());
+    }
+    diags
+}
+
+/// The value of a resource from those of its instances; what is missing is unknown.
+pub fn assemble(expansion: &Expansion, values: &HashMap<InstanceKey, Value>, schema: &Schema) -> Value {
+    let unknown = || Value::unknown(schema.block.implied_type());
+    let get = |key: InstanceKey| values.get(&key).cloned().unwrap_or_else(unknown);
+    match expansion {
+        Expansion::Single => get(InstanceKey::None),
+        Expansion::Disabled => Value::null(schema.block.implied_type()),
+        Expansion::Count(n) => Value::tuple((0..*n).map(|i| get(InstanceKey::Int(i))).collect()),
+        Expansion::Each(items) => Value::object(items.iter().map(|(k, _)| (k.clone(), get(InstanceKey::Str(k.clone()))))),
+        Expansion::Unknown { .. } => Value::dynamic(),
+    }
+}
+
+/// `ignore_changes` as paths of values.
+pub fn ignore(changes: &IgnoreChanges) -> Ignore {
+    match changes {
+        IgnoreChanges::None => Ignore::Nothing,
+        IgnoreChanges::All => Ignore::All,
+        IgnoreChanges::Paths(all) => Ignore::Paths(
+            all.iter()
+                .map(|t| {
+                    let mut path = Path::root().attr(t.root.clone());
+                    for step in &t.steps {
+                        path.push(match &step.kind {
+                            StepKind::Attr(name) => PathStep::Attr(name.clone()),
+                            StepKind::Index(key) => PathStep::Index(key.clone()),
+                        });
+                    }
+                    path
+                })
+                .collect(),
+        ),
+    }
+}

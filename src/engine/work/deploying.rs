@@ -1,0 +1,213 @@
+//! Applying stages, and ending what runs.
+
+use super::*;
+
+impl Work {
+    /// Applies a stage.
+    pub async fn deploy(&self, request: DeployRequest) -> Result<DeploySummary, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.lock().await?;
+        let switches = self.begin();
+        let result = self.deploy_locked(request, &switches).await;
+        self.end();
+        self.unlock().await;
+        result
+    }
+
+    pub(super) async fn deploy_locked(&self, request: DeployRequest, switches: &Switches) -> Result<DeploySummary, EngineError> {
+        let store = self.memory.store();
+        let staged = self.whole(request.stage, true).await?;
+        let stage = &staged.stage;
+        let only: Option<BTreeSet<String>> = match request.only {
+            Some(only) => {
+                let selection = select::only(&select::references(stage), &only).map_err(EngineError::NotFound)?;
+                Some(selection.taken.into_iter().collect())
+            }
+            None => {
+                let left: BTreeSet<String> = store.stage(request.stage).await?.map(|r| r.left.into_iter().collect()).unwrap_or_default();
+                (!left.is_empty()).then(|| stage.changes.iter().map(Change::id).filter(|id| !left.contains(id)).collect())
+            }
+        };
+        let taken: BTreeSet<usize> = (0..stage.changes.len())
+            .filter(|&i| steps::acts(&stage.changes[i]) && only.as_ref().is_none_or(|o| o.contains(&stage.changes[i].id())))
+            .collect();
+        let mut counts = Counts::default();
+        for change in taken.iter().map(|&i| &stage.changes[i]) {
+            counts.add(change.action);
+            counts.import += u32::from(change.importing.is_some());
+        }
+        let operations: Vec<Operation> = taken.iter().enumerate().map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool)).collect();
+        let holder = this_process("deploy");
+        let began = now_ms();
+        let new = NewDeploy {
+            stage: stage.id,
+            mode: stage.request.mode,
+            began,
+            who: holder.who.clone(),
+            counts,
+            config_digest: stage.digests.config.clone(),
+            operations: operations.clone(),
+        };
+        let deploy = store.begin_deploy(new).await?;
+        let operations: Vec<Operation> = operations.into_iter().map(|o| Operation { deploy, ..o }).collect();
+        self.bus.emit(EventKind::DeployStarted(DeployStarted {
+            deploy,
+            stage: stage.id,
+            mode: stage.request.mode,
+            who: holder.who.clone(),
+            host: holder.host.clone(),
+            operations: operations.clone(),
+        }));
+        if !stage.edits.is_empty() {
+            store.edit_state(stage.edits.clone()).await?;
+        }
+        self.settle_by_reading(stage).await?;
+        let unknown = store.unknown_outcomes().await?.into_iter().map(|u| u.address).collect();
+        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
+        let state = store.state().await?;
+        let pooled = Pooled { pool: self.pool.clone() };
+        let walk = self.walk(&staged, &state, &pooled, switches);
+        let deploying = Deploying::new(walk, stage, taken, &recorder, request.parallelism, switches.stop.clone(), state.objects);
+        let went = deploying.run().await;
+        let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources);
+        told.iter().for_each(|d| self.diagnose(d.clone()));
+        let operations = recorder.counts();
+        let failed = operations.failed + operations.unknown > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;
+        let outcome = match () {
+            () if went.cancelled && operations.not_attempted + operations.unknown > 0 => DeployOutcome::Cancelled,
+            () if failed => DeployOutcome::Failed,
+            () => DeployOutcome::Succeeded,
+        };
+        let summary = DeploySummary {
+            deploy,
+            stage: stage.id,
+            mode: stage.request.mode,
+            began,
+            ended: Some(now_ms()),
+            who: holder.who,
+            host: holder.host,
+            outcome,
+            operations,
+            counts,
+            config_digest: stage.digests.config.clone(),
+        };
+        self.bus.emit(EventKind::DeployFinished(summary.clone()));
+        store.finish_deploy(summary.clone()).await?;
+        self.memory.flush().await;
+        Ok(summary)
+    }
+
+    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those of creations stay, for
+    /// there was nothing to read.
+    pub(super) async fn settle_by_reading(&self, stage: &Stage) -> Result<(), EngineError> {
+        if stage.request.no_refresh {
+            return Ok(());
+        }
+        let store = self.memory.store();
+        for unknown in store.unknown_outcomes().await? {
+            let read = stage.changes.iter().any(|c| c.address.to_string() == unknown.address && !c.before.is_null())
+                || stage.drift.iter().any(|d| d.address.to_string() == unknown.address);
+            if read && unknown.step != "create" {
+                store.settle_unknown(&unknown.address, &format!("read back for stage #{}", stage.id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {
+        let prior = PriorState::new(state);
+        let nodes = Nodes::build(&Sources {
+            root: &staged.root,
+            schemas: &staged.schemas,
+            in_state: &prior.config_resources(),
+            orphan_providers: &prior.providers(),
+        });
+        Walk {
+            around: Surroundings {
+                root: staged.root.clone(),
+                dir: staged.loaded.dir.clone(),
+                sources: staged.loaded.sources.clone(),
+                phase: Phase::Apply,
+                schemas: staged.schemas.clone(),
+                functions: self.pool.functions(),
+                values: Values::default(),
+                timestamp: jiff::Timestamp::from_millisecond(staged.stage.at)
+                    .unwrap_or_default()
+                    .strftime("%Y-%m-%dT%H:%M:%SZ")
+                    .to_string(),
+            },
+            nodes,
+            providers,
+            cancel: switches.kill.clone(),
+            given: staged.loaded.given.clone(),
+            ready: Mutex::default(),
+            diags: Mutex::default(),
+            statuses: Mutex::default(),
+            destroying: staged.stage.request.mode == StageMode::Destroy,
+        }
+    }
+
+    /// Goes one rung down the cancel ladder.
+    pub fn cancel(self: &Arc<Self>, rung: CancelRung, tasks: &tokio_util::task::TaskTracker) {
+        let Some(switches) = lock(&self.switches).clone() else { return };
+        let text = match rung {
+            CancelRung::StopStarting => "nothing more is started",
+            CancelRung::AskPlugins => "plugins are asked to stop what they do",
+            CancelRung::KillPlugins => "plugins are killed; what they were doing has an unknown outcome",
+        };
+        self.bus.emit(EventKind::Cancel { rung, text: text.to_owned() });
+        switches.stop.cancel();
+        let work = self.clone();
+        match rung {
+            CancelRung::StopStarting => {}
+            CancelRung::AskPlugins => {
+                tasks.spawn(async move { work.ask_plugins().await });
+            }
+            CancelRung::KillPlugins => {
+                switches.kill.cancel();
+                tasks.spawn(async move { work.pool.kill_all().await });
+            }
+        }
+    }
+
+    /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has told the calls that it
+    /// had, so that a call on its way at that moment would never hear of it.
+    pub(super) async fn ask_plugins(&self) {
+        let stopping = || lock(&self.switches).as_ref().is_some_and(|s| s.stop.is_cancelled() && !s.kill.is_cancelled());
+        for n in 0..ASKS {
+            for error in self.pool.stop_all(&CallContext::default()).await {
+                if n == 0 {
+                    self.bus.emit(EventKind::Notice { text: error.to_string() });
+                }
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+            if !stopping() {
+                return;
+            }
+        }
+    }
+}
+
+/// An operation that has not begun.
+pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
+    let plugin = pool
+        .serves(&change.provider.address, &change.provider.to_string())
+        .unwrap_or_else(|| PluginId(crate::engine::workspace::provider_addr::short(&change.provider.address).to_owned()));
+    let usual_ms = pool.usual(&plugin, Method::Apply).map(|l| l.p95_ms);
+    Operation {
+        deploy: 0,
+        index: u32::try_from(n).unwrap_or(u32::MAX),
+        address: change.id(),
+        plugin: Some(plugin),
+        action: change.action,
+        state: OperationState::Waiting,
+        step: if steps::applies(change) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
+        attempt: 0,
+        began: None,
+        took_ms: None,
+        waits_for: Vec::new(),
+        usual_ms,
+        failure: None,
+        warnings: Vec::new(),
+    }
+}

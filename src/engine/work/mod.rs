@@ -1,0 +1,262 @@
+//! What the engine does on demand: load, stage, select, deploy, cancel. One piece of work at a time; owns the newest stage
+//! and the switches that end what runs.
+
+mod deploying;
+mod staging;
+
+use super::api::*;
+use super::bus::{Bus, now_ms};
+use super::deploy::record::Recorder;
+use super::deploy::run::Deploying;
+use super::deploy::steps;
+use super::error::EngineError;
+use super::event::*;
+use super::memory::Memory;
+use super::plugin::find::HashCache;
+use super::plugin::record::PluginId;
+use super::pool::Pool;
+use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
+use super::settings::{Access, Settings};
+use super::source::{self, Pooled, Sought};
+use super::stage::change::{Change, Digests, Stage};
+use super::stage::nodes::{Nodes, Sources};
+use super::stage::prior::PriorState;
+use super::stage::scope::{Phase, Surroundings};
+use super::stage::staging::{Order, stage as staged_anew};
+use super::stage::values::Values;
+use super::stage::walk::{Walk, lock};
+use super::stage::{keep, plan_json, select, show};
+use super::store::model::State;
+use super::store::{NewDeploy, this_process};
+use super::told::{tell, tell_all};
+use super::workspace::load::{self, Loaded};
+use super::workspace::provider_addr::{BUILTIN, ConfigKey};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+use tokio_util::sync::CancellationToken;
+
+/// How often plugins are asked to stop while something still runs, and how many times at most: an hour of it.
+const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+const ASKS: u32 = 3_600;
+/// At most this often progress is told while staging.
+const PROGRESS_EVERY_MS: i64 = 50;
+
+/// A stage with what it was made from.
+struct Staged {
+    stage: Stage,
+    loaded: Arc<Loaded>,
+    root: Arc<lang::config::Module>,
+    schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,
+}
+
+/// The switches of what runs now.
+#[derive(Clone, Default)]
+struct Switches {
+    /// Ends a staging; keeps a deploy from starting anything more.
+    stop: CancellationToken,
+    /// Drops what waits for a plugin; set when plugins are killed.
+    kill: CancellationToken,
+}
+
+/// The engine's hands.
+pub struct Work {
+    settings: Settings,
+    bus: Bus,
+    memory: Arc<Memory>,
+    pool: Pool,
+    hashes: Arc<HashCache>,
+    /// One stage or deploy at a time.
+    turn: tokio::sync::Mutex<()>,
+    newest: Mutex<Option<Arc<Staged>>>,
+    switches: Mutex<Option<Switches>>,
+    locks: tokio::sync::Mutex<u32>,
+}
+
+impl Work {
+    /// Hands over a workspace whose memory and plugins are there.
+    pub fn new(settings: Settings, bus: Bus, memory: Arc<Memory>, pool: Pool) -> Self {
+        Self {
+            settings,
+            bus,
+            memory,
+            pool,
+            hashes: Arc::new(HashCache::default()),
+            turn: tokio::sync::Mutex::default(),
+            newest: Mutex::default(),
+            switches: Mutex::default(),
+            locks: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Takes the workspace's lock; nested uses share it.
+    pub async fn lock(&self) -> Result<(), EngineError> {
+        if self.settings.access == Access::ReadOnly {
+            return Err(EngineError::Refused("the workspace is open for reading only".to_owned()));
+        }
+        let mut held = self.locks.lock().await;
+        if *held == 0 {
+            match self.memory.lock(&self.settings.reason).await {
+                Ok(taken_over) => {
+                    if let Some(text) = taken_over {
+                        self.bus.emit(EventKind::Notice { text });
+                    }
+                    self.bus.emit(EventKind::Lock { holder: Some(this_process(&self.settings.reason)), ours: true });
+                    self.say_unknown().await?;
+                }
+                Err(EngineError::Locked(holder)) => {
+                    self.bus.emit(EventKind::Lock { holder: Some((*holder).clone()), ours: false });
+                    return Err(EngineError::Locked(holder));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        *held += 1;
+        Ok(())
+    }
+
+    /// Gives one use of the lock back; the last one gives the lock back.
+    pub async fn unlock(&self) {
+        let mut held = self.locks.lock().await;
+        if *held == 0 {
+            return;
+        }
+        *held -= 1;
+        if *held == 0 {
+            if let Err(error) = self.memory.unlock().await {
+                self.bus.emit(EventKind::Notice { text: format!("the lock could not be given back: {error}") });
+            }
+            self.bus.emit(EventKind::Lock { holder: None, ours: false });
+        }
+    }
+
+    /// Names what an earlier run left with an unknown outcome.
+    async fn say_unknown(&self) -> Result<(), EngineError> {
+        for unknown in self.memory.store().unknown_outcomes().await? {
+            let text = format!(
+                "unknown outcome: {} of {} in deploy #{} was begun and its end is not on record; look whether the object is there",
+                unknown.step, unknown.address, unknown.deploy
+            );
+            self.diagnose(Diagnostic {
+                severity: Severity::Warning,
+                summary: "Unknown outcome".to_owned(),
+                detail: text,
+                address: Some(unknown.address),
+                range: None,
+                snippet: None,
+            });
+        }
+        Ok(())
+    }
+
+    fn diagnose(&self, diagnostic: Diagnostic) {
+        self.bus.emit(EventKind::Diagnostic(diagnostic));
+    }
+
+    /// Tells diagnostics; the error for the caller where there is one among them.
+    fn tell(&self, diags: Vec<Diagnostic>) -> Result<(), EngineError> {
+        for d in &diags {
+            self.diagnose(d.clone());
+        }
+        if diags.iter().any(|d| d.severity == Severity::Error) { Err(EngineError::Diagnostics(diags)) } else { Ok(()) }
+    }
+
+    fn begin(&self) -> Switches {
+        let switches = Switches::default();
+        *lock(&self.switches) = Some(switches.clone());
+        switches
+    }
+
+    fn end(&self) {
+        *lock(&self.switches) = None;
+    }
+
+    async fn read(&self, request: &StageRequest) -> Result<Loaded, EngineError> {
+        let (dir, request) = (self.settings.workspace.clone(), request.clone());
+        let read = tokio::task::spawn_blocking(move || load::load(&dir, &request)).await;
+        match read.map_err(|e| EngineError::Refused(format!("the configuration could not be read: {e}")))? {
+            Ok((loaded, warnings)) => {
+                self.tell(tell_all(warnings.iter(), &loaded.sources))?;
+                Ok(loaded)
+            }
+            Err((sources, diags)) => {
+                self.tell(tell_all(diags.iter(), &sources))?;
+                Err(EngineError::Refused("the configuration cannot be used".to_owned()))
+            }
+        }
+    }
+
+    async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
+        let in_state: BTreeSet<String> =
+            state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string())).collect();
+        let (root, dir, bundled, cache) =
+            (loaded.root.clone(), self.settings.workspace.clone(), self.settings.bundled_environment.clone(), self.hashes.clone());
+        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache)).await;
+        let sought = sought.map_err(|e| EngineError::Refused(format!("plugins could not be looked for: {e}")))?;
+        self.tell(sought.problems.clone())?;
+        source::declare(&self.pool, &sought).await;
+        Ok(sought)
+    }
+
+    /// Launches every plugin that the configuration declares or the state needs.
+    pub async fn load_plugins(&self) -> Result<(), EngineError> {
+        let _turn = self.turn.lock().await;
+        let loaded = self.read(&StageRequest::default()).await?;
+        let state = self.memory.store().state().await?;
+        let sought = self.seek(&loaded, &state).await?;
+        let addresses: BTreeSet<Arc<str>> = sought.found.values().cloned().chain(sought.missing.keys().cloned()).collect();
+        let (_, bad) = source::schemas(&self.pool, &addresses, &CallContext::default()).await;
+        match bad.into_values().next() {
+            Some(error) if self.settings.strict => Err(EngineError::Plugin(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// An operator's order to one plugin.
+    pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
+        let plugin = self.pool.plugins().get(id).ok_or_else(|| EngineError::NotFound(format!("there is no plugin {id}")))?;
+        let done = match command {
+            PluginCommand::Start => plugin.start().await.map(|_| ()),
+            PluginCommand::Restart => plugin.restart().await.map(|_| ()),
+            PluginCommand::Stop => {
+                plugin.stop().await;
+                Ok(())
+            }
+            PluginCommand::Disable => {
+                plugin.disable().await;
+                Ok(())
+            }
+            PluginCommand::Enable => {
+                plugin.enable().await;
+                Ok(())
+            }
+        };
+        done.map_err(|e| EngineError::Plugin(e.to_string()))
+    }
+
+    /// The schema of a plugin, launched where it does not run.
+    pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
+        let address = match self.pool.plugins().get(id) {
+            Some(plugin) => plugin.found().address,
+            None if id.0.contains("builtin") => BUILTIN.to_owned(),
+            None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
+        };
+        let ctx = CallContext::default();
+        let provider = self.pool.plain(&address, &ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))?;
+        provider.schema(&ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))
+    }
+
+    /// Stops everything.
+    pub async fn shutdown(&self) {
+        if let Some(switches) = lock(&self.switches).clone() {
+            switches.stop.cancel();
+        }
+        // What runs ends by itself: an apply is never dropped.
+        let _turn = self.turn.lock().await;
+        self.pool.shutdown().await;
+        let held = *self.locks.lock().await;
+        for _ in 0..held {
+            self.unlock().await;
+        }
+        self.memory.flush().await;
+    }
+}

@@ -1,0 +1,233 @@
+//! Working out stages, and finding them again.
+
+use super::*;
+
+impl Work {
+    /// Works out a stage.
+    pub async fn stage(&self, request: StageRequest) -> Result<StageSummary, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.lock().await?;
+        let switches = self.begin();
+        let result = self.stage_locked(request, &switches).await;
+        self.end();
+        self.unlock().await;
+        if let Err(error) = &result {
+            let errors = error.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
+            self.bus.emit(EventKind::StageFailed {
+                stage: None,
+                errors: u32::try_from(errors).unwrap_or(u32::MAX),
+                text: error.to_string(),
+            });
+        }
+        result
+    }
+
+    pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<StageSummary, EngineError> {
+        let store = self.memory.store();
+        let id = store.next_stage_id().await?;
+        self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
+        let state = store.state().await?;
+        let loaded = Arc::new(self.read(&request).await?);
+        let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
+        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources))?;
+        let pooled = Pooled { pool: self.pool.clone() };
+        let last = std::sync::atomic::AtomicI64::new(0);
+        let progress = |done: u32, total: u32, now: &str| {
+            let at = now_ms();
+            let before = last.load(std::sync::atomic::Ordering::Relaxed);
+            if at - before >= PROGRESS_EVERY_MS || done == total {
+                last.store(at, std::sync::atomic::Ordering::Relaxed);
+                self.bus.emit(EventKind::StageProgress { stage: id, done, total, now: now.to_owned() });
+            }
+        };
+        let order = Order {
+            id,
+            request,
+            root: root.clone(),
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            schemas: schemas.clone(),
+            state,
+            given: loaded.given.clone(),
+            digests: Digests {
+                config: loaded.config_digest.clone(),
+                variables: loaded.variables_digest.clone(),
+                plugins: sought.digest.clone(),
+            },
+            providers: &pooled,
+            cancel: switches.stop.clone(),
+            parallelism: self.settings.parallelism,
+            progress: &progress,
+        };
+        let name = order.request.name.clone();
+        let (stage, diags) = staged_anew(order).await;
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        self.tell(tell_all(diags.iter(), &loaded.sources))?;
+        let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
+        let summary = show::summary(&stage);
+        let record = keep::record(&stage, &summary, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
+        store.put_stage(record).await?;
+        *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
+        self.bus.emit(EventKind::Staged(summary.clone()));
+        Ok(summary)
+    }
+
+    /// The providers that a configuration and a state use: found, launched, their schemas fetched.
+    pub(super) async fn providers(
+        &self,
+        loaded: &Loaded,
+        state: &State,
+        switches: &Switches,
+    ) -> Result<(Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, Sought), EngineError> {
+        let sought = self.seek(loaded, state).await?;
+        let mut used = load::used(&loaded.root);
+        used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
+        used.extend(state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address)));
+        let missing: Vec<Diagnostic> = used
+            .iter()
+            .filter_map(|address| {
+                let why = sought.missing.get(address)?;
+                let mut d = lang::diag::Diagnostic::error("Provider not found", why.clone());
+                d.subject = load::place_of(&loaded.root, address);
+                Some(tell(&d, &loaded.sources))
+            })
+            .collect();
+        if let Some(first) = missing.first() {
+            // A plugin that is not there has not registered either.
+            let error = EngineError::Plugin(first.detail.clone());
+            missing.iter().for_each(|d| self.diagnose(d.clone()));
+            return Err(error);
+        }
+        let root = load::pin(&loaded.root, &sought.found);
+        let wanted: BTreeSet<Arc<str>> =
+            used.iter().map(|a| sought.found.get(a).unwrap_or(a).clone()).chain([Arc::from(BUILTIN)]).collect();
+        let ctx = CallContext::general(&switches.stop);
+        let (schemas, bad) = source::schemas(&self.pool, &wanted, &ctx).await;
+        self.refuse(bad, &loaded.root, &loaded.sources)?;
+        Ok((root, schemas, sought))
+    }
+
+    pub(super) fn refuse(
+        &self,
+        bad: BTreeMap<Arc<str>, ProviderError>,
+        root: &lang::config::Module,
+        sources: &lang::source::SourceMap,
+    ) -> Result<(), EngineError> {
+        let mut first = None;
+        for (address, error) in bad {
+            let mut d = lang::diag::Diagnostic::error("A required plugin did not register", error.to_string());
+            d.subject = load::place_of(root, &address);
+            self.diagnose(tell(&d, sources));
+            first.get_or_insert(error);
+        }
+        match first {
+            None => Ok(()),
+            Some(error @ ProviderError::Cancelled { .. }) => {
+                tracing::debug!(%error, "staging was cancelled");
+                Err(EngineError::Cancelled)
+            }
+            Some(error) => Err(EngineError::Plugin(error.to_string())),
+        }
+    }
+
+    /// A stage worked out before; the newest where none is named.
+    pub async fn staged(&self, stage: Option<StageId>) -> Result<StageSummary, EngineError> {
+        if let Some(staged) = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)) {
+            return Ok(show::summary(&staged.stage));
+        }
+        let store = self.memory.store();
+        let record = match stage {
+            Some(id) => store.stage(id).await?,
+            None => store.latest_stage().await?,
+        };
+        let record = record.ok_or_else(|| match stage {
+            Some(id) => EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")),
+            None => EngineError::NotFound("nothing has been staged yet; `flightdeck stage` works out the changes".to_owned()),
+        })?;
+        serde_json::from_str(&record.summary).map_err(|e| EngineError::Store(format!("stage #{} cannot be read: {e}", record.id)))
+    }
+
+    /// The whole stage: the newest one as it is, an older one from the record; refused where it does not fit any more.
+    pub(super) async fn whole(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
+        let known = lock(&self.newest).as_ref().filter(|s| s.stage.id == id).cloned();
+        let staged = match known {
+            Some(staged) => staged,
+            None => self.restore(id).await?,
+        };
+        if fresh {
+            self.still_fits(&staged).await?;
+        }
+        Ok(staged)
+    }
+
+    pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
+        let store = self.memory.store();
+        let record = store
+            .stage(id)
+            .await?
+            .ok_or_else(|| EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")))?;
+        let request = keep::request(&record).map_err(EngineError::Store)?;
+        let loaded = Arc::new(self.read(&request).await?);
+        if loaded.config_digest != record.config_digest {
+            return Err(EngineError::Stale { stage: id, what: moved(&record.snapshot, &loaded.snapshot) });
+        }
+        let state = store.state().await?;
+        let (root, schemas, _) = self.providers(&loaded, &state, &Switches::default()).await?;
+        let stage = keep::restore(&record, |address, resource| {
+            let schemas = schemas.get(address)?;
+            crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
+        })
+        .map_err(EngineError::Store)?;
+        Ok(Arc::new(Staged { stage, loaded, root, schemas }))
+    }
+
+    /// Whether what the stage was made from is still what is there.
+    pub(super) async fn still_fits(&self, staged: &Staged) -> Result<(), EngineError> {
+        let id = staged.stage.id;
+        let stale = |what: String| EngineError::Stale { stage: id, what };
+        let now = self.read(&staged.stage.request).await?;
+        if now.config_digest != staged.stage.digests.config {
+            return Err(stale(moved(&staged.loaded.snapshot, &now.snapshot)));
+        }
+        if now.variables_digest != staged.stage.digests.variables {
+            return Err(stale("values of variables are not the same any more".to_owned()));
+        }
+        let state = self.memory.store().state().await?;
+        if state.serial != staged.stage.state_serial {
+            return Err(stale(format!("the state has changed since (serial {} then, {} now)", staged.stage.state_serial, state.serial)));
+        }
+        let sought = self.seek(&now, &state).await?;
+        if sought.digest != staged.stage.digests.plugins {
+            return Err(stale("plugins are not the same executables any more".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Terraform's plan representation of a stage.
+    pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
+        let staged = self.whole(id, false).await?;
+        let state = self.memory.store().state().await?;
+        Ok(plan_json::plan_json(&staged.stage, &state))
+    }
+
+    /// Changes what a stage's deploy would apply.
+    pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
+        let staged = self.whole(id, false).await?;
+        let store = self.memory.store();
+        let left: BTreeSet<String> = store.stage(id).await?.map(|r| r.left.into_iter().collect()).unwrap_or_default();
+        let selection = select::select(&select::references(&staged.stage), &left, &how).map_err(EngineError::NotFound)?;
+        store.set_left(id, selection.left.clone()).await?;
+        self.bus.emit(EventKind::Selected { stage: id, taken: selection.taken.clone(), left: selection.left.clone() });
+        Ok(selection)
+    }
+}
+
+/// Which files are not as they were.
+pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
+    let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().filter(|n| a.get(n) != b.get(n)).collect();
+    format!("the configuration has changed since ({})", names.into_iter().collect::<Vec<_>>().join(", "))
+}
