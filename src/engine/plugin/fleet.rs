@@ -102,7 +102,7 @@ impl Plugins {
         self.plugins().iter().find(|p| p.id() == id).cloned()
     }
 
-    /// Stops a plugin and forgets it; handles that are left get [`PluginError::Gone`].
+    /// Stops a plugin and forgets it; handles that are left get [`PluginError::Gone`](super::PluginError::Gone).
     pub async fn remove(&self, id: &PluginId) {
         let found = {
             let mut plugins = self.plugins();

@@ -1,5 +1,5 @@
 //! The dialects tfplugin 5 and 6 over the one model. Their messages are the same on the wire but for schemas, so one
-//! adapter serves both; what differs is in [`wire`] (paths) and [`schema`] (attributes). Owns the connection to one
+//! adapter serves both; what differs is in `wire` (paths) and `schema` (attributes). Owns the connection to one
 //! process; the process belongs to its supervisor.
 
 mod convert;
