@@ -273,10 +273,10 @@ impl Popup {
     pub fn width(&self) -> u16 {
         match self {
             Self::Help { .. } => 84,
-            Self::Palette { .. } => 76,
+            Self::Palette { .. } => 92,
             Self::Confirm(_) => 72,
             Self::Ladder { .. } => 84,
-            Self::Demo { .. } => 70,
+            Self::Demo { .. } => 100,
             Self::Message { .. } => 96,
         }
     }
@@ -409,7 +409,7 @@ impl State {
             popup: None,
             prompt: None,
             toast: None,
-            split: 58,
+            split: 60,
             dragging: false,
             mouse: true,
             notes: Vec::new(),

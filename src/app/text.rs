@@ -86,6 +86,28 @@ pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text cut to so many cells at its beginning, with `…` there: of an address, the end says most.
+pub fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut used = 0;
+    for g in text.graphemes(true).rev() {
+        let w = width(g);
+        if used + w + 1 > cells {
+            break;
+        }
+        used += w;
+        kept.push(g);
+    }
+    if cells > 0 {
+        kept.push("…");
+    }
+    kept.reverse();
+    Cow::Owned(kept.concat())
+}
+
 /// Whether `text` has `part` in it, whatever the case. `part` must be lower case already.
 pub fn contains(text: &str, part: &str) -> bool {
     if part.is_empty() {
@@ -118,6 +140,10 @@ mod tests {
         assert_eq!(fit("hello", 4), "hel…");
         assert_eq!(fit("漢字漢字", 5), "漢字…");
         assert_eq!(fit("hello", 0), "");
+        assert_eq!(fit_end("hello", 5), "hello");
+        assert_eq!(fit_end("hello", 3), "…lo");
+        assert_eq!(fit_end("漢字漢字", 5), "…漢字");
+        assert_eq!(fit_end("hello", 0), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::paint::Brush;
 use crate::app::doc::{Line, Role};
 use crate::app::list::Row;
-use crate::app::text::width;
+use crate::app::text::{fit_end, width};
 use ratatui::layout::Rect;
 
 /// How wide a column is.
@@ -120,6 +120,12 @@ impl Table<'_> {
             for (i, x, w) in &placed {
                 if let Some(cell) = made.get(*i) {
                     let used: usize = cell.iter().map(|s| width(&s.text)).sum();
+                    if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
+                        && used > usize::from(*w)
+                    {
+                        brush.text(area.x + 1 + x, y, *w, only.role, &fit_end(&only.text, usize::from(*w)));
+                        continue;
+                    }
                     let pad = if self.columns[*i].right { w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX)) } else { 0 };
                     brush.line(area.x + 1 + x + pad, y, w - pad, cell, false);
                 }

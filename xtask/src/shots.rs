@@ -102,9 +102,9 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "help")?;
     esc(&mut pty, "Everywhere")?;
     pty.keys(":apply")?;
-    pty.wait("asks first", SOON)?;
+    pty.wait("stage-destroy", SOON)?;
     album.shot(&pty, "palette")?;
-    esc(&mut pty, "asks first")?;
+    esc(&mut pty, "stage-destroy")?;
     pty.keys("a")?;
     pty.wait("apply stage #", SOON)?;
     album.shot(&pty, "apply")?;
@@ -116,11 +116,11 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("break something on purpose", SOON)?;
     album.shot(&pty, "demo-breaks")?;
     pty.keys("2")?;
-    pty.wait("refused", SOON)?;
-    pty.wait(" failed", LONG)?;
+    pty.wait_until(|s| s.contains("is refused") && !s.contains("on purpose"), SOON)?;
+    pty.wait("create failed", LONG)?;
     album.shot(&pty, "deploy")?;
     pty.keys("2")?;
-    pty.wait("running", SOON)?;
+    pty.wait_until(|s| s.contains("SLOT") && s.contains(" 6 s"), SOON)?;
     album.shot(&pty, "calls")?;
     pty.keys("c")?;
     pty.wait("cancel ladder", SOON)?;
@@ -133,7 +133,9 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.keys("\r")?;
     pty.wait("timeline", SOON)?;
     album.shot(&pty, "failure")?;
-    esc(&mut pty, "timeline")?;
+    // In the list, the heading stands over it again.
+    pty.keys("\x1b")?;
+    pty.wait("RESOURCE", SOON)?;
     // What is left, once more.
     pty.keys("t")?;
     pty.wait("staged in", LONG)?;
@@ -148,13 +150,13 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("1×", SOON)?;
     album.shot(&pty, "failures")?;
     pty.keys("fG\r")?;
-    pty.wait("replay", SOON)?;
+    pty.wait("event ", SOON)?;
     pty.keys("{")?;
     pty.wait("event 0", SOON)?;
-    pty.keys("]]]]]]]]]]]]]]]]]")?;
-    pty.wait_until(|s| s.contains("replay") && !s.contains("event 0"), SOON)?;
+    pty.keys(&"]".repeat(38))?;
+    pty.wait_until(|s| s.contains("event ") && s.contains("created"), SOON)?;
     album.shot(&pty, "replay")?;
-    esc(&mut pty, "replay ")?;
+    esc(&mut pty, "event ")?;
     pty.keys("6")?;
     pty.wait("the root module", SOON)?;
     pty.keys("/lab_database\r")?;
@@ -162,7 +164,7 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     album.shot(&pty, "state")?;
     esc(&mut pty, "find:")?;
     pty.keys("7")?;
-    pty.wait("logs", SOON)?;
+    pty.wait("following", SOON)?;
     album.shot(&pty, "logs")?;
     pty.keys("q")?;
     let (code, _) = pty.end(LONG)?;
@@ -183,7 +185,7 @@ fn narrow(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("apply stage #", SOON)?;
     pty.keys("y")?;
     pty.wait("creating", SOON)?;
-    pty.wait("3 done", LONG)?;
+    pty.wait("1 running", LONG)?;
     album.shot(&pty, "deploy")?;
     pty.wait("succeeded in", LONG)?;
     pty.keys("q")?;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::app::format::{clock, count, date, duration, elapsed};
-use crate::app::state::State;
+use crate::app::state::{Screen, State};
 use crate::engine::api::FailureGroup;
-use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
+use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, EventKind, Failure, Operation, OperationState, StageMode};
 use crate::engine::plugin::record::UnixMs;
 
 /// What was done, in the past tense.
@@ -75,8 +75,18 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
 }
 
 fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
-    let made: Vec<_> = state.view.finished.iter().filter(|f| f.resource.as_deref() == Some(op.address.as_str())).collect();
-    let open: Vec<_> = state.view.calls.values().filter(|c| c.resource.as_deref() == Some(op.address.as_str())).collect();
+    let ours = |resource: &Option<String>| resource.as_deref() == Some(op.address.as_str());
+    // A replay knows the calls of its own time; those of now have nothing to do with it.
+    let replay = if state.screen == Screen::History { state.replay.as_ref() } else { None };
+    let made: Vec<_> = match replay {
+        Some(r) => r.record.events[..r.cursor]
+            .iter()
+            .filter_map(|e| if let EventKind::CallFinished(f) = &e.kind { Some(f) } else { None })
+            .filter(|f| ours(&f.resource))
+            .collect(),
+        None => state.view.finished.iter().filter(|f| ours(&f.resource)).collect(),
+    };
+    let open: Vec<_> = state.view.calls.values().filter(|c| replay.is_none() && ours(&c.resource)).collect();
     if made.is_empty() && open.is_empty() {
         return;
     }

@@ -71,8 +71,8 @@ fn note(op: &Operation, now: UnixMs) -> Line {
                 l.push(span(Role::Plain, &f.summary));
             }
         }
-        OperationState::Waiting if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("waiting for {}", op.waits_for.join(", ")))),
-        OperationState::NotAttempted if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("needed {}", op.waits_for.join(", ")))),
+        OperationState::Waiting if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("for {}", op.waits_for.join(", ")))),
+        OperationState::NotAttempted if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("needs {}", op.waits_for.join(", ")))),
         OperationState::Unknown => l.push(span(Role::Warn, "no answer is on record: stage again to settle it")),
         _ => {
             if op.attempt > 1 {

@@ -31,7 +31,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     vec![
         line(Role::Plain, format!("    {}", row.key.text().unwrap_or_default())),
         line(role, word),
-        line(Role::Dim, r.provider.rsplit('/').next().unwrap_or(&r.provider)),
+        line(Role::Dim, r.provider.trim_end_matches("\"]").rsplit('/').next().unwrap_or(&r.provider)),
         line(Role::Plain, r.dependencies.len().to_string()),
         line(Role::Plain, r.dependents.len().to_string()),
     ]
