@@ -6,6 +6,7 @@ use crate::engine::graph::{Graph, Step};
 use crate::engine::stage::change::Change;
 use crate::engine::stage::nodes::{Node, Nodes};
 use lang::addr::{ConfigResource, Mode};
+use lang::diag::Diagnostic;
 use std::collections::{BTreeSet, HashMap};
 
 /// What a step of a deploy does.
@@ -27,6 +28,20 @@ pub struct Steps {
     pub tasks: Vec<Task>,
 }
 
+impl Steps {
+    /// A cycle in words.
+    pub fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
+        let name = |step: &Step| match &self.tasks[*step] {
+            Task::Node(n) | Task::Open(n) => nodes.nodes[*n].text(),
+            Task::Apply(i) => changes[*i].address.to_string(),
+            Task::Destroy(i) => format!("{} (destroy)", changes[*i].id()),
+        };
+        let names: Vec<String> = cycle.iter().map(name).collect();
+        let detail = "Each of these operations waits for the next one. Narrow the stage to some of them (--target), or take create_before_destroy away.";
+        Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail)
+    }
+}
+
 /// Whether a change does anything at all.
 pub fn acts(change: &Change) -> bool {
     change.action != Action::NoOp || change.importing.is_some()
@@ -41,6 +56,11 @@ pub fn applies(change: &Change) -> bool {
 /// Whether a change has a part that destroys or forgets.
 pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
+}
+
+/// Whether two changes are in different instances of one module, where names mean other objects.
+fn apart(a: &Change, b: &Change) -> bool {
+    a.address.module != b.address.module && a.address.module.path() == b.address.module.path()
 }
 
 /// Builds the steps for the changes that were taken, given by number.
@@ -161,6 +181,12 @@ impl Builder<'_> {
                 }
             }
         }
+        let mut by_config: HashMap<String, Vec<usize>> = HashMap::new();
+        for &i in taken {
+            if changes[i].address.resource.mode == Mode::Managed {
+                by_config.entry(changes[i].address.config().to_string()).or_default().push(i);
+            }
+        }
         for (&i, &step) in &self.destroy {
             let change = &changes[i];
             let create_first = change.deposed.is_some()
@@ -173,9 +199,21 @@ impl Builder<'_> {
                     self.steps.graph.need(apply, step);
                 }
             }
+            // What the object depended on changes once the object is gone; one that is destroyed late waits for that.
+            for on in &change.prior_dependencies {
+                for &j in by_config.get(on.as_str()).into_iter().flatten().filter(|j| **j != i && !apart(change, &changes[**j])) {
+                    if let Some(&other) = self.apply.get(&j) {
+                        if create_first {
+                            self.steps.graph.need(step, other);
+                        } else {
+                            self.steps.graph.need(other, step);
+                        }
+                    }
+                }
+            }
             let config = change.address.config().to_string();
             for &j in dependents.get(config.as_str()).into_iter().flatten() {
-                if j == i || changes[j].address.config() == change.address.config() {
+                if j == i || changes[j].address.config() == change.address.config() || apart(change, &changes[j]) {
                     continue;
                 }
                 let dependent_first = self.destroy.get(&j).copied();

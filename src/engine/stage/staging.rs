@@ -14,6 +14,7 @@ use super::values::Values;
 use super::walk::{Providers, Walk, lock};
 use crate::engine::api::StageRequest;
 use crate::engine::bus::now_ms;
+use crate::engine::deploy::steps;
 use crate::engine::event::{Action, StageId, StageMode};
 use crate::engine::graph::Step;
 use crate::engine::provider::ProviderSchema;
@@ -161,6 +162,14 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     let outputs = outputs(&plan, wanted.as_ref());
     let PlanWalk { walk, prior, found, .. } = plan;
     let Found { changes, drift, edits, .. } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let changes = in_order(&walk.nodes, changes);
+    // A stage that cannot be deployed is of no use, so that shows now.
+    let all: BTreeSet<usize> = (0..changes.len()).filter(|&i| steps::acts(&changes[i])).collect();
+    let steps = steps::build(&walk.nodes, &changes, &all, order.request.mode);
+    if let Some(cycle) = steps.graph.cycles().first() {
+        diags.push(steps.cycle(cycle, &walk.nodes, &changes));
+        return (None, diags);
+    }
     let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if order.request.mode != StageMode::Destroy {
         statuses.complete(&order.root, |node| {
@@ -174,7 +183,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         digests: order.digests,
         state_serial: prior.serial,
-        changes: in_order(&walk.nodes, changes),
+        changes,
         outputs,
         drift,
         edits: prior.moves.into_iter().chain(edits).collect(),

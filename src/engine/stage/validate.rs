@@ -171,7 +171,7 @@ fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &
 pub fn settings(root: &Module) -> Diagnostics {
     let Some((kind, span)) = &root.backend else { return Diagnostics::new() };
     let detail = format!(
-        "The state is kept by this program, and not in the backend {kind:?}. Bring the state that the backend has in with \"flightdeck state import\", and take the block out."
+        "The state is kept by this program, and not in the backend {kind:?}. Take the block out; objects that are there already are taken in with import blocks."
     );
     Diagnostic::error("Backends are not supported", detail).at(*span).into()
 }

@@ -2,7 +2,7 @@
 //! (variables, locals, outputs, calls), and the provider configurations. Owns the values, diagnostics and statuses of one
 //! walk.
 
-use super::conditions::{self, Kind, Status, Statuses};
+use super::conditions::{self, Kind, Statuses};
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
@@ -293,15 +293,10 @@ impl<'p> Walk<'p> {
         for instance in self.around.values.instances(path).iter() {
             let scope = ModuleScope::new(&self.around, module, instance);
             for assertion in &check.asserts {
-                let (status, mut diags) = conditions::check(&scope, assertion, Kind::Assertion);
+                // A check that is not met is a warning and never fails a run; one that cannot be evaluated does.
+                let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
                 if self.around.phase != Phase::Validate {
                     lock(&self.statuses).note(&address, status);
-                    // A check never fails a run; only faults found while validating do.
-                    if status != Status::Error {
-                        for d in &mut diags.0 {
-                            d.severity = lang::diag::Severity::Warning;
-                        }
-                    }
                 }
                 good &= self.report(diags);
             }

@@ -103,9 +103,7 @@ impl<'p> Deploying<'p> {
     pub async fn run(self) -> Went {
         let steps = steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, self.stage.request.mode);
         if let Some(cycle) = steps.graph.cycles().first() {
-            let names: Vec<String> = cycle.iter().map(|s| self.name(&steps, *s)).collect();
-            let detail = "Each of these operations waits for the next one. Narrow the deploy to some of them (--target), or take create_before_destroy away.";
-            self.walk.report(Diagnostic::error(format!("Cycle: {}", names.join(", ")), detail).into());
+            self.walk.report(steps.cycle(cycle, &self.walk.nodes, &self.stage.changes).into());
         } else {
             self.waiting(&steps);
             let this = &self;
@@ -115,6 +113,7 @@ impl<'p> Deploying<'p> {
         }
         let cancelled = self.stop_starting.is_cancelled();
         self.recorder.rest_not_attempted().await;
+        self.left_behind(cancelled);
         Went {
             diagnostics: std::mem::take(&mut *lock(&self.walk.diags)),
             cancelled,
@@ -122,12 +121,19 @@ impl<'p> Deploying<'p> {
         }
     }
 
-    fn name(&self, steps: &Steps, step: Step) -> String {
-        match &steps.tasks[step] {
-            Task::Node(n) | Task::Open(n) => self.walk.nodes.nodes[*n].text(),
-            Task::Apply(i) => self.stage.changes[*i].address.to_string(),
-            Task::Destroy(i) => format!("{} (destroy)", self.stage.changes[*i].id()),
+    /// Whoever destroys everything must know of what is there still.
+    fn left_behind(&self, cancelled: bool) {
+        let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
+        let forgotten: Vec<String> = changes.filter(|c| c.action == Action::Forget).map(Change::id).collect();
+        let failed = lock(&self.walk.diags).has_errors();
+        if self.stage.request.mode != StageMode::Destroy || forgotten.is_empty() || failed || cancelled {
+            return;
         }
+        let detail = format!(
+            "Everything was destroyed but what the configuration says to keep (destroy = false). These objects are there still, and the state has forgotten them: {}.",
+            forgotten.join(", ")
+        );
+        self.walk.report(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail).into());
     }
 
     /// Tells each operation which other operations it waits for, as far as the next ones; at most eight are named.

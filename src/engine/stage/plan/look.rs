@@ -17,7 +17,10 @@ impl PlanWalk<'_> {
         previous: Option<&AbsInstance>,
         ctx: &CallContext,
     ) -> Result<Looked, ()> {
-        let stored = self.load(gone, address, object, ctx).await?;
+        let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
+            Some(previous) => self.take_over(gone, previous, address, object, ctx).await?,
+            None => self.load(gone, address, object, ctx).await?,
+        };
         if !self.wishes.refresh {
             return Ok(Looked { stored: Some(stored.clone()), now: Some(stored), object: Some(object.clone()), ..Looked::default() });
         }
@@ -64,6 +67,44 @@ impl PlanWalk<'_> {
             });
         }
         Ok(Looked { stored: Some(stored), now, object: Some(object.clone()), drifted, imported: None })
+    }
+
+    /// The object of another resource type as its new type has it, which is for the provider to say.
+    async fn take_over(
+        &self,
+        gone: &Gone<'_>,
+        previous: &AbsInstance,
+        address: &AbsInstance,
+        object: &StateObject,
+        ctx: &CallContext,
+    ) -> Result<Prior, ()> {
+        let request = crate::engine::provider::MoveRequest {
+            source_provider: ConfigKey::parse(&object.provider).map(|k| k.address.to_string()).unwrap_or_default(),
+            source_type: previous.resource.kind.to_string(),
+            source_version: object.schema_version,
+            raw_json: object.attributes.clone().into_bytes().into(),
+            source_private: object.private.clone().into(),
+            target_type: address.resource.kind.to_string(),
+        };
+        let answer = match gone.provider.move_state(request, ctx).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.walk.report_call(&error, &address.to_string(), gone.span);
+                return Err(());
+            }
+        };
+        if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+            return Err(());
+        }
+        if answer.state.is_null() {
+            let detail = format!("{previous} cannot move to {address}: the provider made no object of the new type out of the old one.");
+            let mut d = Diagnostic::error("Unable to move resource state", detail).about(address.to_string());
+            d.subject = gone.span;
+            self.walk.report(d.into());
+            return Err(());
+        }
+        let value = managed::mark(gone.schema, answer.state, &[]);
+        Ok(Prior { value, private: answer.private, tainted: object.tainted, identity: answer.identity })
     }
 
     pub(super) async fn load(&self, gone: &Gone<'_>, address: &AbsInstance, object: &StateObject, ctx: &CallContext) -> Result<Prior, ()> {
