@@ -1,6 +1,7 @@
 //! The console in a real (pseudo-)terminal: the binary itself, its plugins, its keys; and that the terminal is given back
 //! however it ends.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests end the test")]
 
 #[path = "../xtask/src/pty.rs"]
 mod pty;
