@@ -1,6 +1,7 @@
 //! Deploys of the bundled lab with the real binary: what a failure leaves behind and what comes after it; the order of
 //! destruction; drift.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;

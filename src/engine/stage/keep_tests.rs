@@ -122,7 +122,7 @@ fn arbitrary_values_come_back() {
     let leaf = prop_oneof![
         any::<i64>().prop_map(Value::int),
         any::<bool>().prop_map(Value::bool),
-        ".{0,12}".prop_map(|s| Value::string(s)),
+        ".{0,12}".prop_map(Value::string),
         Just(Value::null(Type::String)),
         Just(Value::null(Type::Dynamic)),
         Just(Value::unknown(Type::Number)),
