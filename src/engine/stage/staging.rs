@@ -103,7 +103,6 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     validating.nodes.graph.walk(NODES_AT_A_TIME, go_on, |step| validate::run(&validating, step)).await;
     import::validate(&validating);
     validating.report(refactor_checks::removed(&order.root));
-    validating.report(validate::settings(&order.root));
     diags.append(std::mem::take(&mut *lock(&validating.diags)));
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);

@@ -56,11 +56,6 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
                 let detail = format!("{resource} has not been declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
             }
-            Ok(refs::Ref::Resource { used, .. }) if t.steps.len() > used => {
-                let detail = "References in \"depends_on\" must be to a whole object (a resource, a module), not to an attribute of it.";
-                let span = t.steps[used].span.to(t.span());
-                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(span));
-            }
             Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. }) if !scope.module.calls.contains_key(&call) => {
                 let detail = format!("No module call named {call:?} is declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
@@ -165,15 +160,6 @@ fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &
         good &= walk.report(scope.check(&expr.traversals()));
     }
     good
-}
-
-/// What the root module's settings ask for and is not carried out.
-pub fn settings(root: &Module) -> Diagnostics {
-    let Some((kind, span)) = &root.backend else { return Diagnostics::new() };
-    let detail = format!(
-        "The state is kept by this program, and not in the backend {kind:?}. Take the block out; objects that are there already are taken in with import blocks."
-    );
-    Diagnostic::error("Backends are not supported", detail).at(*span).into()
 }
 
 /// A resource's provisioners, as far as they can be seen without an object.

@@ -288,6 +288,10 @@ impl<'p> Walk<'p> {
         if self.destroying {
             return true;
         }
+        if let Some(data) = &check.data {
+            let detail = "A data source inside a check block cannot be read yet. Declare it outside of the check, where its failing is an error of the run.";
+            return self.report(Diagnostic::error("Data sources in checks are not supported yet", detail).at(data.span).into());
+        }
         let address = self.object(path, &format!("check.{name}"));
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
