@@ -306,7 +306,7 @@ pub struct ChangeView {
     /// In words: what caused the change.
     pub why: String,
     pub attributes: Vec<AttributeChange>,
-    /// Addresses of changes in this stage that this one needs.
+    /// Resources, as declared, that it depends on and that have changes in this stage.
     pub needs: Vec<String>,
     pub drifted: bool,
 }

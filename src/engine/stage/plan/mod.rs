@@ -363,7 +363,7 @@ impl PlanWalk<'_> {
             reason: planned.reason,
             before: planned.before,
             after: planned.after,
-            config: Some(config),
+            config: keepable(declared.schema, config),
             private: planned.private.to_vec(),
             prior_private: looked.now.as_ref().map(|p| p.private.to_vec()).unwrap_or_default(),
             replace_paths: planned.replace_paths,
@@ -457,6 +457,14 @@ pub fn assemble(expansion: &Expansion, values: &HashMap<InstanceKey, Value>, sch
     }
 }
 
+/// The configured object as far as it may be kept with the stage: not at all where it has a write-only value in it, which
+/// is nobody's to keep. A deploy then has it validated again.
+fn keepable(schema: &Schema, config: Value) -> Option<Value> {
+    let plain = config.clone().unmark_deep().0;
+    let written = schema.block.write_only_paths(&plain).iter().any(|p| p.apply(&plain).is_ok_and(|v| !v.is_null()));
+    (!written).then_some(config)
+}
+
 /// `ignore_changes` as paths of values.
 pub fn ignore(changes: &IgnoreChanges) -> Ignore {
     match changes {
@@ -476,5 +484,21 @@ pub fn ignore(changes: &IgnoreChanges) -> Ignore {
                 })
                 .collect(),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cty::schema::{Attribute, Block};
+
+    #[test]
+    fn a_configuration_with_a_write_only_value_is_not_kept() {
+        let attribute = |write_only| Attribute { write_only, ..Attribute::optional(cty::Type::String) };
+        let block = Block { attributes: [("name".into(), attribute(false)), ("note".into(), attribute(true))].into(), ..Block::default() };
+        let schema = Schema::new(0, block);
+        let config = |note: Value| Value::object([("name", Value::string("a")), ("note", note)]);
+        assert!(keepable(&schema, config(Value::string("hush"))).is_none());
+        assert!(keepable(&schema, config(Value::null(cty::Type::String))).is_some());
     }
 }
