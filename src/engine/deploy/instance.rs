@@ -100,7 +100,7 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
             errors.push(broken(who, "it left values unknown after the apply"));
             class = FailureClass::InconsistentResult;
         }
-        new = without_unknown(&new);
+        new = new.unknown_as_null();
     }
     if !provider_failed && destroys && !new.is_null() {
         errors.push(broken(who, "it left an object after a destroy"));
@@ -143,33 +143,6 @@ fn broken(who: &str, what: &str) -> ProviderDiagnostic {
 
 fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> bool {
     schema.block.sensitive_paths(value).iter().any(|p| path.starts_with(p) || p.starts_with(path))
-}
-
-/// The value with nulls where something is unknown, so that it can be kept.
-pub fn without_unknown(value: &Value) -> Value {
-    if !value.is_known() {
-        return Value::null(value.ty().clone());
-    }
-    if value.is_null() || value.is_wholly_known() {
-        return value.clone();
-    }
-    if let Some(map) = value.as_map() {
-        let inside: std::collections::BTreeMap<_, _> = map.iter().map(|(k, v)| (k.clone(), without_unknown(v))).collect();
-        return match value.ty().element_type() {
-            Some(element) => Value::try_map(element.clone(), inside).unwrap_or_else(|_| Value::null(value.ty().clone())),
-            None => Value::object_from_map(inside),
-        };
-    }
-    if let Some(slice) = value.as_slice() {
-        let inside: Vec<Value> = slice.iter().map(without_unknown).collect();
-        return match value.ty().element_type() {
-            Some(element) if value.ty().is_set() => Value::try_set(element.clone(), inside),
-            Some(element) => Value::try_list(element.clone(), inside),
-            None => Ok(Value::tuple(inside)),
-        }
-        .unwrap_or_else(|_| Value::null(value.ty().clone()));
-    }
-    value.clone()
 }
 
 /// Marks of the schema and of the configuration, for keeping an object in the state.

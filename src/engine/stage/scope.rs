@@ -322,22 +322,8 @@ impl<'a> ModuleScope<'a> {
 
 /// "Did you mean …?" where a declared name is close.
 fn suggestion<'n>(given: &Arc<str>, names: impl Iterator<Item = &'n Arc<str>>) -> String {
-    let distance = |a: &str, b: &str| {
-        let b: Vec<char> = b.chars().collect();
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, ca) in a.chars().enumerate() {
-            let mut corner = i;
-            row[0] = i + 1;
-            for (j, cb) in b.iter().enumerate() {
-                let up = row[j + 1];
-                row[j + 1] = (corner + usize::from(ca != *cb)).min(up + 1).min(row[j] + 1);
-                corner = up;
-            }
-        }
-        row[b.len()]
-    };
-    let close = names.map(|n| (distance(given, n), n)).filter(|(d, _)| *d < 3).min();
-    close.map(|(_, n)| format!(" Did you mean {n:?}?")).unwrap_or_default()
+    let close = eval::closest(given, names.map(|n| &**n));
+    close.map(|n| format!(" Did you mean {n:?}?")).unwrap_or_default()
 }
 
 /// The first attribute on the way that an object type does not have.

@@ -6,7 +6,6 @@ use super::conditions::{self, Kind, Statuses};
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
-use super::values::Repetition;
 use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
@@ -318,7 +317,7 @@ impl<'p> Walk<'p> {
                 let Some(module) = self.module(&key.module) else { return true };
                 let instances = self.around.values.instances(&key.module);
                 let Some(instance) = instances.first() else { return true };
-                let scope = ModuleScope::new(&self.around, module, instance).repeated(Repetition::default());
+                let scope = ModuleScope::new(&self.around, module, instance);
                 let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
                 if !self.report(diags) {
                     return false;

@@ -15,7 +15,7 @@ mod template;
 
 pub use access::{attribute, index};
 pub use env::Env;
-pub use place::start_of;
+pub use place::{closest, start_of};
 pub use scope::{Bindings, Scope};
 pub(crate) use template::render;
 

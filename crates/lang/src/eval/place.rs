@@ -29,7 +29,7 @@ pub fn start_of(expr: &Expr) -> Span {
 }
 
 /// The name among `known` that `wrong` was probably meant to be.
-pub(crate) fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known.into_iter().map(|name| (distance(wrong, name), name)).filter(|(d, _)| *d < 3).min().map(|(_, name)| name)
 }
 

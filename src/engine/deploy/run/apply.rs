@@ -29,7 +29,7 @@ impl Deploying<'_> {
                 true
             }
             Err(failure) => {
-                self.fail(&id, *failure).await;
+                self.fail(change, *failure).await;
                 false
             }
         }

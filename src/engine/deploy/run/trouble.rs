@@ -21,34 +21,34 @@ impl Deploying<'_> {
     }
 
     /// Records a failed operation and reports it at its place.
-    pub(super) async fn fail(&self, id: &str, trouble: Trouble) {
+    pub(super) async fn fail(&self, change: &Change, trouble: Trouble) {
+        let id = change.id();
         if trouble.failed.is_none() && trouble.diags.is_empty() {
-            self.recorder.not_begun(id).await;
+            self.recorder.not_begun(&id).await;
             return;
         }
-        let Some(change) = self.stage.changes.iter().find(|c| c.id() == id) else { return };
         let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
         let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
         let failure = trouble.failure(change, plugin.as_ref());
         let span = declared.as_ref().map(|d| d.0);
         match &trouble.failed {
             Some(failed) if failed.error.is_none() => {
-                self.walk.report_provider(&failed.diagnostics, &change.id(), declared.as_ref().map(|d| &d.1), span);
+                self.walk.report_provider(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span);
             }
             Some(_) => {
-                let mut d = Diagnostic::error(&failure.summary, &failure.detail).about(change.id());
+                let mut d = Diagnostic::error(&failure.summary, &failure.detail).about(id.as_str());
                 d.subject = span;
                 self.walk.report(d.into());
             }
             None => {
                 let mut diags = trouble.diags;
                 for d in &mut diags.0 {
-                    d.address.get_or_insert_with(|| change.id());
+                    d.address.get_or_insert_with(|| id.clone());
                     d.subject = d.subject.or(span);
                 }
                 self.walk.report(diags);
             }
         }
-        self.recorder.failed(id, failure, trouble.unknown).await;
+        self.recorder.failed(&id, failure, trouble.unknown).await;
     }
 }

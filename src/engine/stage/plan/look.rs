@@ -22,7 +22,7 @@ impl PlanWalk<'_> {
             None => self.load(gone, address, object, ctx).await?,
         };
         if !self.wishes.refresh {
-            return Ok(Looked { stored: Some(stored.clone()), now: Some(stored), object: Some(object.clone()), ..Looked::default() });
+            return Ok(Looked { now: Some(stored), object: Some(object.clone()), ..Looked::default() });
         }
         let request = ReadRequest {
             type_name: address.resource.kind.to_string(),
@@ -66,7 +66,7 @@ impl PlanWalk<'_> {
                 after,
             });
         }
-        Ok(Looked { stored: Some(stored), now, object: Some(object.clone()), drifted, imported: None })
+        Ok(Looked { now, object: Some(object.clone()), drifted, imported: None })
     }
 
     /// The object of another resource type as its new type has it, which is for the provider to say.

@@ -64,7 +64,6 @@ impl Wishes {
 #[derive(Default)]
 pub struct Found {
     pub changes: Vec<(Step, Change)>,
-    pub by_address: HashMap<AbsInstance, usize>,
     pub drift: Vec<Drift>,
     pub edits: Vec<StateEdit>,
 }
@@ -381,12 +380,7 @@ impl PlanWalk<'_> {
     }
 
     fn push(&self, step: Step, change: Change) {
-        let mut found = lock(&self.found);
-        if change.deposed.is_none() {
-            let at = found.changes.len();
-            found.by_address.insert(change.address.clone(), at);
-        }
-        found.changes.push((step, change));
+        lock(&self.found).changes.push((step, change));
     }
 }
 
@@ -424,11 +418,9 @@ fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
     }
 }
 
-/// An object as stored and as it is now.
+/// An object's record and what it is now.
 #[derive(Default)]
 struct Looked {
-    #[allow(dead_code)]
-    stored: Option<Prior>,
     now: Option<Prior>,
     object: Option<StateObject>,
     drifted: bool,
