@@ -30,7 +30,7 @@ func (p *interop) Metadata(_ context.Context, _ provider.MetadataRequest, respon
 func (p *interop) Schema(_ context.Context, _ provider.SchemaRequest, response *provider.SchemaResponse) {
 	response.Schema = schema.Schema{
 		Attributes: map[string]schema.Attribute{
-			"file": schema.StringAttribute{Required: true, Description: "Where the objects are kept."},
+			"file": schema.StringAttribute{Optional: true, Description: "Where the objects are kept; types without a world need none."},
 		},
 	}
 }
@@ -47,7 +47,11 @@ func (p *interop) Configure(ctx context.Context, request provider.ConfigureReque
 }
 
 func (p *interop) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newRecord, newAnything}
+	all := []func() resource.Resource{newRecord, newAnything, newPet, newNothing}
+	if bigSchema() {
+		all = append(all, newBig)
+	}
+	return all
 }
 
 func (p *interop) DataSources(context.Context) []func() datasource.DataSource {

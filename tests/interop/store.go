@@ -22,6 +22,9 @@ type store struct {
 
 func (s *store) read() (map[string]kept, error) {
 	objects := map[string]kept{}
+	if s.path == "" {
+		return nil, errors.New("the provider's configuration names no file for its objects")
+	}
 	text, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return objects, nil
