@@ -30,7 +30,7 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    fn exit_code(&self) -> u8 {
+    pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::Engine(e) => e.exit_code(),
             Self::Refused(_) | Self::Unforeseen(_) => ERROR,

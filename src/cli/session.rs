@@ -54,6 +54,12 @@ pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -
     if let Some(ms) = number("FLIGHTDECK_LAUNCH_DEADLINE_MS")? {
         settings.launch.deadline = Duration::from_millis(ms);
     }
+    if let Some(ms) = number("FLIGHTDECK_CONNECT_DEADLINE_MS")? {
+        settings.launch.connect_deadline = Duration::from_millis(ms);
+    }
+    if let Some(ms) = number("FLIGHTDECK_SCHEMA_DEADLINE_MS")? {
+        settings.launch.schema_deadline = Duration::from_millis(ms);
+    }
     if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
         settings.launch.backoff = vec![Duration::from_millis(ms)];
     }

@@ -20,6 +20,10 @@ pub struct LaunchSettings {
     pub attempts: u32,
     /// From exec to the handshake line.
     pub deadline: Duration,
+    /// From the handshake line to the first answer.
+    pub connect_deadline: Duration,
+    /// For the answer with the schema.
+    pub schema_deadline: Duration,
     /// Pauses before the second, third, … launch; the last one repeats.
     pub backoff: Vec<Duration>,
     /// From asking a plugin to shut down to killing it.
@@ -31,6 +35,8 @@ impl Default for LaunchSettings {
         Self {
             attempts: 5,
             deadline: Duration::from_secs(60),
+            connect_deadline: Duration::from_secs(10),
+            schema_deadline: Duration::from_secs(60),
             backoff: [500, 1_000, 2_000, 4_000].map(Duration::from_millis).to_vec(),
             grace: Duration::from_secs(2),
         }

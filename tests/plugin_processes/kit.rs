@@ -74,7 +74,7 @@ pub fn settings() -> PluginSettings {
     let mut settings = PluginSettings::default();
     settings.launch.backoff = vec![Duration::from_millis(5)];
     settings.launch.deadline = Duration::from_secs(20);
-    settings.connect_deadline = Duration::from_secs(20);
+    settings.launch.connect_deadline = Duration::from_secs(20);
     settings
 }
 

@@ -234,6 +234,26 @@ async fn a_chatty_plugin_never_blocks_and_is_heard() {
 }
 
 #[tokio::test]
+async fn what_a_plugin_has_written_can_be_waited_for() {
+    let bench = Bench::new(settings());
+    let server = Server::start(bench.folder.path(), "socket", tls());
+    let talk = "exec 3<>\"$1/orders\"; read word <&3; seq 1 500 >&2; echo 'the last' >&2; touch \"$1/said\"; read word <&3";
+    let plugin = bench.shell(&format!("echo '{}'\n{talk}", server.handshake));
+    plugin.ready().await.expect("ready");
+    order(bench.folder.path(), "talk");
+    let ends = std::time::Instant::now() + PATIENCE;
+    // Without an await: nobody reads the pipe on this thread meanwhile.
+    while !bench.folder.path().join("said").exists() {
+        assert!(std::time::Instant::now() < ends, "it said nothing");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(plugin.last_lines(1).iter().all(|l| l.text != "the last"));
+    plugin.heard(PATIENCE).await;
+    assert_eq!(plugin.last_lines(1)[0].text, "the last");
+    bench.plugins.shutdown().await;
+}
+
+#[tokio::test]
 async fn use_of_the_machine_is_reported() {
     let mut quick = settings();
     quick.usage_every = Duration::from_millis(50);

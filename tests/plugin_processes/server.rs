@@ -8,7 +8,7 @@ use proto::plugin::Empty;
 use proto::plugin::grpc_controller_server::{GrpcController, GrpcControllerServer};
 use proto::plugin::grpc_stdio_server::{GrpcStdio, GrpcStdioServer};
 use proto::plugin::{StdioData, stdio_data};
-use proto::tfplugin6::{Diagnostic, diagnostic, get_provider_schema};
+use proto::tfplugin6::get_provider_schema;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -26,13 +26,6 @@ use wire::{Handshake, Identity};
 #[derive(Clone, Default)]
 pub struct Manner {
     pub tls: bool,
-    /// Shows another certificate than it announces.
-    pub impostor: bool,
-    /// Announces a certificate and speaks without TLS.
-    pub plain_behind_certificate: bool,
-    pub schema_error: Option<String>,
-    /// Does not know the call for the schema.
-    pub no_schema: bool,
     /// Does nothing when it is asked to shut down.
     pub stubborn: bool,
     /// What the stdio stream carries.
@@ -85,19 +78,16 @@ impl Server {
         let keep = pipe(folder);
         let socket = folder.join(name);
         let listener = UnixListener::bind(&socket).expect("bind");
-        let announced = Identity::generate().expect("identity");
-        let shown = if manner.impostor { Identity::generate().expect("identity") } else { announced };
-        let announced = if manner.impostor { Identity::generate().expect("identity").der().to_vec() } else { shown.der().to_vec() };
-        let with_certificate = manner.tls || manner.plain_behind_certificate;
+        let identity = Identity::generate().expect("identity");
         let handshake = Handshake {
             protocol: 6,
             address: wire::Address::Unix(socket.clone()),
-            certificate: with_certificate.then_some(announced),
+            certificate: manner.tls.then(|| identity.der().to_vec()),
             multiplexed: false,
         };
         let tls = manner.tls.then(|| {
             let host = Identity::session().expect("identity");
-            wire::tls::server_config(&shown, host.pem()).expect("config")
+            wire::tls::server_config(&identity, host.pem()).expect("config")
         });
         let service = All { folder: folder.to_owned(), manner, _keep: Arc::new(keep) };
         let incoming = tokio_stream::wrappers::UnixListenerStream::new(listener).then(move |stream| {
@@ -176,13 +166,10 @@ impl Service<http::Request<Body>> for All {
             Some("plugin.GRPCController") => GrpcControllerServer::new(self.clone()).call(request),
             Some("plugin.GRPCStdio") => GrpcStdioServer::new(self.clone()).call(request),
             Some("grpc.health.v1.Health") => HealthServer::new(self.clone()).call(request),
-            _ if path == "/tfplugin6.Provider/GetProviderSchema" && !self.manner.no_schema => {
-                let schema = Schema(self.manner.schema_error.clone());
-                Box::pin(async move {
-                    let codec = tonic_codec();
-                    Ok(tonic::server::Grpc::new(codec).unary(schema, request).await)
-                })
-            }
+            _ if path == "/tfplugin6.Provider/GetProviderSchema" => Box::pin(async move {
+                let codec = tonic_codec();
+                Ok(tonic::server::Grpc::new(codec).unary(Schema, request).await)
+            }),
             _ => Box::pin(async { Ok(Status::unimplemented("unknown method").into_http()) }),
         }
     }
@@ -192,20 +179,14 @@ fn tonic_codec() -> tonic_prost::ProstCodec<get_provider_schema::Response, get_p
     tonic_prost::ProstCodec::default()
 }
 
-struct Schema(Option<String>);
+struct Schema;
 
 impl tonic::server::UnaryService<get_provider_schema::Request> for Schema {
     type Response = get_provider_schema::Response;
     type Future = std::future::Ready<Result<Response<Self::Response>, Status>>;
 
     fn call(&mut self, _: Request<get_provider_schema::Request>) -> Self::Future {
-        let diagnostics = self.0.iter().map(|text| Diagnostic {
-            severity: diagnostic::Severity::Error.into(),
-            summary: text.clone(),
-            ..Diagnostic::default()
-        });
-        let reply = get_provider_schema::Response { diagnostics: diagnostics.collect(), ..Default::default() };
-        std::future::ready(Ok(Response::new(reply)))
+        std::future::ready(Ok(Response::new(get_provider_schema::Response::default())))
     }
 }
 

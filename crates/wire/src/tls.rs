@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, danger};
-use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
+use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
 use std::io;
 use std::sync::Arc;
 use thiserror::Error;
@@ -198,7 +198,8 @@ fn demand_h2(negotiated: Option<&[u8]>) -> Result<(), TlsError> {
 fn classify(error: io::Error) -> TlsError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(Error::InvalidCertificate(_)) => TlsError::WrongCertificate,
-        Some(Error::NoApplicationProtocol) => TlsError::NoAlpn,
+        // The first where we refuse, the second where we are told.
+        Some(Error::NoApplicationProtocol | Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => TlsError::NoAlpn,
         _ => TlsError::Handshake(error),
     }
 }

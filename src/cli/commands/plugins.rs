@@ -1,6 +1,6 @@
 //! `flightdeck plugins`: launch what the workspace needs, and show how each came up.
 
-use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::safe::safe;
@@ -8,6 +8,7 @@ use crate::cli::schema;
 use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest;
 use crate::cli::time::duration;
+use crate::engine::error::EngineError;
 use crate::engine::plugin::record::{LaunchAttempt, PluginState};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::settings::Access;
@@ -26,10 +27,11 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let loaded = session.wait(out, &mut progress, engine.load_plugins()).await;
     let (view, _) = engine.subscribe();
     let mut schemas = BTreeMap::new();
+    let mut without = BTreeMap::new();
     for id in view.plugins.keys() {
-        // One that did not come up has none; why is told with its attempts.
-        if let Ok(schema) = session.wait(out, &mut progress, engine.schema(id)).await {
-            schemas.insert(id.clone(), schema);
+        match session.wait(out, &mut progress, engine.schema(id)).await {
+            Ok(schema) => drop(schemas.insert(id.clone(), schema)),
+            Err(why) => drop(without.insert(id.clone(), why.to_string())),
         }
     }
     session.end(out).await;
@@ -47,16 +49,26 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         };
         return Err(CliError::Refused(format!("no plugin of this workspace has {part:?} in its name; {hint}")));
     }
-    match loaded {
-        Ok(()) if out.json => {
-            let all: Vec<Value> = chosen.iter().map(|p| as_json(p, schemas.get(&p.id), name.is_some())).collect();
-            out.result("plugins", fields(json!({ "plugins": all })));
-        }
-        Ok(()) | Err(_) if !out.json => chosen.iter().for_each(|p| show(out, p, schemas.get(&p.id), name.is_some())),
-        _ => {}
+    if out.json {
+        let all: Vec<Value> = chosen.iter().map(|p| as_json(p, schemas.get(&p.id), name.is_some())).collect();
+        let mut result = fields(json!({ "plugins": all }));
+        // Those that did come up are told in either case.
+        let code = match loaded {
+            Ok(()) => OK,
+            Err(CliError::Engine(error @ EngineError::Plugin(_))) => {
+                out.diagnostic(&plain(&error.to_string()));
+                out.flush_diagnostics();
+                result.extend(failed(error.exit_code()));
+                error.exit_code()
+            }
+            Err(error) => return Err(error),
+        };
+        out.result("plugins", result);
+        return Ok(code);
     }
+    chosen.iter().for_each(|p| show(out, p, schemas.get(&p.id).ok_or(without.get(&p.id).map(String::as_str)), name.is_some()));
     loaded?;
-    if chosen.is_empty() && !out.json {
+    if chosen.is_empty() {
         out.line("the workspace uses no plugins");
     }
     Ok(OK)
@@ -69,11 +81,13 @@ fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: boo
     out
 }
 
-fn show(out: &mut Output, plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: bool) {
+/// One plugin with its schema, or why it has none.
+fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchema>, Option<&str>>, whole: bool) {
     // By the time it is shown a plugin that came up has been stopped again: what counts is how its last launch went.
     let ready = plugin.attempts.back().and_then(|a| a.verdict.as_ref()).is_some_and(|v| v.kind == "ready");
     let (state, ink) = match &plugin.state {
         state if state.is_failed() => (state.word(), Ink::Red),
+        _ if ready && schema.is_err() => ("ready, but of no use", Ink::Red),
         PluginState::Ready { .. } => ("ready", Ink::Green),
         _ if ready => ("ready", Ink::Green),
         other => (other.word(), Ink::Yellow),
@@ -82,7 +96,8 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Option<&Arc<ProviderSchem
     let found = plugin.found.as_ref();
     let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
     let dialect = found.and_then(|f| f.dialect.as_deref()).unwrap_or("-");
-    let took = plugin.attempts.back().and_then(|a| a.took_ms).map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
+    let took =
+        plugin.attempts.back().filter(|_| ready).and_then(|a| a.took_ms).map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
     out.line(&format!("{}  {state}  {version}  {dialect}, launches {}{took}", plugin.id, plugin.attempts.len()));
     if let Some(found) = found {
         out.line(&format!("    {} from {}: {}", safe(&found.address), safe(&found.source), safe(&found.why)));
@@ -90,17 +105,17 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Option<&Arc<ProviderSchem
             out.line(&format!("    {}", safe(path)));
         }
     }
-    if let Some(schema) = schema {
+    if let Ok(schema) = schema {
         out.line(&format!("    {}", schema::line(schema)));
     }
-    if let Some(why) = plugin.state.why() {
+    if let Some(why) = plugin.state.why().or(schema.err().flatten()) {
         let line = out.paint(Ink::Red, &format!("    {}", safe(why)));
         out.line(&line);
     }
     for attempt in plugin.attempts.iter().filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready")) {
         one_attempt(out, attempt);
     }
-    if let Some(schema) = schema.filter(|_| whole) {
+    if let Some(schema) = schema.ok().filter(|_| whole) {
         schema::show(out, schema);
     }
 }

@@ -36,6 +36,9 @@ pub struct Applied {
     pub failure: Option<Failed>,
 }
 
+/// What to do about an outcome that is not known.
+const WHAT_NOW: &str = "What the plugin did is not known: look whether the object is there before the next stage. `flightdeck logs` has what the plugin said last.";
+
 /// Why an apply failed.
 #[derive(Debug, Clone)]
 pub struct Failed {
@@ -50,7 +53,7 @@ impl Failed {
     /// The first error's summary and detail.
     pub fn text(&self) -> (String, String) {
         match (&self.error, self.diagnostics.iter().find(|d| d.severity == Severity::Error)) {
-            (Some(error), _) => (error.to_string(), String::new()),
+            (Some(error), _) => (error.to_string(), if self.unknown { WHAT_NOW.to_owned() } else { String::new() }),
             (None, Some(d)) => (d.summary.clone(), d.detail.clone()),
             (None, None) => ("failed".to_owned(), String::new()),
         }

@@ -12,9 +12,12 @@ use crate::engine::store::{Store, StoreError};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// How many of a plugin's last lines a failure keeps.
 const KEPT_LINES: usize = 100;
+/// How long to wait for lines that a plugin has written and nobody has read yet.
+const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 /// Records one deploy.
 pub struct Recorder {
@@ -111,6 +114,8 @@ impl Recorder {
     /// An operation has failed.
     pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool) {
         if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {
+            // The line that says why may have been written right before the answer.
+            plugin.heard(HEARD_WITHIN).await;
             failure.last_lines = plugin.last_lines(KEPT_LINES).into_iter().map(|l| l.text).collect();
         }
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {

@@ -5,6 +5,25 @@ use super::failure::StartFailure;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::SystemTime;
+
+/// The file that a launch executes, told from any that takes its place later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileIdentity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: Option<SystemTime>,
+}
+
+impl FileIdentity {
+    /// `None` where there is none.
+    pub(super) async fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let meta = tokio::fs::metadata(path).await.ok()?;
+        Some(Self { device: meta.dev(), inode: meta.ino(), size: meta.len(), changed: meta.modified().ok() })
+    }
+}
 
 /// Refuses a file of which it is known that it cannot run here.
 pub(super) fn check(path: &Path) -> Result<(), StartFailure> {

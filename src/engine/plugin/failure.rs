@@ -1,5 +1,6 @@
 //! Every way in which a launch can fail, each told apart, in words for an operator: what happened, and what to do.
 
+use super::oom::Memory;
 use super::record::Verdict;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -10,19 +11,39 @@ use wire::{CertificateError, HandshakeError, TlsError};
 pub struct Exit {
     pub code: Option<i32>,
     pub signal: Option<i32>,
+    /// Whether it was for memory, for one that was killed and where the system counts that.
+    pub memory: Option<Memory>,
 }
 
 impl Exit {
-    pub(super) fn of(status: std::process::ExitStatus) -> Self {
+    pub(super) fn of(status: std::process::ExitStatus, memory: impl FnOnce() -> Option<Memory>) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
-        Self { code: status.code(), signal: status.signal() }
+        let signal = status.signal();
+        Self { code: status.code(), signal, memory: if signal == Some(KILL) { memory() } else { None } }
+    }
+
+    /// Whether it ended by a signal that a program earns by an error in itself.
+    fn is_fault(&self) -> bool {
+        // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.
+        self.signal.is_some_and(|signal| matches!(signal, 4..=8 | 11 | 31))
     }
 }
+
+const KILL: i32 = 9;
 
 impl std::fmt::Display for Exit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.code, self.signal) {
             (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(KILL)) => {
+                let who = match self.memory {
+                    Some(Memory::GroupRanOut) => ": its control group ran out of memory; give it more, or run fewer operations at a time",
+                    Some(Memory::MachineRanOut) => ": the machine ran out of memory; give it more, or run fewer operations at a time",
+                    Some(Memory::Enough) => " from outside flightdeck, and not for lack of memory",
+                    None => " from outside flightdeck, by somebody or for lack of memory (`dmesg` tells)",
+                };
+                write!(f, "killed by {}{who}", signal_name(KILL))
+            }
             (None, Some(signal)) => write!(f, "killed by {}", signal_name(signal)),
             (None, None) => f.write_str("ended in a way the system did not report"),
         }
@@ -36,6 +57,7 @@ fn signal_name(signal: i32) -> String {
         2 => "SIGINT",
         3 => "SIGQUIT",
         4 => "SIGILL",
+        5 => "SIGTRAP",
         6 => "SIGABRT",
         7 => "SIGBUS",
         8 => "SIGFPE",
@@ -61,25 +83,31 @@ pub enum StartFailure {
     WrongArchitecture { path: PathBuf, built_for: String, machine: String },
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
     Spawn { path: PathBuf, source: std::io::Error },
-    #[error("no handshake within {}; raise the start deadline if the plugin needs longer", seconds(.0))]
-    TimedOut(std::time::Duration),
-    #[error("the process ended before its handshake: {exit}{}", hint(.last_line))]
+    #[error("no handshake within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
+    TimedOut { after: std::time::Duration, last_line: Option<String> },
+    #[error("the process ended before its handshake: {exit}{}", hint(.exit, .last_line))]
     Exited { exit: Exit, last_line: Option<String> },
-    #[error("the process ended after its handshake and before it could be called: {exit}{}", hint(.last_line))]
+    #[error("the process ended after its handshake and before it could be called: {exit}{}", hint(.exit, .last_line))]
     ExitedEarly { exit: Exit, last_line: Option<String> },
-    #[error("the process closed its standard output without a handshake; is it a plugin?")]
+    #[error("the process closed its standard output without a handshake; is it a plugin? {REINSTALL}")]
     SilentOutput,
-    #[error("{0}; is it a plugin?")]
+    #[error("{0}; is it a plugin? {REINSTALL}")]
     UnrecognisedLine(HandshakeError),
+    #[error("{0}; {ITS_ERROR}")]
+    BadHandshake(HandshakeError),
     #[error("{0}; a newer or older release of the provider is needed")]
     CoreVersion(HandshakeError),
     #[error("{0}; take a release of the provider that speaks one of them")]
     ProtocolVersion(HandshakeError),
     #[error("{0}; take a newer release of the provider")]
     NetRpc(HandshakeError),
-    #[error("the certificate that the plugin announced cannot be used: {0}")]
+    #[error(
+        "the plugin announced no certificate, and its tcp port is open to everybody on this machine; take a newer release of it, or set TF_DISABLE_PLUGIN_TLS=1 where nobody else uses the machine"
+    )]
+    NoCertificate,
+    #[error("the certificate that the plugin announced cannot be used: {0}; {ITS_ERROR}")]
     Certificate(String),
-    #[error("no encrypted connection to the plugin: {0}")]
+    #[error("no encrypted connection to the plugin: {0}; {ITS_ERROR}")]
     Tls(String),
     #[error("no connection to the plugin at {address}: {reason}")]
     Connect { address: String, reason: String },
@@ -89,12 +117,28 @@ pub enum StartFailure {
     Stopped,
 }
 
-fn seconds(d: &std::time::Duration) -> String {
+pub(super) fn seconds(d: &std::time::Duration) -> String {
     if d.as_millis().is_multiple_of(1_000) { format!("{} s", d.as_secs()) } else { format!("{} ms", d.as_millis()) }
 }
 
-fn hint(last_line: &Option<String>) -> String {
+/// What to do about what only the plugin's authors can mend.
+pub(super) const ITS_ERROR: &str = "this is an error of the plugin: take another release of it";
+/// What to do where it does not look like a plugin at all.
+const REINSTALL: &str = "install the provider's package again";
+
+fn words(last_line: &Option<String>) -> String {
     last_line.as_ref().map(|line| format!("; its last words: {line}")).unwrap_or_default()
+}
+
+/// Its last words, and what to do: they say it themselves, where there are any.
+fn hint(exit: &Exit, last_line: &Option<String>) -> String {
+    let said = words(last_line);
+    match (exit, last_line) {
+        (exit, _) if exit.is_fault() => format!("{said}; {ITS_ERROR}"),
+        (Exit { signal: Some(_), .. }, _) => said,
+        (_, Some(_)) => format!("{said} (`flightdeck logs` has all of them)"),
+        (_, None) => format!("; it said nothing: is it a plugin? {REINSTALL}"),
+    }
 }
 
 impl StartFailure {
@@ -106,13 +150,13 @@ impl StartFailure {
             Self::NotExecutable { .. } => "not_executable",
             Self::WrongArchitecture { .. } => "wrong_architecture",
             Self::Spawn { .. } => "spawn",
-            Self::TimedOut(_) => "timed_out",
+            Self::TimedOut { .. } => "timed_out",
             Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
-            Self::SilentOutput | Self::UnrecognisedLine(_) => "unrecognised_line",
+            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => "unrecognised_line",
             Self::CoreVersion(_) => "core_version",
             Self::ProtocolVersion(_) => "protocol_version",
             Self::NetRpc(_) => "net_rpc",
-            Self::Certificate(_) => "certificate",
+            Self::NoCertificate | Self::Certificate(_) => "certificate",
             Self::Tls(_) => "tls",
             Self::Connect { .. } => "connect",
             Self::Schema(_) => "schema",
@@ -150,6 +194,7 @@ impl From<HandshakeError> for StartFailure {
             E::Protocol { .. } => Self::ProtocolVersion(error),
             E::NetRpc(_) => Self::NetRpc(error),
             E::Certificate { .. } => Self::Certificate(error.to_string()),
+            E::Address { .. } | E::Kind { .. } | E::Multiplex(_) | E::Multiplexed(_) => Self::BadHandshake(error),
             _ => Self::UnrecognisedLine(error),
         }
     }

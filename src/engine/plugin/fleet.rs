@@ -82,6 +82,7 @@ impl Plugins {
             incidents: incidents_sender,
             waiters: Vec::new(),
             generation: 0,
+            file: None,
             crashes: VecDeque::new(),
         };
         shared.tracker.spawn(supervisor.run());

@@ -2,8 +2,8 @@
 //! own; orders go to the supervisor, which owns the process.
 
 use super::board::Board;
+use super::connection::Connection;
 use super::incident::Incident;
-use super::launch::Connection;
 use super::record::{LogLine, PluginFound, PluginId, PluginState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -87,6 +87,11 @@ impl Plugin {
     #[must_use]
     pub fn last_lines(&self, count: usize) -> Vec<LogLine> {
         self.board.logs.last(count)
+    }
+
+    /// Waits, no longer than `within`, until all that the process has written so far is among its log lines.
+    pub async fn heard(&self, within: Duration) {
+        self.board.logs.hearing.quiet(within).await;
     }
 
     /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by launches, their

@@ -2,12 +2,22 @@
 //! here instead of each telling that nobody answered.
 
 use super::board::Board;
-use super::failure::Exit;
+use super::failure::{Exit, ITS_ERROR};
 use super::logs::now_ms;
 use super::record::{LogLine, PluginEvent, PluginId, UnixMs};
 
 /// Lines kept with an incident.
 const LINES: usize = 100;
+
+/// How a plugin that was ready came to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum End {
+    Exited(Exit),
+    /// It closed its connection and went on running; whether we ended it then.
+    CutOff {
+        ended: bool,
+    },
+}
 
 /// A plugin's death while it was ready.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,11 +38,14 @@ pub struct Incident {
 }
 
 impl Incident {
-    pub(super) fn of(board: &Board, generation: u64, pid: u32, exit: Exit) -> Self {
+    pub(super) fn of(board: &Board, generation: u64, pid: u32, end: End) -> Self {
         let at = now_ms();
-        let how = match exit {
-            Exit { signal: Some(9), .. } => format!("{exit} (out of memory, or killed by somebody)"),
-            _ => exit.to_string(),
+        let (how, exit) = match end {
+            End::Exited(exit) => (exit.to_string(), exit),
+            End::CutOff { ended: true } => {
+                (format!("it closed its connection and went on running, so that it was ended; {ITS_ERROR}"), Exit::default())
+            }
+            End::CutOff { ended: false } => ("it closed its connection".to_owned(), Exit::default()),
         };
         let text = match board.logs.last_words() {
             Some(words) => format!("the plugin died while it was in use: {how}: {words}"),

@@ -2,18 +2,20 @@
 //! gone and waited for when the launch is over. The supervisor calls it and owns what comes out.
 
 use super::board::{Board, Recorder};
+use super::connection::Connection;
 use super::executable;
-use super::failure::{Exit, StartFailure};
+use super::failure::{Exit, StartFailure, seconds};
+use super::hearing::Heard;
 use super::identity::ProcessIdentity;
 use super::logs::{Logs, drain};
 use super::record::{LogStream, PhaseName};
-use super::schema::{SchemaReply, fetch_schema};
+use super::schema::fetch_schema;
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
 use super::spawn::{Process, socket_folder, spawn};
 use super::stdio;
 use super::transport::connect;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
@@ -22,41 +24,14 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::transport::Channel;
 use wire::{Address, Handshake, Identity};
 
 /// How long an end that has begun may take to show: a process that closed its output, a broken connection.
-const SETTLE: Duration = Duration::from_secs(1);
+pub(super) const SETTLE: Duration = Duration::from_secs(1);
+/// How long the streams of a process that has ended may stay open when nothing is in them.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
 /// How long a process that printed something else than a handshake may take to end by itself.
 const WRONG_LINE_GRACE: Duration = Duration::from_millis(300);
-
-/// A plugin that can be called. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Connection {
-    /// To build clients on; give them [`super::MESSAGE_LIMIT`].
-    pub channel: Channel,
-    /// 5 or 6.
-    pub protocol: u32,
-    /// Which process of this plugin it is, counted from 1 over all launches. An incident names it.
-    pub generation: u64,
-    pub pid: Option<u32>,
-    schema: Arc<Mutex<Option<SchemaReply>>>,
-    ended: CancellationToken,
-}
-
-impl Connection {
-    /// The schema that the launch fetched. It is large, so the first who asks gets it, and shares what he makes of it.
-    #[must_use]
-    pub fn take_schema(&self) -> Option<SchemaReply> {
-        self.schema.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Cancelled when the process has ended, was stopped or crashed.
-    #[must_use]
-    pub fn ended(&self) -> &CancellationToken {
-        &self.ended
-    }
-}
 
 /// What a launch needs to know.
 pub(super) struct LaunchContext {
@@ -99,20 +74,28 @@ impl Body {
         }
     }
 
-    /// Lets the readers come to the end of what was written. Grandchildren that left the group may hold a pipe open.
-    pub(super) async fn hear_out(&mut self) {
+    /// Lets the readers come to the end of what was written. Grandchildren that left the group may hold a pipe open;
+    /// what the process itself wrote is heard all the same.
+    pub(super) async fn hear_out(&mut self, logs: &Logs) {
         if let Self::Own { readers, .. } = self {
             let all = async {
                 for reader in readers.iter_mut() {
                     reader.await.ok();
                 }
             };
-            if timeout(SETTLE, all).await.is_err() {
-                readers.iter().for_each(JoinHandle::abort);
+            tokio::select! { biased; // the end of the streams says most
+                () = all => {}
+                () = quiet(logs) => readers.iter().for_each(JoinHandle::abort),
             }
             readers.clear();
         }
     }
+}
+
+/// Waits until what a process that has ended has written is heard, and a moment more for what came by other ways.
+async fn quiet(logs: &Logs) {
+    logs.hearing.quiet(SETTLE).await;
+    tokio::time::sleep(LAST_MOMENT).await;
 }
 
 /// Launches once. `stop` ends it early.
@@ -143,7 +126,7 @@ async fn own(
         tokio::select! { biased; // an order to stop goes before what it makes useless
             () = stop.cancelled() => Err(StartFailure::Stopped),
             made = timeout(context.settings.launch.deadline, exec(context, spec)) => {
-                made.unwrap_or(Err(StartFailure::TimedOut(context.settings.launch.deadline)))
+                made.unwrap_or(Err(StartFailure::TimedOut { after: context.settings.launch.deadline, last_line: None }))
             }
         }
     };
@@ -157,6 +140,7 @@ async fn own(
     recorder.spawned(process.pid, process.identity.as_ref());
     let logs = &context.board.logs;
     let (first, line, readers) = read_streams(&context.tracker, &mut process, logs);
+    let said = first.clone();
     let steps = Steps { context, generation, begun, identity, first };
     let outcome = tokio::select! { biased; // as above
         () = stop.cancelled() => Err(StartFailure::Stopped),
@@ -164,7 +148,10 @@ async fn own(
     };
     let mut body = Body::Own { process: Box::new(process), readers };
     match outcome {
-        Ok(connection) => {
+        Ok((connection, follower)) => {
+            if let Body::Own { readers, .. } = &mut body {
+                readers.push(follower);
+            }
             recorder.end(Ok(()), None);
             Ok(Running { body, connection, number })
         }
@@ -176,7 +163,11 @@ async fn own(
                 }
                 Body::Attached(_) => None,
             };
-            body.hear_out().await;
+            body.hear_out(logs).await;
+            // It may have been seen to end before it was heard.
+            if let Some(at) = *said.borrow() {
+                recorder.reached_at(PhaseName::FirstOutput, at);
+            }
             let failure = with_last_words(failure, logs);
             recorder.end(Err(&failure), exit);
             Err(failure)
@@ -189,6 +180,7 @@ fn with_last_words(failure: StartFailure, logs: &Logs) -> StartFailure {
     match failure {
         StartFailure::Exited { exit, .. } => StartFailure::Exited { exit, last_line: logs.last_words() },
         StartFailure::ExitedEarly { exit, .. } => StartFailure::ExitedEarly { exit, last_line: logs.last_words() },
+        StartFailure::TimedOut { after, .. } => StartFailure::TimedOut { after, last_line: logs.last_words() },
         other => other,
     }
 }
@@ -228,8 +220,8 @@ fn read_streams(tracker: &TaskTracker, process: &mut Process, logs: &Arc<Logs>) 
     let (line, handshake) = oneshot::channel();
     let Some((stdout, stderr)) = process.streams() else { return (seen, handshake, Vec::new()) };
     let readers = vec![
-        tracker.spawn(read_stdout(stdout, first.clone(), line, Arc::clone(logs))),
-        tracker.spawn(read_stderr(stderr, first, Arc::clone(logs))),
+        tracker.spawn(read_stdout(logs.hearing.of(stdout), first.clone(), line, Arc::clone(logs))),
+        tracker.spawn(read_stderr(logs.hearing.of(stderr), first, Arc::clone(logs))),
     ];
     (seen, handshake, readers)
 }
@@ -239,7 +231,12 @@ fn mark(first: &watch::Sender<Option<Instant>>) {
 }
 
 /// The first line goes to whoever launches, all others to the log.
-async fn read_stdout(stdout: ChildStdout, first: watch::Sender<Option<Instant>>, line: oneshot::Sender<Option<Vec<u8>>>, logs: Arc<Logs>) {
+async fn read_stdout(
+    stdout: Heard<ChildStdout>,
+    first: watch::Sender<Option<Instant>>,
+    line: oneshot::Sender<Option<Vec<u8>>>,
+    logs: Arc<Logs>,
+) {
     let mut reader = BufReader::new(stdout);
     if matches!(reader.fill_buf().await, Ok(bytes) if !bytes.is_empty()) {
         mark(&first);
@@ -253,7 +250,7 @@ async fn read_stdout(stdout: ChildStdout, first: watch::Sender<Option<Instant>>,
     drain(reader, LogStream::Stdout, logs, || ()).await;
 }
 
-async fn read_stderr(stderr: ChildStderr, first: watch::Sender<Option<Instant>>, logs: Arc<Logs>) {
+async fn read_stderr(stderr: Heard<ChildStderr>, first: watch::Sender<Option<Instant>>, logs: Arc<Logs>) {
     drain(BufReader::new(stderr), LogStream::Stderr, logs, || mark(&first)).await;
 }
 
@@ -267,7 +264,12 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    async fn run(mut self, process: &mut Process, recorder: &mut Recorder<'_>, line: FirstLine) -> Result<Connection, StartFailure> {
+    async fn run(
+        mut self,
+        process: &mut Process,
+        recorder: &mut Recorder<'_>,
+        line: FirstLine,
+    ) -> Result<(Connection, JoinHandle<()>), StartFailure> {
         let line = self.first_line(process, recorder, line).await?;
         let handshake = match self.read_handshake(&line) {
             Ok(handshake) => handshake,
@@ -280,21 +282,16 @@ impl Steps<'_> {
         self.context.board.speaks(handshake.protocol);
         let tls = self.tls(&handshake)?;
         let settings = &self.context.settings;
-        let reach = timeout(settings.connect_deadline, connect(&handshake.address, tls));
-        let channel = alive(process, async {
-            reach.await.unwrap_or_else(|_| {
-                let reason = format!("no answer within {} ms", settings.connect_deadline.as_millis());
-                Err(StartFailure::Connect { address: handshake.address.to_string(), reason })
-            })
-        })
-        .await?;
+        let (limit, lost) = (settings.launch.connect_deadline, CancellationToken::new());
+        let reach = timeout(limit, connect(&handshake.address, tls, lost.clone()));
+        let channel = alive(process, async { reach.await.unwrap_or_else(|_| Err(no_answer(&handshake.address, limit))) }).await?;
         recorder.reached(PhaseName::Connected);
-        self.context.tracker.spawn(stdio::follow(channel.clone(), Arc::clone(&self.context.board.logs)));
+        let follower = self.context.tracker.spawn(stdio::follow(channel.clone(), Arc::clone(&self.context.board.logs)));
         let schema = alive(process, fetch_schema(settings, &channel, handshake.protocol)).await?;
         if schema.is_some() {
             recorder.reached(PhaseName::Schema);
         }
-        Ok(connection(channel, handshake.protocol, self.generation, Some(process.pid), schema))
+        Ok((Connection::new(channel, lost, handshake.protocol, self.generation, Some(process.pid), schema), follower))
     }
 
     async fn first_line(
@@ -322,12 +319,12 @@ impl Steps<'_> {
                         Err(_) => StartFailure::SilentOutput,
                     }),
                 },
-                exit = process.wait() => return match timeout(SETTLE, &mut line).await {
+                exit = process.wait() => return tokio::select! { biased; // as above
                     // A line was on its way: it tells more than the exit does.
-                    Ok(Ok(Some(bytes))) => Ok(bytes),
-                    _ => Err(StartFailure::Exited { exit, last_line: None }),
+                    said = &mut line => said.ok().flatten().ok_or(StartFailure::Exited { exit, last_line: None }),
+                    () = quiet(&self.context.board.logs) => Err(StartFailure::Exited { exit, last_line: None }),
                 },
-                () = &mut deadline => return Err(StartFailure::TimedOut(limit)),
+                () = &mut deadline => return Err(StartFailure::TimedOut { after: limit, last_line: None }),
             }
         }
     }
@@ -342,9 +339,7 @@ impl Steps<'_> {
         match (&self.identity, &handshake.certificate) {
             (Some(identity), Some(der)) => Ok(Some(wire::tls::client_config(identity, der)?)),
             // In a folder that only we can enter, a plugin that knows no TLS harms nobody; on a port it would.
-            (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => {
-                Err(StartFailure::Certificate("it announced none, and its tcp port is open to everybody on this machine".to_owned()))
-            }
+            (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => Err(StartFailure::NoCertificate),
             _ => Ok(None),
         }
     }
@@ -388,8 +383,9 @@ async fn attach(
             let reason = format!("its process {pid} does not run; start it again and export TF_REATTACH_PROVIDERS anew");
             return Err(StartFailure::Connect { address: address.clone(), reason });
         }
-        let late = || StartFailure::Connect { address: address.clone(), reason: "no answer in time".to_owned() };
-        let channel = timeout(settings.connect_deadline, connect(&reattach.address, None)).await.map_err(|_| late())??;
+        let (limit, lost) = (settings.launch.connect_deadline, CancellationToken::new());
+        let channel = timeout(limit, connect(&reattach.address, None, lost.clone()));
+        let channel = channel.await.map_err(|_| no_answer(&reattach.address, limit))??;
         recorder.reached(PhaseName::Connected);
         context.board.speaks(reattach.protocol);
         context.tracker.spawn(stdio::follow(channel.clone(), Arc::clone(&context.board.logs)));
@@ -397,7 +393,7 @@ async fn attach(
         if schema.is_some() {
             recorder.reached(PhaseName::Schema);
         }
-        Ok(connection(channel, reattach.protocol, generation, reattach.pid, schema))
+        Ok(Connection::new(channel, lost, reattach.protocol, generation, reattach.pid, schema))
     };
     let outcome = tokio::select! { biased; // an order to stop goes before what it makes useless
         () = stop.cancelled() => Err(StartFailure::Stopped),
@@ -407,6 +403,7 @@ async fn attach(
     Ok(Running { body: Body::Attached(identity), connection: outcome?, number })
 }
 
-fn connection(channel: Channel, protocol: u32, generation: u64, pid: Option<u32>, schema: Option<SchemaReply>) -> Connection {
-    Connection { channel, protocol, generation, pid, schema: Arc::new(Mutex::new(schema)), ended: CancellationToken::new() }
+fn no_answer(address: &Address, limit: Duration) -> StartFailure {
+    let reason = format!("no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(&limit));
+    StartFailure::Connect { address: address.to_string(), reason }
 }

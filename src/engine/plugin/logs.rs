@@ -1,6 +1,7 @@
 //! What one plugin said: every line of its standard streams, read for as long as they are open so that a pipe never
 //! fills, cut where they are too long, kept as far as a ring holds. Owned by the plugin's supervisor, fed by its readers.
 
+use super::hearing::Hearing;
 use super::parse::LineParser;
 use super::record::{LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
 use std::collections::VecDeque;
@@ -28,6 +29,8 @@ pub(super) struct Logs {
     plugin: PluginId,
     observer: Arc<dyn PluginObserver>,
     kept: Mutex<Kept>,
+    /// The pipes of its process.
+    pub(super) hearing: Hearing,
 }
 
 #[derive(Default)]
@@ -42,7 +45,7 @@ struct Kept {
 
 impl Logs {
     pub(super) fn new(plugin: PluginId, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
-        Arc::new(Self { plugin, observer, kept: Mutex::default() })
+        Arc::new(Self { plugin, observer, kept: Mutex::default(), hearing: Hearing::default() })
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

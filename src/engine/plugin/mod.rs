@@ -2,15 +2,18 @@
 //! else holds a [`Plugin`], a handle. Reports leave through [`record::PluginObserver`].
 
 mod board;
+mod connection;
 mod executable;
 mod failure;
 pub mod find;
 mod fleet;
 mod handle;
+mod hearing;
 mod identity;
 mod incident;
 mod launch;
 mod logs;
+mod oom;
 mod parse;
 pub mod record;
 mod schema;
@@ -21,12 +24,14 @@ mod supervisor;
 mod transport;
 mod usage;
 
+pub use connection::Connection;
 pub use failure::{Exit, StartFailure};
 pub use fleet::Plugins;
 pub use handle::{Plugin, PluginError};
 pub use identity::ProcessIdentity;
 pub use incident::Incident;
-pub use launch::Connection;
+pub use oom::Memory;
 pub use schema::SchemaReply;
 pub use settings::{PluginSettings, Reattach, SpawnSpec, Start};
 pub use transport::MESSAGE_LIMIT;
+pub(super) use transport::too_large;

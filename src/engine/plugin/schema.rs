@@ -1,9 +1,9 @@
 //! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this once, nothing says that
 //! the plugin works; older ones want to be asked it before anything else.
 
-use super::failure::StartFailure;
+use super::failure::{ITS_ERROR, StartFailure, seconds};
 use super::settings::PluginSettings;
-use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text};
+use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
 use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
 use tonic::transport::Channel;
@@ -20,14 +20,22 @@ pub(super) async fn fetch_schema(settings: &PluginSettings, channel: &Channel, p
     if !settings.fetch_schema {
         return Ok(None);
     }
-    match timeout(settings.schema_deadline, ask_schema(channel.clone(), protocol)).await {
-        Ok(reply) => reply.map(Some).map_err(StartFailure::Schema),
-        Err(_) => Err(StartFailure::Schema(format!("no answer within {} s", settings.schema_deadline.as_secs()))),
+    let limit = settings.launch.schema_deadline;
+    match timeout(limit, ask_schema(channel.clone(), protocol)).await {
+        Ok(reply) => reply.map(Some).map_err(|why| StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
+        Err(_) => {
+            let why = format!("no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer", seconds(&limit));
+            Err(StartFailure::Schema(why))
+        }
     }
 }
 
 async fn ask_schema(channel: Channel, protocol: u32) -> Result<SchemaReply, String> {
-    let failed = |status: tonic::Status| if is_transport(&status) { status_text(&status) } else { refusal(&status) };
+    let failed = |status: tonic::Status| match too_large(&status) {
+        Some(why) => why,
+        None if is_transport(&status) => status_text(&status),
+        None => refusal(&status),
+    };
     let (reply, errors): (_, Vec<String>) = if protocol == 5 {
         let mut client = tfplugin5::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
         let reply = client.get_schema(tfplugin5::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();

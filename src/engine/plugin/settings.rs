@@ -13,10 +13,6 @@ use wire::Address;
 pub struct PluginSettings {
     /// How often, for how long and at which distance it is launched; the time to end.
     pub launch: LaunchSettings,
-    /// From the handshake line to the first answer.
-    pub connect_deadline: Duration,
-    /// For the answer with the schema.
-    pub schema_deadline: Duration,
     /// Whether a plugin that died while it was ready is launched again by itself.
     pub relaunch_after_crash: bool,
     /// With this many crashes within `crash_window` the plugin is given up.
@@ -37,8 +33,6 @@ impl Default for PluginSettings {
     fn default() -> Self {
         Self {
             launch: LaunchSettings::default(),
-            connect_deadline: Duration::from_secs(10),
-            schema_deadline: Duration::from_secs(60),
             relaunch_after_crash: true,
             crash_limit: 5,
             crash_window: Duration::from_secs(600),

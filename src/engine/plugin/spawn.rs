@@ -4,6 +4,7 @@
 
 use super::failure::Exit;
 use super::identity::ProcessIdentity;
+use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 use std::ffi::OsString;
@@ -53,6 +54,7 @@ pub(super) struct Process {
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     exit: Option<Exit>,
+    out_of_memory: Option<OutOfMemory>,
     /// The folder of its socket; gone with it, whatever the child left there.
     _sockets: TempDir,
 }
@@ -69,7 +71,7 @@ impl Process {
             return exit;
         }
         let exit = match self.child.wait().await {
-            Ok(status) => Exit::of(status),
+            Ok(status) => Exit::of(status, || self.out_of_memory.as_ref()?.since()),
             Err(_) => Exit::default(),
         };
         // The leader's pid is free from here on, but the group's number is not while a grandchild is in it, and no new
@@ -215,7 +217,8 @@ fn start(command: std::process::Command, sockets: TempDir) -> io::Result<Process
     let pid = child.id().unwrap_or_default();
     let group = Group(i32::try_from(pid).ok().and_then(Pid::from_raw));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    Ok(Process { group, child, identity: ProcessIdentity::of(pid), pid, stdout, stderr, exit: None, _sockets: sockets })
+    let (identity, out_of_memory) = (ProcessIdentity::of(pid), OutOfMemory::watch(pid));
+    Ok(Process { group, child, identity, pid, stdout, stderr, exit: None, out_of_memory, _sockets: sockets })
 }
 
 #[cfg(test)]

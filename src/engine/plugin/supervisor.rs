@@ -2,13 +2,14 @@
 //! handles.
 
 use super::board::Board;
-use super::failure::Exit;
+use super::connection::Connection;
+use super::executable::FileIdentity;
 use super::handle::{Done, Order, PluginError, Ticket};
-use super::incident::Incident;
-use super::launch::{Body, Connection, LaunchContext, Running, launch};
+use super::incident::{End, Incident};
+use super::launch::{Body, LaunchContext, Running, SETTLE, launch};
 use super::logs::now_ms;
 use super::record::{PluginState, UnixMs};
-use super::settings::{PluginSettings, backoff_after};
+use super::settings::{PluginSettings, Start, backoff_after};
 use super::usage::Meter;
 use proto::plugin::Empty;
 use proto::plugin::grpc_controller_client::GrpcControllerClient;
@@ -44,6 +45,13 @@ enum Interrupt {
     End,
 }
 
+async fn file_of(context: &LaunchContext) -> Option<FileIdentity> {
+    match &context.start {
+        Start::Spawn(spec) => FileIdentity::of(&spec.executable).await,
+        Start::Attach(_) => None,
+    }
+}
+
 /// Owns one plugin's process and state.
 pub(super) struct Supervisor {
     pub(super) context: Option<Arc<LaunchContext>>,
@@ -56,6 +64,8 @@ pub(super) struct Supervisor {
     /// Those who wait for the plugin to be ready.
     pub(super) waiters: Vec<Ticket>,
     pub(super) generation: u64,
+    /// What the process that came up last was executed from.
+    pub(super) file: Option<FileIdentity>,
     pub(super) crashes: VecDeque<Instant>,
 }
 
@@ -184,6 +194,7 @@ impl Supervisor {
         let Some(context) = self.context.clone() else { return Ok(Next::Idle) };
         self.board.set(PluginState::Launching { attempt: number, limit });
         self.generation += 1;
+        let file = file_of(&context).await;
         let stop = CancellationToken::new();
         // On the heap: the longest-lived future of the supervisor need not be part of its every state.
         let mut launch = Box::pin(launch(context, number, self.generation, stop.clone()));
@@ -207,7 +218,10 @@ impl Supervisor {
                 Ok(self.broken_off(interrupt, done))
             }
             (Err(_), Some(interrupt)) => Ok(self.broken_off(interrupt, done)),
-            (Ok(running), None) => Ok(self.ready(running).await),
+            (Ok(running), None) => {
+                self.file = file;
+                Ok(self.ready(running).await)
+            }
             (Err(failure), None) if failure.is_retryable() => Err(failure.to_string()),
             (Err(failure), None) => Ok(self.fail(PluginState::Incompatible { why: failure.to_string() })),
         }
@@ -273,9 +287,24 @@ impl Supervisor {
 
     async fn relaunch(&mut self, why: String, number: u32) -> Next {
         match self.pause(&why, number, self.settings.launch.attempts.max(1)).await {
-            Ok(_) => Next::Launch,
+            Ok(true) => Next::Launch,
+            Ok(false) => match self.replaced().await {
+                Some(why) => self.fail(PluginState::Incompatible { why }),
+                None => Next::Launch,
+            },
             Err(next) => next,
         }
+    }
+
+    /// Another program in the place of the one that crashed is not what was staged with; an operator may still start it.
+    async fn replaced(&self) -> Option<String> {
+        let context = self.context.as_deref()?;
+        let Start::Spawn(spec) = &context.start else { return None };
+        let same = self.file.is_none() || self.file == file_of(context).await;
+        let path = spec.executable.display();
+        (!same).then(|| {
+            format!("{path} was replaced while it was in use; stage again to use the new one (in the console, start the plugin first)")
+        })
     }
 
     /// The life of a process that can be called.
@@ -288,7 +317,8 @@ impl Supervisor {
         loop {
             // The end of the process first, so that nobody is handed a connection that is known to be dead.
             let order = tokio::select! { biased;
-                exit = running.body.ended() => return self.crashed(running, exit).await,
+                exit = running.body.ended() => return self.crashed(running, End::Exited(exit)).await,
+                () = running.connection.lost.cancelled() => return self.cut_off(running).await,
                 order = self.order() => order,
             };
             match order {
@@ -346,15 +376,31 @@ impl Supervisor {
         if let Some(pid) = running.connection.pid {
             self.meter.forget(pid);
         }
-        running.body.hear_out().await;
+        running.body.hear_out(&self.board.logs).await;
         running.connection.ended().cancel();
     }
 
-    async fn crashed(&mut self, mut running: Running, exit: Exit) -> Next {
+    /// The connection is over, and no other will be made: a process that cannot be called is of no use. Most have just
+    /// ended, and it shows in a moment.
+    async fn cut_off(&mut self, mut running: Running) -> Next {
+        if let Ok(exit) = timeout(SETTLE, running.body.ended()).await {
+            return self.crashed(running, End::Exited(exit)).await;
+        }
+        let ended = match &mut running.body {
+            Body::Own { process, .. } => {
+                process.kill().await;
+                true
+            }
+            Body::Attached(_) => false,
+        };
+        self.crashed(running, End::CutOff { ended }).await
+    }
+
+    async fn crashed(&mut self, mut running: Running, end: End) -> Next {
         // First hear it out: the reason is in its last lines.
-        running.body.hear_out().await;
+        running.body.hear_out(&self.board.logs).await;
         let pid = running.connection.pid.unwrap_or_default();
-        let incident = Arc::new(Incident::of(&self.board, running.connection.generation, pid, exit));
+        let incident = Arc::new(Incident::of(&self.board, running.connection.generation, pid, end));
         self.board.observer.event(incident.event());
         self.incidents.send_modify(|all| {
             if all.len() == INCIDENTS {
@@ -364,7 +410,7 @@ impl Supervisor {
         });
         self.after_end(&mut running).await;
         let why = incident.text.clone();
-        self.board.set(PluginState::Crashed { code: exit.code, signal: exit.signal, why: why.clone() });
+        self.board.set(PluginState::Crashed { code: incident.exit.code, signal: incident.exit.signal, why: why.clone() });
         let window = self.settings.crash_window;
         self.crashes.retain(|at| at.elapsed() <= window);
         self.crashes.push_back(Instant::now());

@@ -299,7 +299,7 @@ fn unknown(address: &str) -> ProviderError {
 fn launches_may_take(plugins: &Plugins) -> Duration {
     let settings = plugins.settings();
     let attempts = settings.launch.attempts.max(1);
-    let one = settings.launch.deadline + settings.connect_deadline + settings.schema_deadline + Duration::from_secs(5);
+    let one = settings.launch.deadline + settings.launch.connect_deadline + settings.launch.schema_deadline + Duration::from_secs(5);
     let longest = settings.launch.backoff.iter().max().copied().unwrap_or_default();
     (one + longest) * attempts
 }

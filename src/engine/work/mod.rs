@@ -205,10 +205,8 @@ impl Work {
         let sought = self.seek(&loaded, &state).await?;
         let addresses: BTreeSet<Arc<str>> = sought.found.values().cloned().chain(sought.missing.keys().cloned()).collect();
         let (_, bad) = source::schemas(&self.pool, &addresses, &CallContext::default()).await;
-        match bad.into_values().next() {
-            Some(error) if self.settings.strict => Err(EngineError::Plugin(error.to_string())),
-            _ => Ok(()),
-        }
+        let why: Vec<String> = bad.values().map(ToString::to_string).collect();
+        if self.settings.strict && !why.is_empty() { Err(EngineError::Plugin(why.join("; and "))) } else { Ok(()) }
     }
 
     /// An operator's order to one plugin.

@@ -93,16 +93,42 @@ pub(super) fn path(path: pb::AttributePath) -> Option<Path> {
     Some(Path::new(path.steps.into_iter().map(step).collect::<Option<Vec<_>>>()?))
 }
 
+/// Diagnostics of each severity that are taken from one answer.
+const DIAGNOSTICS: usize = 200;
+/// Longest summary and detail that are taken whole, in bytes.
+const SUMMARY: usize = 2_000;
+const DETAIL: usize = 64_000;
+
 pub(super) fn diagnostic(severity: i32, summary: String, detail: String, path: Option<Path>) -> ProviderDiagnostic {
     // 2 is a warning; a severity that is none must not hide what may be an error.
     let severity = if severity == 2 { Severity::Warning } else { Severity::Error };
-    ProviderDiagnostic { severity, summary, detail, path }
+    ProviderDiagnostic { severity, summary: cut(summary, SUMMARY), detail: cut(detail, DETAIL), path }
 }
 
+fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.floor_char_boundary(most);
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}
+
+/// What a provider says, as much of it as anybody reads.
 pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
-    let one = |d: pb::Diagnostic| {
-        let place = d.attribute.and_then(path).filter(|p| !p.is_empty());
-        diagnostic(d.severity, d.summary, d.detail, place)
-    };
-    all.into_iter().map(one).collect()
+    let (mut taken, mut errors, mut warnings) = (Vec::new(), 0, 0);
+    for d in all {
+        let count = if d.severity == 2 { &mut warnings } else { &mut errors };
+        *count += 1;
+        if *count <= DIAGNOSTICS {
+            let place = d.attribute.and_then(path).filter(|p| !p.is_empty());
+            taken.push(diagnostic(d.severity, d.summary, d.detail, place));
+        }
+    }
+    for (severity, word, count) in [(1, "errors", errors), (2, "warnings", warnings)] {
+        if let Some(more @ 1..) = usize::checked_sub(count, DIAGNOSTICS) {
+            let detail = format!("The provider answered {count} {word} at once; the first {DIAGNOSTICS} are shown.");
+            taken.push(diagnostic(severity, format!("{more} more {word} are left out"), detail, None));
+        }
+    }
+    taken
 }

@@ -2,7 +2,7 @@
 //! Turns what the transport says into words. Owns a clone of the connection.
 
 use crate::engine::plugin::record::PluginId;
-use crate::engine::plugin::{MESSAGE_LIMIT, SchemaReply};
+use crate::engine::plugin::{MESSAGE_LIMIT, SchemaReply, too_large};
 use crate::engine::provider::{Method, ProviderError};
 use async_trait::async_trait;
 use proto::{tfplugin5, tfplugin6};
@@ -150,17 +150,14 @@ impl Wire {
                 None => ProviderError::Unavailable { plugin, method, why: words(status) },
             };
         }
+        if let Some(what) = too_large(status) {
+            return ProviderError::Undecodable { plugin, method, what };
+        }
         match status.code() {
             Code::Unimplemented => ProviderError::Unsupported { plugin, method },
             Code::Internal if status.message().contains("failed to decode") => {
                 ProviderError::Undecodable { plugin, method, what: status.message().to_owned() }
             }
-            Code::OutOfRange | Code::ResourceExhausted if status.message().contains("message") => ProviderError::Refused {
-                plugin,
-                method,
-                code: format!("{:?}", status.code()),
-                message: format!("{}; messages of up to 256 MiB are accepted", status.message()),
-            },
             code => ProviderError::Refused { plugin, method, code: format!("{code:?}"), message: status.message().to_owned() },
         }
     }

@@ -1,0 +1,121 @@
+//! Whether all that a process has written so far has been heard. Its pipes are read beside everything else, so that a
+//! line may still be on its way when the answer that it explains is there already. Owned by the readers; the logs look.
+
+use rustix::io::ioctl_fionread;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// Between two looks at the pipes.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// One pipe that is read.
+struct Ear {
+    pipe: OwnedFd,
+    /// Whether the reader has dealt with all that it has read, and waits for more.
+    waits: AtomicBool,
+}
+
+impl Ear {
+    fn is_quiet(&self) -> bool {
+        // In this order: what is out of the pipe is dealt with once the reader waits again.
+        ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes == 0) && self.waits.load(Ordering::SeqCst)
+    }
+}
+
+/// The pipes of one plugin that are being read.
+#[derive(Default)]
+pub(super) struct Hearing(Mutex<Vec<Weak<Ear>>>);
+
+impl Hearing {
+    /// The pipe as its reader is to read it.
+    pub(super) fn of<R: AsyncRead + AsFd>(&self, reader: R) -> Heard<R> {
+        let ear = reader.as_fd().try_clone_to_owned().ok().map(|pipe| Arc::new(Ear { pipe, waits: AtomicBool::new(false) }));
+        let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ears.retain(|ear| ear.strong_count() > 0);
+        ears.extend(ear.iter().map(Arc::downgrade));
+        Heard { reader, ear }
+    }
+
+    /// Waits until all that was written before is dealt with, no longer than `within`: somebody may write without end.
+    pub(super) async fn quiet(&self, within: Duration) {
+        let look = async {
+            while !self.is_quiet() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::time::timeout(within, look).await.ok();
+    }
+
+    fn is_quiet(&self) -> bool {
+        let ears: Vec<Arc<Ear>> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
+        // One that is gone has come to the end of its pipe.
+        ears.iter().all(|ear| ear.is_quiet())
+    }
+}
+
+/// A pipe whose reader tells when it waits for more. What reads from it has to deal with all of it before it reads on.
+pub(super) struct Heard<R> {
+    reader: R,
+    ear: Option<Arc<Ear>>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let waits = |ear: &Option<Arc<Ear>>, it: bool| {
+            if let Some(ear) = ear {
+                ear.waits.store(it, Ordering::SeqCst);
+            }
+        };
+        waits(&self.ear, false);
+        let read = Pin::new(&mut self.reader).poll_read(cx, buf);
+        if read.is_pending() {
+            waits(&self.ear, true);
+        }
+        Poll::Ready(ready!(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::time::Instant;
+    use tokio::io::AsyncReadExt as _;
+
+    fn pipe() -> (std::io::PipeWriter, tokio::net::unix::pipe::Receiver) {
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        (writer, tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into()).expect("receiver"))
+    }
+
+    #[tokio::test]
+    async fn it_is_quiet_once_the_reader_waits_at_an_empty_pipe() {
+        let hearing = Hearing::default();
+        assert!(hearing.is_quiet(), "nobody is listened to");
+        let (mut writer, reader) = pipe();
+        let mut heard = hearing.of(reader);
+        assert!(!hearing.is_quiet(), "nobody has looked yet");
+        writer.write_all(b"ab").expect("written");
+        let mut byte = [0];
+        heard.read_exact(&mut byte).await.expect("read");
+        assert!(!hearing.is_quiet(), "one byte is left");
+        heard.read_exact(&mut byte).await.expect("read");
+        assert!(!hearing.is_quiet(), "and one may not be dealt with yet");
+        let began = Instant::now();
+        hearing.quiet(Duration::from_millis(20)).await;
+        assert!(began.elapsed() >= Duration::from_millis(20), "nobody waits longer than that");
+        tokio::select! { biased;
+            _ = heard.read_exact(&mut byte) => panic!("there is nothing"),
+            () = hearing.quiet(Duration::from_secs(60)) => {}
+        }
+        writer.write_all(b"c").expect("written");
+        assert!(!hearing.is_quiet(), "a byte is on its way");
+        drop(heard);
+        assert!(hearing.is_quiet());
+    }
+}
