@@ -1,0 +1,290 @@
+//! The provider itself: one resource type, `fake_thing`, whose answers are good unless the name says how they are bent.
+
+use crate::serve::Fake;
+use crate::{count, flood, panic_like_go};
+use cty::{Type, Value};
+use prost::Message;
+use proto::Bytes;
+use proto::tfplugin6 as pb;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tonic::Status;
+
+/// Protocol field numbers that stand for nothing, with bytes that are cut off.
+const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
+
+fn thing() -> Type {
+    Type::object([("id", Type::String), ("name", Type::String), ("note", Type::String)])
+}
+
+fn bad(error: impl std::fmt::Display) -> Status {
+    Status::internal(format!("the fake failed: {error}"))
+}
+
+fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
+    match sent {
+        Some(sent) => cty::msgpack::decode(&sent.msgpack, &thing()).map_err(bad),
+        None => Ok(Value::null(thing())),
+    }
+}
+
+fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
+    let msgpack = cty::msgpack::encode(value, &thing()).map_err(bad)?;
+    Ok(Some(pb::DynamicValue { msgpack: msgpack.into(), json: Bytes::new() }))
+}
+
+/// The object with one attribute set.
+fn with(object: &Value, name: &str, to: Value) -> Value {
+    let mut all: BTreeMap<_, _> = object.as_map().cloned().unwrap_or_default();
+    all.insert(name.into(), to);
+    Value::object_from_map(all)
+}
+
+fn error(summary: &str, detail: &str) -> pb::Diagnostic {
+    pb::Diagnostic { severity: 1, summary: summary.to_owned(), detail: detail.to_owned(), attribute: None }
+}
+
+/// Answers a call of the provider's service.
+pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<Bytes, Status> {
+    let name = &*fake.name;
+    match (name, method) {
+        ("panics-in-configure", "ConfigureProvider")
+        | ("panics-in-plan", "PlanResourceChange")
+        | ("panics-in-apply", "ApplyResourceChange")
+        | ("panics-in-read", "ReadResource") => panic_like_go(),
+        ("panics-once", "ApplyResourceChange") if count("panics") == 1 => panic_like_go(),
+        ("replaced-and-panics", "ApplyResourceChange") => {
+            replace_itself()?;
+            panic_like_go()
+        }
+        ("dies-of-segv-in-apply", "ApplyResourceChange") => crate::before::misbehave("dies-of-segv").map_or((), drop),
+        ("exits-in-apply", "ApplyResourceChange") => leave(),
+        ("flood-and-die-in-apply", "ApplyResourceChange") => {
+            flood(200_000);
+            eprintln!("[ERROR] the very last line");
+            panic_like_go()
+        }
+        ("hangs-in-apply" | "stubborn", "ApplyResourceChange") => {
+            count("applying");
+            std::future::pending().await
+        }
+        ("schema-never", "GetProviderSchema") => std::future::pending().await,
+        ("takes-all-memory-in-apply", "ApplyResourceChange") => {
+            count("applying");
+            // Until somebody stops it; where nobody does, not all of a machine's memory after all.
+            let all: Vec<Vec<u8>> = (0..64).map(|_| vec![1; 64 << 20]).collect();
+            drop(all);
+        }
+        ("floods-in-apply", "ApplyResourceChange") => flood(1_000_000),
+        ("hangs-up-in-apply", "ApplyResourceChange") => {
+            eprintln!("[WARN] the connection is cut");
+            fake.cut.cancel();
+            tokio::time::sleep(Duration::from_secs(600)).await;
+        }
+        ("refuses-in-apply", "ApplyResourceChange") => return Err(Status::internal("the database is locked")),
+        ("grandchild-in-use", "ConfigureProvider") => crate::before::grandchild(false),
+        ("replaces-itself", "PlanResourceChange") => replace_itself()?,
+        _ => {}
+    }
+    match method {
+        "GetProviderSchema" => schema(name),
+        "ValidateProviderConfig" => Ok(encoded(&pb::validate_provider_config::Response::default())),
+        "ConfigureProvider" => configure(name),
+        "ValidateResourceConfig" => Ok(encoded(&pb::validate_resource_config::Response::default())),
+        "UpgradeResourceState" => upgrade(request),
+        "ReadResource" => read(request),
+        "PlanResourceChange" => plan(name, request),
+        "ApplyResourceChange" => apply(name, request),
+        "StopProvider" => {
+            count("stops");
+            Ok(encoded(&pb::stop_provider::Response::default()))
+        }
+        _ => Err(Status::unimplemented(format!("{method} is not for a fake"))),
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "to end in the middle of a call is what it is for")]
+fn leave() -> ! {
+    eprintln!("[ERROR] enough of it");
+    std::process::exit(3)
+}
+
+fn encoded(message: &impl Message) -> Bytes {
+    message.encode_to_vec().into()
+}
+
+/// Puts another program in the place of the file that this process was started from.
+fn replace_itself() -> Result<(), Status> {
+    let own = std::env::args().next().unwrap_or_default();
+    let new = crate::folder().join("new");
+    std::fs::write(&new, "#!/bin/sh\necho '[ERROR] this is another release' >&2\nexit 1\n").map_err(bad)?;
+    std::fs::set_permissions(&new, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(bad)?;
+    std::fs::rename(&new, own).map_err(bad)
+}
+
+fn text(name: &str, required: bool, computed: bool, description: String) -> pb::schema::Attribute {
+    let optional = !required && !computed;
+    pb::schema::Attribute {
+        name: name.to_owned(),
+        r#type: Bytes::from_static(b"\"string\""),
+        required,
+        optional,
+        computed,
+        description,
+        ..Default::default()
+    }
+}
+
+fn schema(name: &str) -> Result<Bytes, Status> {
+    let block = |attributes: Vec<pb::schema::Attribute>| {
+        let block = pb::schema::Block { attributes, ..Default::default() };
+        pb::Schema { version: 0, block: Some(block) }
+    };
+    let thing = block(vec![
+        text("id", false, true, String::new()),
+        text("name", true, false, String::new()),
+        text("note", false, false, String::new()),
+    ]);
+    let mut reply = pb::get_provider_schema::Response {
+        provider: Some(block(Vec::new())),
+        resource_schemas: [("fake_thing".to_owned(), thing)].into(),
+        ..Default::default()
+    };
+    match name {
+        "schema-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
+        "schema-error" => reply.diagnostics.push(error("the schema is in error", "fake_thing: id is both required and computed")),
+        "schema-unknown" => return Err(Status::unimplemented("unknown method GetProviderSchema")),
+        "schema-without-provider" => reply.provider = None,
+        "schema-of-no-type" => {
+            let mut broken = text("size", false, false, String::new());
+            broken.r#type = Bytes::from_static(b"[\"list\"");
+            reply.resource_schemas.insert("fake_broken".to_owned(), block(vec![broken]));
+        }
+        "schema-not-text" => {
+            reply.resource_schemas.insert("fake_MARK".to_owned(), block(Vec::new()));
+            return Ok(not_text(&encoded(&reply)));
+        }
+        "schema-large" | "schema-too-large" => {
+            // Of the shape that large providers have: many types, most of the bytes in descriptions.
+            let count = if name == "schema-large" { 700 } else { 3_000 };
+            let words = "all that there is to know of it; ".repeat(3_030);
+            for n in 0..count {
+                let described = block(vec![text("id", false, true, words.clone())]);
+                reply.resource_schemas.insert(format!("fake_{n}"), described);
+            }
+        }
+        _ => {}
+    }
+    Ok(encoded(&reply))
+}
+
+/// The same message with the letters `MARK` in its texts replaced by bytes that are no text.
+fn not_text(message: &Bytes) -> Bytes {
+    let mut bytes = message.to_vec();
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(4).position(|w| w == b"MARK") {
+        bytes[at + found..at + found + 4].copy_from_slice(b"\xff\xfe\xc0\x80");
+        at += found + 4;
+    }
+    bytes.into()
+}
+
+fn configure(name: &str) -> Result<Bytes, Status> {
+    let mut reply = pb::configure_provider::Response::default();
+    if name == "configure-error" {
+        reply.diagnostics.push(error("no credentials", "neither a token nor a file with one was found"));
+    }
+    Ok(encoded(&reply))
+}
+
+fn upgrade(request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::upgrade_resource_state::Request::decode(request).map_err(bad)?;
+    let json = request.raw_state.map(|raw| raw.json).unwrap_or_default();
+    let text = std::str::from_utf8(&json).map_err(bad)?;
+    let json = serde_json::from_str(text).map_err(bad)?;
+    let state = cty::json::decode_value(&json, &thing()).map_err(bad)?;
+    Ok(encoded(&pb::upgrade_resource_state::Response { upgraded_state: sent(&state)?, diagnostics: Vec::new() }))
+}
+
+fn read(request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::read_resource::Request::decode(request).map_err(bad)?;
+    Ok(encoded(&pb::read_resource::Response { new_state: request.current_state, private: request.private, ..Default::default() }))
+}
+
+fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::plan_resource_change::Request::decode(request).map_err(bad)?;
+    let mut planned = value(request.proposed_new_state)?;
+    if !planned.is_null() && planned.get_attr("id").is_some_and(|id| id.is_null()) {
+        planned = with(&planned, "id", Value::unknown(Type::String));
+    }
+    let mut reply = pb::plan_resource_change::Response::default();
+    match name {
+        "plan-other-name" => planned = with(&planned, "name", Value::string("of my own choice")),
+        "plan-empty-path" => {
+            reply.requires_replace = vec![pb::AttributePath { steps: vec![pb::attribute_path::Step { selector: None }] }];
+        }
+        "plan-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
+        _ => {}
+    }
+    reply.planned_state = sent(&planned)?;
+    Ok(encoded(&reply))
+}
+
+fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
+    let planned = value(request.planned_state)?;
+    let made = if planned.is_null() { planned.clone() } else { with(&planned, "id", Value::string("made")) };
+    let mut reply = pb::apply_resource_change::Response { new_state: sent(&made)?, ..Default::default() };
+    match name {
+        "apply-unknown" => reply.new_state = sent(&planned)?,
+        "apply-other-type" => {
+            let list = Value::list(Type::Number, vec![Value::int(1), Value::int(2)]);
+            let msgpack = cty::msgpack::encode(&list, &Type::list(Type::Number)).map_err(bad)?;
+            reply.new_state = Some(pb::DynamicValue { msgpack: msgpack.into(), json: Bytes::new() });
+        }
+        "apply-other-value" => reply.new_state = sent(&with(&made, "name", Value::string("another")))?,
+        "apply-nothing" => reply.new_state = sent(&Value::null(thing()))?,
+        "apply-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
+        "apply-half" => reply.diagnostics.push(error("half of it is there", "the thing was made and its note was not written")),
+        "apply-last-words" => {
+            // Said right before the answer: the pipe may be read after it.
+            let many: String = (1..=600).map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80))).collect();
+            eprintln!("{many}[ERROR] the very last line");
+            reply.diagnostics.push(error("not this time", "see the log"));
+            reply.new_state = None;
+        }
+        "apply-no-severity" => {
+            reply.diagnostics.push(pb::Diagnostic { severity: 0, summary: "is this an error?".to_owned(), ..Default::default() });
+            reply.new_state = None;
+        }
+        "apply-wild-path" => {
+            use pb::attribute_path::{Step, step::Selector};
+            let steps =
+                [Selector::AttributeName("nowhere".into()), Selector::ElementKeyInt(-7), Selector::ElementKeyString("\u{1b}[2J".into())];
+            let steps = steps.into_iter().map(|s| Step { selector: Some(s) }).collect();
+            let attribute = Some(pb::AttributePath { steps });
+            reply.diagnostics.push(pb::Diagnostic { attribute, ..error("wrong at a place", "that the schema does not have") });
+            reply.new_state = None;
+        }
+        "apply-not-text" => {
+            reply.diagnostics.push(error("MARK", "MARK"));
+            return Ok(not_text(&encoded(&reply)));
+        }
+        "apply-value-not-text" => {
+            reply.new_state = sent(&with(&made, "note", Value::string("MARK")))?;
+            return Ok(not_text(&encoded(&reply)));
+        }
+        "apply-long-words" => {
+            reply.diagnostics.push(error(&"long ".repeat(2_000_000), &"longer ".repeat(3_000_000)));
+            reply.new_state = None;
+        }
+        "apply-many-words" => {
+            let every = |n| error(&format!("wrong for the {n}th time"), "and it will be again");
+            reply.diagnostics = (1..=20_000).map(every).collect();
+            reply.new_state = None;
+        }
+        "apply-too-large" => reply.private = vec![0; 300 << 20].into(),
+        _ => {}
+    }
+    Ok(encoded(&reply))
+}

@@ -1,0 +1,142 @@
+//! What befalls a plugin while it is in use: killed, hanging, replaced, gone and back again.
+
+use crate::bench::{Bench, Running, says};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
+
+const DEPLOY: &[&str] = &["deploy", "--auto-approve", "--json"];
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A deploy whose fake has been asked to apply; with the fake's pid.
+fn hanging(bench: &Bench) -> (Running, Pid) {
+    let running = bench.start(DEPLOY, &[]);
+    let ends = Instant::now() + PATIENCE;
+    loop {
+        let text = std::fs::read_to_string(bench.folder().join("applying")).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n').and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw) {
+            return (running, pid);
+        }
+        assert!(Instant::now() < ends, "it was not asked to apply");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
+    let bench = Bench::new("hangs-in-apply");
+    let (running, pid) = hanging(&bench);
+    kill_process(pid, Signal::KILL).unwrap();
+    let seen = running.end().expect(5);
+    let operation = seen.operation("fake_thing.x");
+    let failure = &operation["failure"];
+    assert_eq!((&operation["state"], &failure["class"]), (&"unknown".into(), &"plugin_crashed".into()), "{operation}");
+    // Where the system counts kills for lack of memory, this was none of them.
+    says(
+        failure["summary"].as_str().unwrap(),
+        &["died during ApplyResourceChange", "killed by SIGKILL (9) from outside flightdeck", "memory"],
+    );
+    let crashes = seen.crashes();
+    assert_eq!((crashes.len(), crashes[0]["signal"].as_i64()), (1, Some(9)), "{crashes:?}");
+    assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A control group of its own below the one that the environment names, with a limit.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new(parent: &std::path::Path, limit: &str) -> Self {
+        let it = Self(parent.join(format!("flightdeck-test-{}", std::process::id())));
+        std::fs::create_dir(&it.0).unwrap();
+        // Version 2, or 1.
+        let file = ["memory.max", "memory.limit_in_bytes"].map(|f| it.0.join(f)).into_iter().find(|f| f.exists());
+        std::fs::write(file.expect("a group with a memory controller"), limit).unwrap();
+        it
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Empty by now, unless the test has failed.
+        std::fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[test]
+fn a_plugin_that_is_killed_for_memory_says_so() {
+    // Needs a group in which we may make others; the tests of the module read files as kernels write them.
+    let Some(parent) = std::env::var_os("FLIGHTDECK_TEST_CGROUP") else { return };
+    let group = Group::new(parent.as_ref(), "268435456");
+    let bench = Bench::new("takes-all-memory-in-apply");
+    let running = bench.start(DEPLOY, &[]);
+    std::fs::write(group.0.join("cgroup.procs"), running.pid().to_string()).unwrap();
+    let seen = running.end().expect(5);
+    let operation = seen.operation("fake_thing.x");
+    let text = operation["failure"]["summary"].as_str().unwrap();
+    says(text, &["died during ApplyResourceChange", "killed by SIGKILL (9): its control group ran out of memory; give it more"]);
+    assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
+    // It answers neither the apply, nor does it end when it is asked to.
+    let bench = Bench::new("stubborn");
+    let (running, _) = hanging(&bench);
+    running.signal(Signal::INT);
+    let ends = Instant::now() + PATIENCE;
+    // The neighbour's apply is let go to its end; the fake's is never dropped.
+    while bench.count("stops") == 0 {
+        assert!(Instant::now() < ends, "it was not asked to stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!bench.alive().is_empty());
+    running.signal(Signal::INT);
+    let seen = running.end();
+    assert!(matches!(seen.code, Some(5 | 130)), "{seen:#?}");
+    let operation = seen.operation("fake_thing.x");
+    assert_eq!((&operation["state"], &operation["failure"]["class"]), (&"unknown".into(), &"cancelled".into()), "{operation}");
+    says(operation["failure"]["summary"].as_str().unwrap(), &["was stopped while ApplyResourceChange ran"]);
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[test]
+fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
+    let bench = Bench::new("panics-once");
+    bench.add("resource \"fake_thing\" \"y\" {\n  name = \"y\"\n}\n");
+    // One at a time: the second call waits in line while the first one dies.
+    let seen = bench.run(DEPLOY, &[("FLIGHTDECK_SLOTS", "1")]).expect(5);
+    let mut states = ["fake_thing.x", "fake_thing.y"].map(|a| seen.operation(a)["state"].as_str().unwrap().to_owned());
+    states.sort();
+    assert_eq!(states, ["done", "unknown"], "{seen:#?}");
+    assert_eq!(seen.crashes().len(), 1);
+    assert_eq!(bench.count("launches"), 2);
+    assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
+}
+
+#[test]
+fn a_plugin_that_is_replaced_before_the_deploy_makes_the_stage_stale() {
+    let bench = Bench::new("replaces-itself");
+    let seen = bench.run(DEPLOY, &[]).expect(1);
+    says(&seen.diagnostics().concat(), &["stage #1 is stale: plugins are not the same executables any more; stage again"]);
+    assert!(seen.of_type("operation").is_empty(), "nothing was begun: {seen:#?}");
+}
+
+#[test]
+fn a_plugin_that_is_replaced_while_it_runs_is_not_launched_as_another() {
+    let bench = Bench::new("replaced-and-panics");
+    bench.add("resource \"fake_thing\" \"y\" {\n  name = \"y\"\n}\n");
+    let seen = bench.run(DEPLOY, &[("FLIGHTDECK_SLOTS", "1")]).expect(5);
+    assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
+    let failures = ["fake_thing.x", "fake_thing.y"].map(|a| seen.operation(a)["failure"]["summary"].as_str().unwrap().to_owned());
+    says(&failures.concat(), &["died during ApplyResourceChange", "was replaced while it was in use", "stage again"]);
+    assert_eq!(bench.count("launches"), 1, "the program that took its place was not started");
+}
+
+#[test]
+fn a_child_of_a_plugin_that_serves_ends_with_it() {
+    let bench = Bench::new("grandchild-in-use");
+    let seen = bench.run(DEPLOY, &[]).expect(0);
+    assert_eq!(seen.operation("fake_thing.x")["state"], "done");
+    assert!(bench.folder().join("grandchild").exists(), "it had one");
+}
