@@ -89,7 +89,7 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
     let provider_failed = !errors.is_empty();
     let mut class = if errors.iter().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected };
     let destroys = order.planned.is_null();
-    let null = Value::null(order.schema.block.implied_type());
+    let null = Value::null(order.schema.implied_type().clone());
     let who = &provider.info().address;
 
     let mut new = match response.new_state {

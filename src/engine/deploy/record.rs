@@ -1,5 +1,5 @@
 //! What a deploy leaves behind: events for those who watch, records for those who come later. Every operation's state
-//! lives here; the store has it before the event goes out.
+//! lives here. Only intents and outcomes are waited for; where an operation stands is durable with the next of them.
 
 use crate::engine::bus::{Bus, now_ms};
 use crate::engine::event::*;
@@ -55,8 +55,11 @@ impl Recorder {
 
     async fn tell(&self, operation: Operation) {
         self.bus.emit(EventKind::Operation(operation.clone()));
-        if let Err(error) = self.store.operation_changed(operation).await {
-            self.bus.emit(EventKind::Notice { text: format!("an operation's progress was not kept: {error}") });
+        let bus = self.bus.clone();
+        let not_kept =
+            move |error: StoreError| bus.emit(EventKind::Notice { text: format!("an operation's progress was not kept: {error}") });
+        if let Err(error) = self.store.operation_changed(operation, not_kept.clone()).await {
+            not_kept(error);
         }
     }
 

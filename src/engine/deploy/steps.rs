@@ -5,9 +5,9 @@ use crate::engine::event::{Action, StageMode};
 use crate::engine::graph::{Graph, Step};
 use crate::engine::stage::change::Change;
 use crate::engine::stage::nodes::{Node, Nodes};
-use lang::addr::{ConfigResource, Mode};
+use lang::addr::{ConfigResource, Mode, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a step of a deploy does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Task {
     Apply(usize),
     /// Destroys or forgets the object of a change.
     Destroy(usize),
+    /// Does nothing: what waits for all of many waits for this one, which waits for them.
+    Gate,
 }
 
 /// The steps of a deploy.
@@ -35,6 +37,7 @@ impl Steps {
             Task::Node(n) | Task::Open(n) => nodes.nodes[*n].text(),
             Task::Apply(i) => changes[*i].address.to_string(),
             Task::Destroy(i) => format!("{} (destroy)", changes[*i].id()),
+            Task::Gate => "all of them".to_owned(),
         };
         let names: Vec<String> = cycle.iter().map(name).collect();
         let detail = "Each of these operations waits for the next one. Narrow the stage to some of them (--target), or take create_before_destroy away.";
@@ -58,24 +61,63 @@ pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
 }
 
-/// Whether two changes are in different instances of one module, where names mean other objects.
-fn apart(a: &Change, b: &Change) -> bool {
-    a.address.module != b.address.module && a.address.module.path() == b.address.module.path()
-}
-
 /// Builds the steps for the changes that were taken, given by number.
 pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode) -> Steps {
+    let steps = build_with(nodes, changes, taken, mode, GATED);
+    if steps.graph.cycles().is_empty() {
+        return steps;
+    }
+    // Which single edge closes a circle shows only where none of them is bundled.
+    let mut steps = build_with(nodes, changes, taken, mode, usize::MAX);
+    steps.open_circles();
+    steps
+}
+
+fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode, gated: usize) -> Steps {
     let mut out = Builder {
         steps: Steps { graph: Graph::default(), tasks: Vec::new() },
         nodes,
         of_node: Vec::new(),
         apply: HashMap::new(),
         destroy: HashMap::new(),
+        gated,
     };
     out.nodes(mode, changes, taken);
     out.instances(changes, taken);
     out.destruction_order(changes, taken);
     out.steps
+}
+
+/// From how many edges on everything of one side waits for a gate instead of for everything of the other side.
+const GATED: usize = 64;
+
+/// Steps of one resource, in one instance of its module or in all of them.
+#[derive(Default)]
+struct Group {
+    apply: Vec<(usize, Step)>,
+    /// Objects that go before what they depended on changes.
+    early: Vec<(usize, Step)>,
+    /// Objects that go after everything else has changed.
+    late: Vec<(usize, Step)>,
+}
+
+/// A resource of which something was taken.
+#[derive(Default)]
+struct Taken {
+    path: ModulePath,
+    all: Group,
+    within: HashMap<ModuleInstance, Group>,
+}
+
+/// Steps of one resource that depends on another one.
+#[derive(Default)]
+struct Dependents {
+    /// They depend on it now, or did when the state was written.
+    apply: Vec<(usize, Step)>,
+    /// They did when the state was written.
+    apply_depended: Vec<(usize, Step)>,
+    early: Vec<(usize, Step)>,
+    late: Vec<(usize, Step)>,
 }
 
 struct Builder<'a> {
@@ -85,6 +127,7 @@ struct Builder<'a> {
     of_node: Vec<Option<Step>>,
     apply: HashMap<usize, Step>,
     destroy: HashMap<usize, Step>,
+    gated: usize,
 }
 
 impl Builder<'_> {
@@ -172,81 +215,109 @@ impl Builder<'_> {
 
     /// Who goes before whom where something is destroyed.
     fn destruction_order(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
-        // Who depended on a resource when the state was written, and who will.
-        let mut dependents: HashMap<&str, Vec<usize>> = HashMap::new();
-        for &i in taken {
-            if changes[i].address.resource.mode == Mode::Managed {
-                for on in changes[i].dependencies.iter().chain(changes[i].prior_dependencies.difference(&changes[i].dependencies)) {
-                    dependents.entry(on).or_default().push(i);
-                }
-            }
+        if self.destroy.is_empty() {
+            return;
         }
-        let mut by_config: HashMap<String, Vec<usize>> = HashMap::new();
-        for &i in taken {
-            if changes[i].address.resource.mode == Mode::Managed {
-                by_config.entry(changes[i].address.config().to_string()).or_default().push(i);
-            }
-        }
-        for (&i, &step) in &self.destroy {
-            let change = &changes[i];
-            let create_first = change.deposed.is_some()
+        let late = |change: &Change| {
+            change.deposed.is_some()
                 || change.action == Action::ReplaceCreateFirst
-                || (change.create_before_destroy && change.action == Action::Destroy);
-            if let Some(&apply) = self.apply.get(&i) {
-                if create_first {
-                    self.steps.graph.need(step, apply);
-                } else {
-                    self.steps.graph.need(apply, step);
-                }
+                || (change.create_before_destroy && change.action == Action::Destroy)
+        };
+        let managed = |i: &&usize| changes[**i].address.resource.mode == Mode::Managed;
+        let mut resources: HashMap<String, Taken> = HashMap::new();
+        for &i in taken.iter().filter(managed) {
+            let change = &changes[i];
+            let config = change.address.config();
+            let resource = resources.entry(config.to_string()).or_default();
+            resource.path = config.module;
+            let within = resource.within.entry(change.address.module.clone()).or_default();
+            for group in [&mut resource.all, within] {
+                group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
+                let destroyed = if late(change) { &mut group.late } else { &mut group.early };
+                destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
             }
-            // What the object depended on changes once the object is gone; one that is destroyed late waits for that.
-            for on in &change.prior_dependencies {
-                for &j in by_config.get(on.as_str()).into_iter().flatten().filter(|j| **j != i && !apart(change, &changes[**j])) {
-                    if let Some(&other) = self.apply.get(&j) {
-                        if create_first {
-                            self.steps.graph.need(step, other);
-                        } else {
-                            self.steps.graph.need(other, step);
-                        }
-                    }
-                }
+            if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
+                let (after, before) = if late(change) { (destroy, apply) } else { (apply, destroy) };
+                self.steps.graph.need(after, before);
             }
-            let config = change.address.config().to_string();
-            for &j in dependents.get(config.as_str()).into_iter().flatten() {
-                if j == i || changes[j].address.config() == change.address.config() || apart(change, &changes[j]) {
-                    continue;
-                }
-                let dependent_first = self.destroy.get(&j).copied();
-                let depended = changes[j].prior_dependencies.contains(&config);
-                if let Some(other) = dependent_first.filter(|_| depended) {
-                    self.steps.graph.need(step, other);
-                }
-                if let Some(&other) = self.apply.get(&j) {
-                    if create_first {
-                        self.steps.graph.need(step, other);
-                    } else if depended {
-                        self.steps.graph.need(other, step);
-                    }
+        }
+        // By what is needed, who needs it, and the instance of the module where both are in one: names mean other objects
+        // in another instance.
+        let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> = BTreeMap::new();
+        for &i in taken.iter().filter(managed) {
+            let change = &changes[i];
+            let config = change.address.config();
+            for on in change.dependencies.iter().chain(change.prior_dependencies.difference(&change.dependencies)) {
+                let Some(needed) = resources.get(on) else { continue };
+                let within = (needed.path == config.module).then_some(&change.address.module);
+                let dependents = edges.entry((on, config.to_string(), within)).or_default();
+                let depended = change.prior_dependencies.contains(on);
+                let apply = self.apply.get(&i).map(|s| (i, *s));
+                dependents.apply.extend(apply);
+                if depended {
+                    dependents.apply_depended.extend(apply);
+                    let destroyed = if late(change) { &mut dependents.late } else { &mut dependents.early };
+                    destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
                 }
             }
         }
-        // An edge between what belongs to different providers is let go where it would close a circle.
-        let mut rounds = self.steps.graph.len();
-        while rounds > 0 {
-            rounds -= 1;
-            let cycles = self.steps.graph.cycles();
+        let none = Group::default();
+        for ((on, config, within), dependents) in edges {
+            let Some(needed) = resources.get(on) else { continue };
+            let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
+            // What an object depended on changes once the object is gone; one that is destroyed late waits for that.
+            self.all_need_all(&dependents.late, &needed.apply);
+            self.all_need_all(&needed.apply, &dependents.early);
+            if on == config {
+                continue;
+            }
+            for destroyed in [&needed.early, &needed.late] {
+                self.all_need_all(destroyed, &dependents.early);
+                self.all_need_all(destroyed, &dependents.late);
+            }
+            self.all_need_all(&needed.late, &dependents.apply);
+            self.all_need_all(&dependents.apply_depended, &needed.early);
+        }
+    }
+
+    /// Each of `steps` waits for each of `needed`, but for what belongs to the same change.
+    fn all_need_all(&mut self, steps: &[(usize, Step)], needed: &[(usize, Step)]) {
+        let apart = |(i, _): &(usize, Step)| needed.binary_search_by_key(i, |(j, _)| *j).is_err();
+        if steps.len().saturating_mul(needed.len()) >= self.gated && steps.iter().all(apart) {
+            let gate = self.add(Task::Gate);
+            needed.iter().for_each(|(_, step)| self.steps.graph.need(gate, *step));
+            steps.iter().for_each(|(_, step)| self.steps.graph.need(*step, gate));
+            return;
+        }
+        for (i, step) in steps {
+            for (_, before) in needed.iter().filter(|(j, _)| j != i) {
+                self.steps.graph.need(*step, *before);
+            }
+        }
+    }
+}
+
+impl Steps {
+    /// An edge between what belongs to different providers is let go where it would close a circle.
+    fn open_circles(&mut self) {
+        let mut own: HashMap<usize, Step> = HashMap::new();
+        for (step, task) in self.tasks.iter().enumerate() {
+            if let Task::Apply(i) = task {
+                own.insert(*i, step);
+            }
+        }
+        for _ in 0..self.graph.len() {
+            let cycles = self.graph.cycles();
             let Some(cycle) = cycles.first() else { return };
             let inside: BTreeSet<Step> = cycle.iter().copied().collect();
             let edge = cycle.iter().find_map(|&s| {
-                let Task::Apply(_) = self.steps.tasks[s] else { return None };
-                let needed =
-                    self.steps.graph.needs(s).find(|n| {
-                        inside.contains(n) && matches!(self.steps.tasks[*n], Task::Destroy(d) if self.apply.get(&d) != Some(&s))
-                    })?;
+                let Task::Apply(_) = self.tasks[s] else { return None };
+                let of_another = |n: &Step| matches!(self.tasks[*n], Task::Destroy(d) if own.get(&d) != Some(&s));
+                let needed = self.graph.needs(s).find(|n| inside.contains(n) && of_another(n))?;
                 Some((s, needed))
             });
             match edge {
-                Some((step, needed)) => self.steps.graph.unneed(step, needed),
+                Some((step, needed)) => self.graph.unneed(step, needed),
                 None => return,
             }
         }

@@ -140,7 +140,7 @@ pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Va
 /// Asks the provider and decides.
 pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallContext) -> Result<Planned, NoPlan> {
     let schema = question.schema;
-    let ty = schema.block.implied_type();
+    let ty = schema.implied_type().clone();
     let (config, config_marks) = question.config.clone().unmark_deep_with_paths();
     let tainted = question.prior.is_some_and(|p| p.tainted);
     let before = question.prior.map_or_else(|| Value::null(ty.clone()), |p| p.value.clone());
@@ -309,7 +309,7 @@ pub async fn plan_destroy(
     plan_destroy: bool,
     ctx: &CallContext,
 ) -> Result<Planned, NoPlan> {
-    let null = Value::null(schema.block.implied_type());
+    let null = Value::null(schema.implied_type().clone());
     let mut planned = Planned {
         action: Action::Destroy,
         reason: None,

@@ -70,8 +70,7 @@ pub struct Around<'a> {
 pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8]) -> Result<StateObject, String> {
     let (plain, marks) = value.clone().unmark_deep_with_paths();
     let sensitive: Vec<(Path, Marks)> = marks.into_iter().filter(|(_, m)| m.is_sensitive()).collect();
-    let ty = schema.block.implied_type();
-    let attributes = cty::json::encode(&plain, &ty).map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
+    let attributes = cty::json::encode(&plain, schema.implied_type()).map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
     Ok(StateObject {
         address: around.address.to_string(),
         deposed: around.deposed.to_owned(),

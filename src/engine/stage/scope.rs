@@ -229,7 +229,7 @@ impl<'a> ModuleScope<'a> {
         }
         let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
         let schema = self.around.schema(&address, resource)?;
-        attribute_fault(&schema.block.implied_type(), &t.steps[used..]).map(|d| d.within(t.span()))
+        attribute_fault(schema.implied_type(), &t.steps[used..]).map(|d| d.within(t.span()))
     }
 
     fn value_of(&self, t: &Traversal, reference: Ref) -> Result<(Value, usize), Diagnostics> {

@@ -344,7 +344,7 @@ impl PlanWalk<'_> {
     }
 
     fn keep_as_stored(&self, address: &ConfigResource, resource: &lang::config::Resource, schema: &cty::schema::Schema) {
-        let ty = schema.block.implied_type();
+        let ty = schema.implied_type().clone();
         for (abs, instances) in self.prior.of_config(address) {
             let values: Vec<(InstanceKey, Value)> = instances
                 .iter()

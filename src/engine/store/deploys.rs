@@ -7,6 +7,7 @@ use super::liveness::{is_alive, now_ms, this_process};
 use super::model::{Intent, Outcome, UnknownOutcome};
 use super::stages::{from_word, json, parse, word};
 use crate::engine::api::DeployRecord;
+use crate::engine::calls::lock;
 use crate::engine::event::*;
 use crate::engine::plugin::record::UnixMs;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -65,9 +66,14 @@ impl Store {
         .await
     }
 
-    /// Keeps an operation as it stands now.
-    pub async fn operation_changed(&self, operation: Operation) -> Result<(), StoreError> {
-        self.write("an operation", move |conn| put_operation(conn, &operation)).await
+    /// Keeps an operation as it stands now. It is durable with what is asked next, at the latest with the deploy's end;
+    /// `failed` hears why where it could not be kept.
+    pub async fn operation_changed(
+        &self,
+        operation: Operation,
+        failed: impl FnOnce(StoreError) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.post("an operation", move |conn| put_operation(conn, &operation), failed).await
     }
 
     /// Records a deploy's end.
@@ -156,7 +162,8 @@ impl Store {
 
     /// Keeps events of a deploy for its replay, at most [`KEPT_EVENTS`]; the answer is how many were not kept.
     pub async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError> {
-        self.write("events", move |conn| append(conn, deploy, &events)).await
+        let kept = self.events_kept();
+        self.write("events", move |conn| append(conn, deploy, &events, &mut lock(&kept))).await
     }
 }
 
@@ -188,7 +195,11 @@ fn begin(conn: &Connection, new: NewDeploy) -> Job<DeployId> {
 }
 
 fn put_operation(conn: &Connection, operation: &Operation) -> Job<()> {
-    conn.prepare_cached("INSERT OR REPLACE INTO operation (deploy, idx, address, state, data) VALUES (?1, ?2, ?3, ?4, ?5)")?.execute((
+    conn.prepare_cached(
+        "INSERT INTO operation (deploy, idx, address, state, data) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (deploy, idx) DO UPDATE SET state = excluded.state, data = excluded.data",
+    )?
+    .execute((
         operation.deploy,
         operation.index,
         &operation.address,
@@ -198,14 +209,19 @@ fn put_operation(conn: &Connection, operation: &Operation) -> Job<()> {
     Ok(())
 }
 
-fn append(conn: &Connection, deploy: DeployId, events: &[Event]) -> Job<u32> {
-    let kept: u32 = conn.prepare_cached("SELECT count(*) FROM event WHERE deploy = ?1")?.query_row([deploy], |r| r.get(0))?;
+/// `known` is how many events of a deploy are kept; counted once, for a count of all of them for each batch takes ever longer.
+fn append(conn: &Connection, deploy: DeployId, events: &[Event], known: &mut Option<(DeployId, u32)>) -> Job<u32> {
+    let kept: u32 = match known.take() {
+        Some((of, kept)) if of == deploy => kept,
+        _ => conn.prepare_cached("SELECT count(*) FROM event WHERE deploy = ?1")?.query_row([deploy], |r| r.get(0))?,
+    };
     let room = usize::try_from(KEPT_EVENTS.saturating_sub(kept)).unwrap_or(0).min(events.len());
     let mut insert = conn.prepare_cached("INSERT OR REPLACE INTO event (deploy, seq, data) VALUES (?1, ?2, ?3)")?;
     for event in &events[..room] {
         insert.execute((deploy, i64::try_from(event.seq).unwrap_or(i64::MAX), json("event", event)?))?;
     }
     let dropped = u32::try_from(events.len() - room).unwrap_or(u32::MAX);
+    *known = Some((deploy, kept + u32::try_from(room).unwrap_or(u32::MAX)));
     if dropped > 0 {
         conn.execute("UPDATE deploy SET events_dropped = events_dropped + ?2 WHERE id = ?1", (deploy, dropped))?;
     }

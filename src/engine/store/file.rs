@@ -3,6 +3,7 @@
 
 use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
 use super::{lock, writer};
+use crate::engine::event::DeployId;
 use crate::engine::settings::Access;
 use rusqlite::{Connection, OpenFlags};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -32,6 +33,8 @@ struct Inner {
     writer: Option<Writer>,
     token: String,
     commits: Arc<AtomicU64>,
+    /// How many events of the deploy that runs are kept, so that nobody has to count them for each batch.
+    events: Arc<Mutex<Option<(DeployId, u32)>>>,
 }
 
 struct Writer {
@@ -90,7 +93,7 @@ impl Store {
                 Some(Writer { jobs: Some(jobs), thread: Some(thread) })
             }
         };
-        Ok(Self { inner: Arc::new(Inner { path, readers: Mutex::default(), writer, token, commits }) })
+        Ok(Self { inner: Arc::new(Inner { path, readers: Mutex::default(), writer, token, commits, events: Arc::default() }) })
     }
 
     /// The database file.
@@ -108,6 +111,10 @@ impl Store {
         self.inner.commits.load(Ordering::Relaxed)
     }
 
+    pub(super) fn events_kept(&self) -> Arc<Mutex<Option<(DeployId, u32)>>> {
+        Arc::clone(&self.inner.events)
+    }
+
     pub(super) fn token(&self) -> &str {
         &self.inner.token
     }
@@ -123,6 +130,19 @@ impl Store {
         let (task, answer) = writer::task(job);
         jobs.send(task).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Has `job` run on the writer after everything that was asked before, and does not wait for it; what is asked after it
+    /// is durable no sooner than it is. `failed` hears why where it could not be done.
+    pub(super) async fn post(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
+        failed: impl FnOnce(StoreError) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
+        let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(writer::post(job, failed)).await.map_err(|_| StoreError::Closed)
     }
 
     /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no store.

@@ -43,6 +43,37 @@ impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Task for Write<T, F> {
     }
 }
 
+/// A job whose maker does not wait; only its failure is told.
+struct Post<F, E> {
+    job: Option<F>,
+    error: Option<StoreError>,
+    failed: Option<E>,
+}
+
+impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Task for Post<F, E> {
+    fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
+        self.job.take().map_or(Ok(()), |job| job(conn))
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.error = Some(error);
+    }
+
+    fn answer(self: Box<Self>) {
+        if let (Some(error), Some(failed)) = (self.error, self.failed) {
+            failed(error);
+        }
+    }
+}
+
+/// A job for whose answer nobody waits; `failed` is called from the writer's thread.
+pub(super) fn post(
+    job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
+    failed: impl FnOnce(StoreError) + Send + 'static,
+) -> Box<dyn Task> {
+    Box::new(Post { job: Some(job), error: None, failed: Some(failed) })
+}
+
 /// A job and where its answer arrives.
 pub(super) fn task<T: Send + 'static>(
     job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,

@@ -4,7 +4,7 @@ use super::*;
 
 impl Deploying<'_> {
     /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
-    pub(super) async fn apply(&self, i: usize) -> bool {
+    pub(super) async fn apply(&self, i: usize, turn: Turn<'_>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
         let step = match change.action {
@@ -20,7 +20,7 @@ impl Deploying<'_> {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
             (Ok(()), Action::Read) => self.read(change).await,
-            (Ok(()), _) => self.apply_managed(i, change).await,
+            (Ok(()), _) => self.apply_managed(i, change, turn).await,
         };
         match done {
             Ok(()) => {
@@ -35,7 +35,7 @@ impl Deploying<'_> {
         }
     }
 
-    pub(super) async fn apply_managed(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+    pub(super) async fn apply_managed(&self, i: usize, change: &Change, turn: Turn<'_>) -> Result<(), Box<Trouble>> {
         let config_address = change.address.config();
         let Some((module, resource)) = self.declared(&config_address) else { return Err(Trouble::text("it is not in the configuration")) };
         let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
@@ -63,7 +63,7 @@ impl Deploying<'_> {
         let object = lock(&self.state).get(address).cloned();
         let prior = match (&object, change.action) {
             (Some(object), Action::Update) => Some(Prior {
-                value: self.value(address, schema).unwrap_or_else(|| Value::null(schema.block.implied_type())),
+                value: self.value(address, schema).unwrap_or_else(|| Value::null(schema.implied_type().clone())),
                 private: Bytes::from(object.private.clone()),
                 tainted: false,
                 identity: None,
@@ -105,7 +105,7 @@ impl Deploying<'_> {
             type_name: &address.resource.kind,
             schema,
             action: change.action,
-            prior: prior.as_ref().map_or_else(|| Value::null(schema.block.implied_type()), |p| p.value.clone().unmark_deep().0),
+            prior: prior.as_ref().map_or_else(|| Value::null(schema.implied_type().clone()), |p| p.value.clone().unmark_deep().0),
             planned: after,
             config: plain,
             private: planned.private.clone(),
@@ -114,7 +114,11 @@ impl Deploying<'_> {
         let word = if change.action == Action::Update { "update" } else { "create" };
         self.recorder.intend(change, "", word).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
-        self.applied(i, change, module, resource, schema, word, applied, &marks).await
+        // What provisioners do belongs to the operation.
+        let turn = (!resource.provisioners.is_empty()).then_some(turn);
+        let done = self.applied(i, change, module, resource, schema, word, applied, &marks).await;
+        drop(turn);
+        done
     }
 
     /// Writes down what an apply led to, runs provisioners, checks postconditions.

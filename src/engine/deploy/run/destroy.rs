@@ -4,7 +4,7 @@ use super::*;
 
 impl Deploying<'_> {
     /// Destroys or forgets one object.
-    pub(super) async fn destroy(&self, i: usize) -> bool {
+    pub(super) async fn destroy(&self, i: usize, turn: Turn<'_>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
         let second = change.action == Action::ReplaceCreateFirst;
@@ -22,7 +22,7 @@ impl Deploying<'_> {
                 },
             )
             .await;
-        match self.destroy_object(i, change).await {
+        match self.destroy_object(i, change, turn).await {
             Ok(()) => {
                 let done = second || matches!(change.action, Action::Destroy | Action::Forget);
                 self.recorder.ended(&id, done.then_some(OperationState::Done)).await;
@@ -35,7 +35,7 @@ impl Deploying<'_> {
         }
     }
 
-    pub(super) async fn destroy_object(&self, i: usize, change: &Change) -> Result<(), Box<Trouble>> {
+    pub(super) async fn destroy_object(&self, i: usize, change: &Change, turn: Turn<'_>) -> Result<(), Box<Trouble>> {
         let deposed = match change.action {
             // The object that creating first has set aside; none where there was nothing to set aside.
             Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
@@ -64,7 +64,7 @@ impl Deploying<'_> {
         if !change.tainted && change.deposed.is_none() && change.action != Action::ReplaceCreateFirst {
             self.destroy_provisioners(change, &ctx).await?;
         }
-        let null = Value::null(schema.block.implied_type());
+        let null = Value::null(schema.implied_type().clone());
         let order = Order {
             type_name: &change.address.resource.kind,
             schema,
@@ -77,6 +77,7 @@ impl Deploying<'_> {
         };
         self.recorder.intend(change, &deposed, "destroy").await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
+        drop(turn);
         let failed = applied.failure.clone();
         if failed.as_ref().is_some_and(|f| f.unknown) {
             return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));

@@ -41,6 +41,10 @@ use tokio_util::sync::CancellationToken;
 /// How many steps are looked at together; operations among them run `parallelism` at a time.
 const STEPS_AT_A_TIME: usize = 256;
 
+/// A turn of an operation. It is given back when the plugin has answered: while the outcome is being written down, the next
+/// operation can begin.
+type Turn<'s> = tokio::sync::SemaphorePermit<'s>;
+
 /// A deploy's walk.
 pub struct Deploying<'p> {
     pub walk: Walk<'p>,
@@ -169,19 +173,20 @@ impl<'p> Deploying<'p> {
         match task {
             Task::Node(node) => self.node(*node).await,
             Task::Open(node) => self.open(*node),
+            Task::Gate => true,
             Task::Apply(i) => {
-                let Ok(_turn) = self.operations.acquire().await else { return false };
+                let Ok(turn) = self.operations.acquire().await else { return false };
                 if self.stop_starting.is_cancelled() {
                     return false;
                 }
-                self.apply(*i).await
+                self.apply(*i, turn).await
             }
             Task::Destroy(i) => {
-                let Ok(_turn) = self.operations.acquire().await else { return false };
+                let Ok(turn) = self.operations.acquire().await else { return false };
                 if self.stop_starting.is_cancelled() {
                     return false;
                 }
-                self.destroy(*i).await
+                self.destroy(*i, turn).await
             }
         }
     }
@@ -260,7 +265,7 @@ impl<'p> Deploying<'p> {
         }
         let state = lock(&self.state);
         let object = state.get(address)?;
-        let value = cty::json::decode(object.attributes.as_bytes(), &schema.block.implied_type()).ok()?;
+        let value = cty::json::decode(object.attributes.as_bytes(), schema.implied_type()).ok()?;
         let (plain, marks) = marked(value, &object.sensitive).unmark_deep_with_paths();
         Some(managed::mark(schema, plain, &marks))
     }

@@ -26,7 +26,7 @@ impl PlanWalk<'_> {
                 action: Action::Forget,
                 reason: None,
                 before: now.value.clone(),
-                after: Value::null(gone.schema.block.implied_type()),
+                after: Value::null(gone.schema.implied_type().clone()),
                 private: now.private.clone(),
                 identity: None,
                 replace_paths: Vec::new(),

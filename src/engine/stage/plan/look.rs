@@ -55,7 +55,7 @@ impl PlanWalk<'_> {
         if drifted {
             let (action, after) = match &now {
                 Some(now) => (Action::Update, now.value.clone()),
-                None => (Action::Destroy, Value::null(gone.schema.block.implied_type())),
+                None => (Action::Destroy, Value::null(gone.schema.implied_type().clone())),
             };
             lock(&self.found).drift.push(Drift {
                 address: address.clone(),

@@ -208,7 +208,7 @@ impl PlanWalk<'_> {
     async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
         let ctx = self.walk.context(address.to_string());
-        let ty = declared.schema.block.implied_type();
+        let ty = declared.schema.implied_type().clone();
         if !self.wishes.wants(address) {
             // Outside of what is staged: it stays what it is.
             return match &there.current {
@@ -438,11 +438,11 @@ pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang:
 
 /// The value of a resource from those of its instances; what is missing is unknown.
 pub fn assemble(expansion: &Expansion, values: &HashMap<InstanceKey, Value>, schema: &Schema) -> Value {
-    let unknown = || Value::unknown(schema.block.implied_type());
+    let unknown = || Value::unknown(schema.implied_type().clone());
     let get = |key: InstanceKey| values.get(&key).cloned().unwrap_or_else(unknown);
     match expansion {
         Expansion::Single => get(InstanceKey::None),
-        Expansion::Disabled => Value::null(schema.block.implied_type()),
+        Expansion::Disabled => Value::null(schema.implied_type().clone()),
         Expansion::Count(n) => Value::tuple((0..*n).map(|i| get(InstanceKey::Int(i))).collect()),
         Expansion::Each(items) => Value::object(items.iter().map(|(k, _)| (k.clone(), get(InstanceKey::Str(k.clone()))))),
         Expansion::Unknown { .. } => Value::dynamic(),

@@ -23,7 +23,10 @@ fn the_process_that_is_killed() {
             println!("\nintended {n}");
             let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
             store.settle(outcome(id, n, true, edits)).await.unwrap();
-            store.operation_changed(Operation { deploy: id, ..operation(n, &address, OperationState::Done) }).await.unwrap();
+            store
+                .operation_changed(Operation { deploy: id, ..operation(n, &address, OperationState::Done) }, |e| panic!("{e}"))
+                .await
+                .unwrap();
             println!("\nsettled {n}");
         }
         std::thread::sleep(std::time::Duration::from_secs(60));
@@ -92,9 +95,9 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     let ops = ["a.done", "a.open", "a.next"];
     let ops = ops.iter().zip(0..).map(|(address, n)| operation(n, address, OperationState::Waiting)).collect();
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
-    store.operation_changed(Operation { deploy: id, ..operation(0, "a.done", OperationState::Done) }).await.unwrap();
+    store.operation_changed(Operation { deploy: id, ..operation(0, "a.done", OperationState::Done) }, |e| panic!("{e}")).await.unwrap();
     store.intend(intent(id, 1, "a.open")).await.unwrap();
-    store.operation_changed(Operation { deploy: id, ..operation(1, "a.open", OperationState::Running) }).await.unwrap();
+    store.operation_changed(Operation { deploy: id, ..operation(1, "a.open", OperationState::Running) }, |e| panic!("{e}")).await.unwrap();
     let gone = i64::from(dead_holder().pid);
     store.write("a test", move |c| Ok(c.execute("UPDATE deploy SET holder_pid = ?1, holder_start = 1", [gone])?)).await.unwrap();
     drop(store);

@@ -132,7 +132,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
     let serial = store.settle(outcome(id, 0, true, vec![StateEdit::Put(Box::new(object("a.b", "{}")))])).await.unwrap();
     assert_eq!(serial, 1);
     let done = Operation { deploy: id, took_ms: Some(5), ..operation(0, "a.b", OperationState::Done) };
-    store.operation_changed(done.clone()).await.unwrap();
+    store.operation_changed(done.clone(), |e| panic!("{e}")).await.unwrap();
     let events: Vec<Event> = (1..4).map(|seq| Event { seq, at: 7, kind: EventKind::Notice { text: format!("event {seq}") } }).collect();
     assert_eq!(store.append_events(id, events.clone()).await.unwrap(), 0);
     store.finish_deploy(finished(id, DeployOutcome::Succeeded)).await.unwrap();

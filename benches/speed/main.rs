@@ -1,0 +1,169 @@
+//! Whole runs of flightdeck, beside the floor of what its calls cost anyway, and beside `tofu` where that is wanted.
+//!
+//! ```text
+//! cargo bench --bench speed                        100 and 1,000 of each resource type
+//! cargo bench --bench speed -- 10000               another number
+//! cargo bench --bench speed -- lab 100             only the provider of this name
+//! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …      the same runs of this program, and the ratios
+//! ```
+//!
+//! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then
+//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
+
+mod floor;
+mod place;
+mod shape;
+
+use floor::Floor;
+use place::{Place, Plugin, Run, Subject};
+use shape::Kind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
+
+fn interop() -> Subject {
+    Subject {
+        name: "interop",
+        source: "registry.terraform.io/acme/interop",
+        first: Kind { type_name: "interop_pet", named: false, triggers: "keepers", needs: false },
+        second: Kind { type_name: "interop_null", named: false, triggers: "triggers", needs: true },
+    }
+}
+
+fn lab() -> Subject {
+    Subject {
+        name: "lab",
+        source: "flightdeck.internal/bundled/lab",
+        first: Kind { type_name: "lab_thing", named: true, triggers: "triggers", needs: false },
+        second: Kind { type_name: "lab_thing", named: true, triggers: "triggers", needs: true },
+    }
+}
+
+/// The phases of one subject at one size.
+#[derive(Default)]
+struct Figures {
+    rows: Vec<(&'static str, Run, Option<Duration>, Option<Run>)>,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let sizes: Vec<usize> = args.iter().filter_map(|a| a.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![100, 1_000] } else { sizes };
+    let names: Vec<&String> = args.iter().filter(|a| a.parse::<usize>().is_err()).collect();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for subject in [interop(), lab()] {
+        if !names.is_empty() && !names.iter().any(|n| *n == subject.name) {
+            continue;
+        }
+        for &n in &sizes {
+            let folder = tempfile::tempdir().expect("a folder");
+            let Some(plugin) = plugin(&subject, folder.path()) else {
+                println!("skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build", subject.name);
+                break;
+            };
+            println!("\n{} {} + {} {}, {} calls at a time", n, subject.first.type_name, n, subject.second.type_name, 10);
+            match measure(&runtime, &subject, &plugin, n) {
+                Ok(figures) => figures.print(n),
+                Err(why) => {
+                    eprintln!("{}: {why}", subject.name);
+                    std::process::exit(1);
+                }
+            }
+        }
+    }
+}
+
+fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {
+    let file = folder.join("objects.json").display().to_string();
+    Some(match subject.name {
+        "lab" => Plugin {
+            program: FLIGHTDECK.into(),
+            args: ["plugin", "serve", "lab"].map(str::to_owned).into(),
+            env: Vec::new(),
+            setting: Some(("file".into(), file)),
+        },
+        name => Plugin {
+            program: std::fs::canonicalize(
+                PathBuf::from(std::env::var_os("FLIGHTDECK_TEST_GO_BIN")?).join(format!("terraform-provider-{name}")),
+            )
+            .ok()?,
+            args: Vec::new(),
+            env: Vec::new(),
+            setting: Some(("file".into(), file)),
+        },
+    })
+}
+
+fn measure(runtime: &tokio::runtime::Runtime, subject: &Subject, plugin: &Plugin, n: usize) -> Result<Figures, String> {
+    let text = |e: Box<dyn std::error::Error + Send + Sync>| e.to_string();
+    let floor = Floor { plugin, first: &subject.first, second: &subject.second, n };
+    let clear = || {
+        if let Some((_, file)) = &plugin.setting {
+            std::fs::remove_file(file).ok();
+        }
+    };
+    let stage_floor = runtime.block_on(floor.stage()).map_err(text)?;
+    let (deploy_floor, left) = runtime.block_on(floor.deploy()).map_err(text)?;
+    let unchanged_floor = runtime.block_on(floor.unchanged(&left)).map_err(text)?;
+    let destroy_floor = runtime.block_on(floor.destroy(&left)).map_err(text)?;
+    clear();
+
+    let mut figures = Figures::default();
+    let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
+    let flightdeck = Path::new(FLIGHTDECK);
+    let all = [
+        ("stage, cold", &["stage"][..], Some(stage_floor)),
+        ("stage, warm", &["stage"], Some(stage_floor)),
+        ("deploy", &["deploy", "--auto-approve"], Some(deploy_floor)),
+        ("stage, no-op", &["stage"], Some(unchanged_floor)),
+        ("destroy", &["destroy", "--auto-approve"], Some(destroy_floor)),
+    ];
+    for (phase, args, floor) in all {
+        figures.rows.push((phase, ours.run(flightdeck, args, plugin)?, floor, None));
+    }
+    clear();
+    if let Some(program) = std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty()) {
+        let theirs = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
+        let program = Path::new(&program);
+        theirs.run(program, &["init", "-input=false"], plugin)?;
+        let all: [&[&str]; 5] = [
+            &["plan", "-input=false", "-out=plan"],
+            &["plan", "-input=false", "-out=plan"],
+            &["apply", "-input=false", "-auto-approve"],
+            &["plan", "-input=false"],
+            &["destroy", "-input=false", "-auto-approve"],
+        ];
+        for (row, args) in figures.rows.iter_mut().zip(all) {
+            row.3 = Some(theirs.run(program, args, plugin)?);
+        }
+    }
+    Ok(figures)
+}
+
+impl Figures {
+    fn print(&self, n: usize) {
+        println!(
+            "{:<13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9} {:>7}",
+            "", "wall s", "cpu s", "us each", "peak MB", "floor s", "x floor", "other s", "share"
+        );
+        for (phase, run, floor, other) in &self.rows {
+            let took = run.took.as_secs_f64();
+            let each = took * 1e6 / (2 * n) as f64;
+            let floor = floor
+                .map_or((String::new(), String::new()), |f| (format!("{:.3}", f.as_secs_f64()), format!("{:.2}", took / f.as_secs_f64())));
+            let other = other.map_or((String::new(), String::new()), |o| {
+                (format!("{:.3}", o.took.as_secs_f64()), format!("{:.2}", took / o.took.as_secs_f64()))
+            });
+            println!(
+                "{phase:<13} {took:>9.3} {:>9.2} {each:>9.0} {:>9.1} {:>9} {:>7} {:>9} {:>7}",
+                run.cpu.as_secs_f64(),
+                run.peak as f64 / 1e6,
+                floor.0,
+                floor.1,
+                other.0,
+                other.1
+            );
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A workspace for the benchmark, and runs of a program in it with their time and their memory.
+
+use crate::shape::Kind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often a running process is looked at for its memory.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Longest run of anything.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// A plugin executable.
+pub struct Plugin {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+    /// The argument of its configuration, where it must have one.
+    pub setting: Option<(String, String)>,
+}
+
+/// What is benchmarked: a provider with two of its resource types.
+pub struct Subject {
+    pub name: &'static str,
+    pub source: &'static str,
+    pub first: Kind,
+    pub second: Kind,
+}
+
+/// A workspace in a folder of its own.
+pub struct Place {
+    root: tempfile::TempDir,
+}
+
+/// How a run went.
+#[derive(Clone, Copy)]
+pub struct Run {
+    pub took: Duration,
+    /// The most memory that the process itself had in use, in bytes.
+    pub peak: u64,
+    /// Processor time of the process itself.
+    pub cpu: Duration,
+}
+
+impl Place {
+    /// A workspace that declares `n` objects and `n` that need them.
+    pub fn new(subject: &Subject, plugin: &Plugin, n: usize) -> std::io::Result<Self> {
+        let place = Self { root: tempfile::tempdir()? };
+        let name = subject.name;
+        let mut text = format!("terraform {{\n  required_providers {{\n    {name} = {{ source = \"{}\" }}\n  }}\n}}\n", subject.source);
+        if let Some((argument, value)) = &plugin.setting {
+            text += &format!("provider \"{name}\" {{\n  {argument} = {value:?}\n}}\n");
+        }
+        text += &subject.first.text(n, "\"${count.index}\"");
+        text += &subject.second.text(n, &format!("{}.first[count.index].id", subject.first.type_name));
+        std::fs::create_dir(place.work())?;
+        std::fs::write(place.work().join("main.tf"), text)?;
+        if plugin.args.is_empty() {
+            let folder = place.mirror().join(format!("{}/0.1.0/linux_amd64", subject.source));
+            std::fs::create_dir_all(&folder)?;
+            std::os::unix::fs::symlink(&plugin.program, folder.join(format!("terraform-provider-{name}_v0.1.0")))?;
+            let rc = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n", place.mirror());
+            std::fs::write(place.rc(), rc)?;
+        }
+        Ok(place)
+    }
+
+    fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    fn mirror(&self) -> PathBuf {
+        self.root.path().join("mirror")
+    }
+
+    fn rc(&self) -> PathBuf {
+        self.root.path().join("rc")
+    }
+
+    /// Runs a program in the workspace; it must end well.
+    pub fn run(&self, program: &Path, args: &[&str], plugin: &Plugin) -> Result<Run, String> {
+        let log = self.root.path().join("output");
+        let file = std::fs::File::create(&log).map_err(|e| e.to_string())?;
+        let mut command = Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("TF_") || name.to_string_lossy().starts_with("FLIGHTDECK_") {
+                command.env_remove(name);
+            }
+        }
+        command.args(args).current_dir(self.work()).envs(plugin.env.iter().map(|(k, v)| (k, v)));
+        command.env("HOME", self.root.path()).env("XDG_CONFIG_HOME", self.root.path()).env("XDG_DATA_HOME", self.root.path());
+        if self.rc().exists() {
+            command.env("TF_CLI_CONFIG_FILE", self.rc());
+        }
+        command.stdin(Stdio::null()).stdout(file.try_clone().map_err(|e| e.to_string())?).stderr(file);
+        let began = Instant::now();
+        let mut child = command.spawn().map_err(|e| format!("{}: {e}", program.display()))?;
+        let mut run = Run { took: Duration::ZERO, peak: 0, cpu: Duration::ZERO };
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+                break status;
+            }
+            run.look(child.id());
+            if began.elapsed() > LONGEST {
+                child.kill().map_err(|e| e.to_string())?;
+                return Err(format!("{args:?} did not end within {} s", LONGEST.as_secs()));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
+        run.took = began.elapsed();
+        if status.success() {
+            return Ok(run);
+        }
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        let last: Vec<&str> = said.lines().rev().take(20).collect();
+        Err(format!("{} {args:?} ended with {status}:\n{}", program.display(), last.into_iter().rev().collect::<Vec<_>>().join("\n")))
+    }
+}
+
+impl Run {
+    /// Takes the kernel's figures of a running process: its high-water mark and its processor time.
+    fn look(&mut self, pid: u32) {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let kib = status.lines().find_map(|l| l.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        self.peak = self.peak.max(kib.unwrap_or(0) * 1024);
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // After the name in parentheses: user and system time are the 12th and the 13th, in hundredths of a second.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |i: usize| fields.get(i).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0);
+        self.cpu = self.cpu.max(Duration::from_millis((ticks(11) + ticks(12)) * 10));
+    }
+}

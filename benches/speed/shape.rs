@@ -1,0 +1,41 @@
+//! What is deployed: n objects, and n others that each need one of the first. The shape of `random_pet` and `null_resource`.
+
+use cty::{Type, Value};
+
+/// A resource type as the benchmark uses it.
+pub struct Kind {
+    pub type_name: &'static str,
+    /// Whether objects have a name of their own.
+    pub named: bool,
+    /// The map of strings whose change replaces the object.
+    pub triggers: &'static str,
+    /// Whether each needs an object of the other type.
+    pub needs: bool,
+}
+
+impl Kind {
+    /// The arguments of object `i`; `on` is the id of the object that it needs, unknown for `None` where it needs one.
+    pub fn config(&self, i: usize, on: Option<&Value>) -> Vec<(&'static str, Value)> {
+        let element = match (self.needs, on) {
+            (false, _) => Value::string(i.to_string()),
+            (true, Some(id)) => id.clone(),
+            (true, None) => Value::unknown(Type::String),
+        };
+        let mut all = vec![(self.triggers, Value::map(Type::String, [("on", element)]))];
+        if self.named {
+            all.push(("name", Value::string(format!("{}-{i}", self.label()))));
+        }
+        all
+    }
+
+    fn label(&self) -> &'static str {
+        if self.needs { "second" } else { "first" }
+    }
+
+    /// The same as configuration text.
+    pub fn text(&self, n: usize, on: &str) -> String {
+        let label = self.label();
+        let name = if self.named { format!("  name = \"{label}-${{count.index}}\"\n") } else { String::new() };
+        format!("resource \"{}\" \"{label}\" {{\n  count = {n}\n{name}  {} = {{ on = {on} }}\n}}\n", self.type_name, self.triggers)
+    }
+}
