@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
+use tokio_util::task::TaskTracker;
 use tonic::transport::{Channel, Endpoint, Uri};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -263,11 +264,15 @@ impl Bare {
     {
         let began = Instant::now();
         let items = std::mem::take(&mut group.items);
-        let calls = items.into_iter().map(|item| {
+        let tasks = TaskTracker::new();
+        let calls = items.into_iter().enumerate().map(|(i, item)| {
             let call = call(self.client.clone(), group.kind.type_name.to_owned(), item, group.null.clone());
-            async move { tokio::spawn(call).await? }
+            let tasks = tasks.clone();
+            async move { Outcome::Ok((i, tasks.spawn(call).await??)) }
         });
-        group.items = stream::iter(calls).buffered(AT_A_TIME).try_collect().await?;
+        let mut answered: Vec<(usize, Item)> = stream::iter(calls).buffer_unordered(AT_A_TIME).try_collect().await?;
+        answered.sort_unstable_by_key(|(i, _)| *i);
+        group.items = answered.into_iter().map(|(_, item)| item).collect();
         self.took += began.elapsed();
         Ok(())
     }

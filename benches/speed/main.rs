@@ -18,6 +18,7 @@ use floor::Floor;
 use place::{Place, Plugin, Run, Subject};
 use shape::Kind;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
@@ -46,7 +47,7 @@ struct Figures {
     rows: Vec<(&'static str, Run, Option<Duration>, Option<Run>)>,
 }
 
-fn main() {
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let sizes: Vec<usize> = args.iter().filter_map(|a| a.parse().ok()).collect();
     let sizes = if sizes.is_empty() { vec![100, 1_000] } else { sizes };
@@ -67,11 +68,12 @@ fn main() {
                 Ok(figures) => figures.print(n),
                 Err(why) => {
                     eprintln!("{}: {why}", subject.name);
-                    std::process::exit(1);
+                    return ExitCode::FAILURE;
                 }
             }
         }
     }
+    ExitCode::SUCCESS
 }
 
 fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {

@@ -38,7 +38,7 @@ async fn an_object_is_made_read_changed_and_removed() {
     assert_eq!(read.state, state);
 
     // What forces a replacement is named.
-    let mut changed = state.as_map().cloned().expect("an object");
+    let mut changed = state.as_map().map(cty::Members::to_map).expect("an object");
     changed.insert("triggers".into(), Value::map(Type::String, [("a", Value::string("b"))]));
     let changed = Value::object_from_map(changed);
     let plan = PlanRequest {

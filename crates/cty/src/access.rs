@@ -182,7 +182,7 @@ pub struct Elements<'a>(Inner<'a>);
 enum Inner<'a> {
     Nothing,
     Seq { elements: &'a Arc<[Value]>, next: usize, keys_are_elements: bool },
-    Map(std::collections::btree_map::Iter<'a, Arc<str>, Value>),
+    Map(crate::members::Iter<'a>),
 }
 
 impl<'a> Iterator for Elements<'a> {

@@ -36,8 +36,7 @@ impl Value {
                 std::sync::Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.raw_equals(y))
             }
             (Data::Map(a), Data::Map(b)) => {
-                std::sync::Arc::ptr_eq(a, b)
-                    || a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, x), (l, y))| k == l && x.raw_equals(y))
+                a.is_same_as(b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, x), (l, y))| k == l && x.raw_equals(y))
             }
             _ => false,
         }

@@ -216,20 +216,21 @@ fn read_array<'t>(elements: &[Json], ty: impl Fn(usize) -> Option<&'t Type>, at:
     Ok(values)
 }
 
-fn read_object(members: &serde_json::Map<String, Json>, object: &ObjectType, at: &mut Place) -> Result<Value, CodecError> {
+fn read_object(members: &serde_json::Map<String, Json>, object: &Arc<ObjectType>, at: &mut Place) -> Result<Value, CodecError> {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (key, inner) in members {
-        let name = crate::text::normal(key);
-        let Some(ty) = object.attributes.get(&name) else { return at.fail(format!("unsupported attribute {key:?}")) };
+        let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(key)) else {
+            return at.fail(format!("unsupported attribute {key:?}"));
+        };
         let inner = at.within(PathStep::Attr(name.clone()), |at| read(inner, ty, at))?;
-        attributes.insert(name, inner);
+        attributes.insert(name.clone(), inner);
     }
     for (name, ty) in &object.attributes {
         if !attributes.contains_key(name) {
             attributes.insert(name.clone(), Value::null(ty.clone()));
         }
     }
-    Ok(Value::object_from_map(attributes))
+    Ok(Value::object_of_type(object, attributes))
 }
 
 fn read_dynamic(json: &Json, at: &mut Place) -> Result<Value, CodecError> {

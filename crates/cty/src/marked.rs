@@ -1,9 +1,7 @@
 //! Putting marks on values and taking them off, at the top or at every depth.
 
-use std::sync::Arc;
-
 use crate::value::Data;
-use crate::{Mark, Marks, Path, PathStep, Value};
+use crate::{Mark, Marks, Members, Path, PathStep, Value};
 
 impl Value {
     /// This value with one mark more.
@@ -126,7 +124,7 @@ fn strip(value: &Value, path: &mut Path, found: &mut dyn FnMut(&Path, &Marks)) -
                 path.pop();
                 (k.clone(), bare)
             });
-            Data::Map(Arc::new(bare.collect()))
+            Data::Map(bare.collect())
         }
         other => other.clone(),
     };
@@ -155,17 +153,9 @@ fn mark_at(value: &Value, steps: &[PathStep], marks: &Marks) -> Value {
     }
 }
 
-fn mark_member(
-    value: &Value,
-    members: &Arc<std::collections::BTreeMap<Arc<str>, Value>>,
-    name: &str,
-    rest: &[PathStep],
-    marks: &Marks,
-) -> Value {
-    let mut members = (**members).clone();
-    match members.get_mut(name) {
-        Some(member) => *member = mark_at(member, rest, marks),
-        None => return value.clone(),
+fn mark_member(value: &Value, members: &Members, name: &str, rest: &[PathStep], marks: &Marks) -> Value {
+    match members.with(name, |member| mark_at(member, rest, marks)) {
+        Some(members) => value.with_content(Data::Map(members)),
+        None => value.clone(),
     }
-    value.with_content(Data::Map(Arc::new(members)))
 }

@@ -94,7 +94,7 @@ impl Value {
         let data = match &self.data {
             Data::Unknown(_) => Data::Unknown(None),
             Data::Seq(elements) => Data::Seq(elements.iter().map(Value::without_refinements).collect()),
-            Data::Map(members) => Data::Map(Arc::new(members.iter().map(|(k, v)| (k.clone(), v.without_refinements())).collect())),
+            Data::Map(members) => Data::Map(members.iter().map(|(k, v)| (k.clone(), v.without_refinements())).collect()),
             other => other.clone(),
         };
         self.with_content(data)

@@ -78,7 +78,7 @@ pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
     let element =
         || like.ty.element_type().cloned().filter(|e| parts.is_empty() || parts.iter().any(|(_, v)| v.ty == *e)).unwrap_or(Type::Dynamic);
     let value = match &like.ty {
-        Type::Object(_) => Value::object_from_map(named(parts)),
+        Type::Object(object) => Value::object_of_type(object, named(parts)),
         Type::Map(_) => {
             let element = element();
             let members = named(parts);

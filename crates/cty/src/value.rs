@@ -1,11 +1,10 @@
 //! Values: immutable, cheap to clone. Every node has a type, marks, and is null, unknown or known.
 //! Deep facts (is anything inside unknown, marked?) are settled when a value is made, so asking is free.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::refine::Refinement;
-use crate::{Marks, Number, Type};
+use crate::{Marks, Members, Number, Type};
 
 /// A value of some type: null, unknown or known, with marks.
 #[derive(Clone)]
@@ -26,7 +25,7 @@ pub(crate) enum Data {
     /// Elements of a list, set (in set order) or tuple.
     Seq(Arc<[Value]>),
     /// Elements of a map or attributes of an object.
-    Map(Arc<BTreeMap<Arc<str>, Value>>),
+    Map(Members),
 }
 
 /// What is true of a value or of anything inside it.
@@ -158,11 +157,34 @@ impl Value {
 
     /// An object. Of two equal names the last one counts.
     pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Value)>) -> Value {
-        Value::object_from_map(attributes.into_iter().map(|(k, v)| (crate::text::normal(k.as_ref()), v)).collect())
+        Value::object_from_map(attributes.into_iter().map(|(k, v)| (crate::text::normal(k.as_ref()), v)))
     }
 
     /// An object from names that are in normal form already.
-    pub fn object_from_map(attributes: BTreeMap<Arc<str>, Value>) -> Value {
+    pub fn object_from_map(attributes: impl IntoIterator<Item = (Arc<str>, Value)>) -> Value {
+        Value::object_of_members(attributes.into_iter().collect())
+    }
+
+    /// An object from names that are in normal form already, which is of type `object` where its attributes are: such
+    /// objects share their type instead of each having its own.
+    pub fn object_of_type(object: &Arc<crate::ObjectType>, attributes: impl IntoIterator<Item = (Arc<str>, Value)>) -> Value {
+        let members: Members = attributes.into_iter().collect();
+        let fits = object.optional.is_empty()
+            && object.attributes.len() == members.len()
+            && object.attributes.iter().zip(&members).all(|((name, ty), (have, v))| name == have && *ty == v.ty);
+        if fits { Value::from_members(Type::Object(object.clone()), members) } else { Value::object_of_members(members) }
+    }
+
+    /// The same value, sharing its type with others of this very type.
+    #[must_use]
+    pub fn sharing_type(mut self, ty: &Type) -> Value {
+        if self.ty == *ty {
+            self.ty = ty.clone();
+        }
+        self
+    }
+
+    fn object_of_members(attributes: Members) -> Value {
         let types = attributes.iter().map(|(k, v)| (k.clone(), v.ty.clone())).collect();
         let ty = Type::Object(Arc::new(crate::ObjectType { attributes: types, optional: Default::default() }));
         Value::from_members(ty, attributes)
@@ -170,7 +192,7 @@ impl Value {
 
     /// The object without attributes.
     pub fn empty_object() -> Value {
-        Value::object_from_map(BTreeMap::new())
+        Value::object_from_map([])
     }
 
     /// The tuple without elements.
@@ -183,8 +205,7 @@ impl Value {
         Value::number(Number::zero())
     }
 
-    pub(crate) fn from_members(ty: Type, members: BTreeMap<Arc<str>, Value>) -> Value {
-        let members = Arc::new(members);
+    pub(crate) fn from_members(ty: Type, members: Members) -> Value {
         Value::compound(ty, Data::Map(members.clone()), members.values())
     }
 
@@ -282,7 +303,7 @@ impl Value {
     }
 
     /// The members of a known map or object.
-    pub fn as_map(&self) -> Option<&BTreeMap<Arc<str>, Value>> {
+    pub fn as_map(&self) -> Option<&Members> {
         match &self.data {
             Data::Map(members) => Some(members),
             _ => None,

@@ -19,7 +19,7 @@ impl Object {
     /// For any other value.
     pub fn of(value: &Value) -> Result<Object, String> {
         match (value.ty(), value.as_map()) {
-            (Type::Object(_), Some(attributes)) => Ok(Object { ty: value.ty().clone(), attributes: attributes.clone() }),
+            (Type::Object(_), Some(attributes)) => Ok(Object { ty: value.ty().clone(), attributes: attributes.to_map() }),
             _ => Err(format!("an object is needed here, not {}", value.ty().friendly_name())),
         }
     }

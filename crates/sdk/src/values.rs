@@ -8,7 +8,7 @@ impl Block {
     /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
     pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
         let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else { return value };
-        let mut members = members.clone();
+        let mut members = members.to_map();
         for nested in &self.blocks {
             if let Some(inner) = members.get_mut(nested.name.as_str()) {
                 *inner = nested.with_empty_blocks(inner);

@@ -173,7 +173,7 @@ impl Rows<'_> {
         let (b, a) = (before.and_then(Value::as_map), after.and_then(Value::as_map));
         let names: std::collections::BTreeSet<_> = b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
         for name in names {
-            let value = |m: Option<&std::collections::BTreeMap<std::sync::Arc<str>, Value>>| m.and_then(|m| m.get(name)).cloned();
+            let value = |m: Option<&cty::Members>| m.and_then(|m| m.get(name)).cloned();
             let (b, a) = (value(b), value(a));
             let object = after.or(before).is_some_and(|v| v.ty().is_object());
             at.push(if object { PathStep::Attr(name.clone()) } else { PathStep::Index(Value::string(name)) });

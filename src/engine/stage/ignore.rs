@@ -116,7 +116,7 @@ fn rewrite_keys(value: &Value, here: &[&Place]) -> Value {
     if !value.is_known() {
         return value.clone();
     }
-    let mut map: BTreeMap<Arc<str>, Value> = value.as_map().cloned().unwrap_or_default();
+    let mut map: BTreeMap<Arc<str>, Value> = value.as_map().map(cty::Members::to_map).unwrap_or_default();
     for place in here {
         let Some(key) = &place.key else { continue };
         match place.prior.as_map().and_then(|m| m.get(key.as_str())) {

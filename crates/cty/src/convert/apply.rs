@@ -141,7 +141,7 @@ fn text_to_bool(text: &str, path: &Path) -> Result<Value> {
     }
 }
 
-fn object_to_object(value: &Value, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, path: &mut Path) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, want) in &out.attributes {
         let converted = match value.as_map().and_then(|m| m.get(name)) {
@@ -150,7 +150,7 @@ fn object_to_object(value: &Value, out: &ObjectType, is_unsafe: bool, path: &mut
         };
         attributes.insert(name.clone(), converted);
     }
-    Ok(Value::object_from_map(attributes))
+    Ok(Value::object_of_type(out, attributes))
 }
 
 fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {

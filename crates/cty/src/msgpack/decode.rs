@@ -104,25 +104,23 @@ fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &mut Place) -> Decod
     collect_members(element, members, at)
 }
 
-fn object(bytes: &mut Bytes<'_>, n: usize, object: &ObjectType, at: &mut Place) -> Decoded {
+fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &mut Place) -> Decoded {
     let want = object.attributes.len();
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     if n == want {
         for _ in 0..n {
             let key = bytes.next().map_err(|e| at.error(e))?;
             let key = text(key, at, "all keys must be strings")?;
-            let name: Arc<str> = crate::text::normal(&key);
-            let inner = at.within(PathStep::Attr(name.clone()), |at| match object.attributes.get(&name) {
-                Some(ty) => value(bytes, ty, at),
-                None => at.fail("unsupported attribute"),
-            })?;
-            attributes.insert(name, inner);
+            let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(&key)) else {
+                return at.within(PathStep::Attr(key.as_str().into()), |at| at.fail("unsupported attribute"));
+            };
+            attributes.insert(name.clone(), at.within(PathStep::Attr(name.clone()), |at| value(bytes, ty, at))?);
         }
     }
     if attributes.len() != want {
         return at.fail(format!("an object with {want} attributes is required ({} given)", if n == want { attributes.len() } else { n }));
     }
-    Ok(Value::object_from_map(attributes))
+    Ok(Value::object_of_type(object, attributes))
 }
 
 fn unknown(code: i8, body: &[u8], ty: &Type, at: &mut Place) -> Decoded {

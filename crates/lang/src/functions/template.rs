@@ -79,7 +79,7 @@ fn variables(vars: &Value) -> Result<BTreeMap<Arc<str>, Value>, CallError> {
     if !vars.ty().is_map() && !vars.ty().is_object() {
         return Err(CallError::arg(1, "invalid vars value: must be a map"));
     }
-    let members = vars.as_map().cloned().unwrap_or_default();
+    let members = vars.as_map().map(cty::Members::to_map).unwrap_or_default();
     if let Some(bad) = members.keys().find(|name| !crate::syntax::is_identifier(name)) {
         return Err(CallError::arg(
             1,

@@ -21,7 +21,7 @@ fn attr(value: &Value, name: &str) -> Value {
 
 /// The object with some of its attributes changed.
 fn with<const N: usize>(value: &Value, changes: [(&str, Value); N]) -> Value {
-    let mut attributes = value.as_map().cloned().unwrap_or_default();
+    let mut attributes = value.as_map().map(cty::Members::to_map).unwrap_or_default();
     attributes.extend(changes.map(|(name, v)| (name.into(), v)));
     Value::object_from_map(attributes)
 }
@@ -119,7 +119,7 @@ pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
     };
     let mut state = with(&empty, [("id", attr(&old, "id"))]);
     if let Some(triggers) = attr(&old, "triggers").as_map() {
-        state = with(&state, [("triggers_replace", Value::object_from_map(triggers.clone()))]);
+        state = with(&state, [("triggers_replace", Value::object_from_map(triggers.to_map()))]);
     }
     answer(state, Vec::new())
 }

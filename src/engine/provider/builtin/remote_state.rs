@@ -122,7 +122,7 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
     };
     let workspace = attr(config, "workspace");
     let file = base.join(backend.file(workspace.as_str()));
-    let mut outputs: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults").as_map().cloned().unwrap_or_default();
+    let mut outputs: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults").as_map().map(cty::Members::to_map).unwrap_or_default();
     match read_file(&file) {
         Ok(Some(found)) => outputs.extend(found),
         Ok(None) => {

@@ -242,6 +242,7 @@ impl PlanWalk<'_> {
         if !self.walk.report(diags) {
             return Err(());
         }
+        let config = config.sharing_type(declared.schema.implied_type());
         self.nothing_ephemeral(declared, address, &config)?;
         self.validate(declared, address, &config, &ctx).await?;
         let force = self.force(declared, &scope, address)?;
