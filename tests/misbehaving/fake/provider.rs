@@ -35,7 +35,7 @@ fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
 
 /// The object with one attribute set.
 fn with(object: &Value, name: &str, to: Value) -> Value {
-    let mut all: BTreeMap<_, _> = object.as_map().cloned().unwrap_or_default();
+    let mut all: BTreeMap<_, _> = object.as_map().map(cty::Members::to_map).unwrap_or_default();
     all.insert(name.into(), to);
     Value::object_from_map(all)
 }
