@@ -31,6 +31,7 @@ pub use handle::{Plugin, PluginError};
 pub use identity::ProcessIdentity;
 pub use incident::Incident;
 pub use oom::Memory;
+pub use parse::{LineParser, Parsed};
 pub use schema::SchemaReply;
 pub use settings::{PluginSettings, Reattach, SpawnSpec, Start};
 pub use transport::MESSAGE_LIMIT;

@@ -6,21 +6,23 @@ use serde_json::Value;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parsed {
+pub struct Parsed {
     pub level: LogLevel,
     pub module: Option<String>,
     pub text: String,
+    /// Whether the line belongs to the trace of a panic.
     pub panic: bool,
 }
 
 /// Reads one line after the other of one process.
 #[derive(Debug, Default)]
-pub(super) struct LineParser {
+pub struct LineParser {
     panicking: bool,
 }
 
 impl LineParser {
-    pub(super) fn parse(&mut self, line: &str) -> Parsed {
+    /// The next line, without its line end.
+    pub fn parse(&mut self, line: &str) -> Parsed {
         if let Some(parsed) = hclog(line).or_else(|| tagged(line)) {
             return parsed;
         }

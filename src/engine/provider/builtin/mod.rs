@@ -4,6 +4,8 @@
 mod data;
 mod remote_state;
 
+pub use remote_state::{Outputs, outputs};
+
 use super::*;
 use std::path::PathBuf;
 

@@ -95,6 +95,9 @@ impl Backend {
     }
 }
 
+/// Largest state file that is read, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+
 /// What is read of a state file.
 #[derive(Deserialize)]
 struct StateFile {
@@ -145,18 +148,33 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
     DataResponse { state, diagnostics: Vec::new() }
 }
 
-type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
+/// Values by name.
+pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 
 fn read_file(file: &FilePath) -> Result<Option<Outputs>, String> {
-    let text = match std::fs::read(file) {
+    // What a pipe or a device has to say may never come, or never end.
+    let read = || match std::fs::metadata(file)? {
+        found if found.is_file() && found.len() > MAX_FILE => Err(std::io::Error::other("it is larger than 256 MiB")),
+        found if found.is_file() || found.is_dir() => std::fs::read(file),
+        _ => Err(std::io::Error::other("it is not a regular file")),
+    };
+    let text = match read() {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),
     };
+    outputs(&text)
+}
+
+/// The outputs in a state file's text; `None` where there is nothing in it.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, String> {
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
-    let state: StateFile = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+    let state: StateFile = serde_json::from_slice(text).map_err(|e| e.to_string())?;
     if state.encrypted_data.is_some() {
         return Err("it is encrypted, which is not supported yet".to_owned());
     }
@@ -230,6 +248,8 @@ mod tests {
             assert!(answer.state.is_null(), "{name}");
             assert!(answer.diagnostics[0].detail.contains(words), "{name}: {}", answer.diagnostics[0].detail);
         }
+        let answer = read(&config("local", path("/dev/zero"), none(), None), folder.path());
+        assert!(answer.diagnostics[0].detail.contains("not a regular file"), "{}", answer.diagnostics[0].detail);
     }
 
     #[test]

@@ -1,0 +1,3 @@
+x {
+  y = <<EOT
+no end

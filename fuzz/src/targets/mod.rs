@@ -1,0 +1,21 @@
+//! One file a target. Each takes any bytes; its first lines say how they are read and what is promised.
+
+mod config;
+pub mod handshake;
+pub mod json;
+#[cfg(feature = "engine")]
+pub mod log_line;
+pub mod msgpack;
+#[cfg(feature = "engine")]
+pub mod plan_answer;
+pub mod plan_rules;
+#[cfg(feature = "engine")]
+pub mod state;
+pub mod tf;
+pub mod tf_json;
+
+/// A type in JSON on the first line, and what follows it.
+fn typed(data: &[u8]) -> Option<(cty::Type, &[u8])> {
+    let end = data.iter().position(|b| *b == b'\n')?;
+    Some((cty::Type::from_json(&data[..end]).ok()?, &data[end + 1..]))
+}

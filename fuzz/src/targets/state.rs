@@ -1,0 +1,87 @@
+//! Any bytes as a state file of version 4. The outputs that are read come back from a state that is exported with them;
+//! objects made of the same bytes are exported whole.
+
+use flightdeck::engine::provider::builtin::outputs;
+use flightdeck::engine::stage::objects::output_value;
+use flightdeck::engine::store::model::{State, StateObject, StateOutput};
+use flightdeck::engine::store::version4;
+
+use crate::feed::Feed;
+
+pub fn run(data: &[u8]) {
+    let read = outputs(data);
+    if let Err(words) = &read {
+        assert!(!words.is_empty());
+    }
+    let mut state = State { serial: 1, lineage: "l".to_owned(), objects: objects(data), outputs: Vec::new() };
+    if let Ok(Some(read)) = &read {
+        state.outputs = read
+            .iter()
+            .map(|(name, value)| StateOutput {
+                name: name.to_string(),
+                value: cty::json::encode(value, value.ty()).expect("what was read is written"),
+                ty: value.ty().to_json(),
+                sensitive: false,
+            })
+            .collect();
+        for output in &state.outputs {
+            assert_eq!(output_value(output).as_ref(), read.get(output.name.as_str()), "{}", output.name);
+        }
+    }
+    let exported = version4(&state);
+    let text = exported.to_string();
+    let again = outputs(text.as_bytes()).expect("what is exported is read").expect("there is something in it");
+    match read {
+        Ok(Some(read)) => assert_eq!(again, read),
+        _ => assert!(again.is_empty()),
+    }
+    whole(&exported, &state.objects);
+}
+
+const ADDRESSES: [&str; 6] = ["a.b", "a.b[0]", "a.b[\"k\"]", "data.d.x", "module.m.a.b", "module.m[\"q\\\"r\"].module.n[1].a.b[2]"];
+
+fn objects(data: &[u8]) -> Vec<StateObject> {
+    let mut feed = Feed::new(data);
+    let n = feed.below(5);
+    (0..n)
+        .map(|i| {
+            let ty = feed.ty(1, false);
+            let value = feed.value(&ty, false, 1);
+            let attributes = cty::json::encode(&value, value.ty()).unwrap_or_else(|_| "null".to_owned());
+            StateObject {
+                address: ADDRESSES[feed.below(ADDRESSES.len())].to_owned(),
+                deposed: if i == 0 { String::new() } else { format!("{i:08x}") },
+                provider: format!("provider[\"registry.terraform.io/hashicorp/{}\"]", ["a", "b"][feed.below(2)]),
+                schema_version: i64::from(feed.byte()),
+                attributes,
+                sensitive: "[]".to_owned(),
+                private: feed.bytes().to_vec(),
+                tainted: feed.byte() & 1 == 1,
+                create_before_destroy: feed.byte() & 1 == 1,
+                skip_destroy: feed.byte() & 1 == 1,
+                dependencies: Vec::new(),
+                identity: (feed.byte() & 1 == 1).then(|| "{\"id\":1}".to_owned()),
+                identity_version: 0,
+            }
+        })
+        .collect()
+}
+
+/// Every object is in the file once, with all that it had.
+fn whole(exported: &serde_json::Value, objects: &[StateObject]) {
+    let mut found = 0;
+    for resource in exported["resources"].as_array().into_iter().flatten() {
+        for instance in resource["instances"].as_array().into_iter().flatten() {
+            found += 1;
+            let deposed = instance.get("deposed").and_then(|d| d.as_str()).unwrap_or_default();
+            let same = objects.iter().filter(|o| {
+                o.deposed == deposed
+                    && resource["provider"] == o.provider.as_str()
+                    && instance["attributes"] == serde_json::from_str::<serde_json::Value>(&o.attributes).unwrap_or_default()
+                    && (instance.get("status").is_some() == o.tainted)
+            });
+            assert_eq!(same.count(), 1, "{instance}");
+        }
+    }
+    assert_eq!(found, objects.len());
+}
