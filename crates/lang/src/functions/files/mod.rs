@@ -34,10 +34,25 @@ fn place(host: Host<'_>, path: &str) -> Result<String, String> {
     Ok(paths::join(&host.scope.base_dir().to_string_lossy(), &path))
 }
 
+/// Largest file that an expression reads, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+
+/// What a device or a pipe has to say may never come, or never end: of those `/dev/null` alone is read.
+fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
+    let found = std::fs::metadata(place)?;
+    if !found.is_file() && !found.is_dir() && place != "/dev/null" {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    if found.len() > MAX_FILE {
+        return Err(std::io::Error::other("it is larger than 256 MiB"));
+    }
+    std::fs::read(place)
+}
+
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, String> {
     let place = place(host, path)?;
-    std::fs::read(&place).map_err(|error| match error.kind() {
+    bytes(&place).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!(
             "no file exists at {}; this function works only with files that are distributed as part of the configuration source \
              code, so if this file will be created by a resource in this configuration you must instead obtain this result from \
@@ -135,4 +150,20 @@ pub(super) fn abspath() -> Function {
         let here = std::env::current_dir().map_err(|e| format!("the working folder is not known: {e}"))?;
         Ok(paths::join(&here.to_string_lossy(), path))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_not_read() {
+        for place in ["/dev/zero", "/dev/tty"].into_iter().filter(|p| std::path::Path::new(p).exists()) {
+            assert_eq!(bytes(place).expect_err(place).to_string(), "it is not a regular file");
+        }
+        assert_eq!(bytes("/dev/null").expect("there is one"), b"");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(MAX_FILE + 1).expect("sparse");
+        assert_eq!(bytes(&file.path().to_string_lossy()).expect_err("too large").to_string(), "it is larger than 256 MiB");
+    }
 }
