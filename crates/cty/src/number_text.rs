@@ -76,7 +76,7 @@ impl Number {
     pub(crate) fn to_hash_text(&self) -> String {
         const DIGITS: usize = 10;
         let Form::Finite { negative, mantissa, exponent } = &self.form else { return self.to_text() };
-        let mut d = Decimal::exact(mantissa, *exponent);
+        let mut d = Decimal::leading(mantissa, *exponent, DIGITS + 2);
         d.round(DIGITS);
         let sign = if *negative { "-" } else { "" };
         let len = d.digits.len() as i64;
@@ -127,19 +127,59 @@ impl Decimal {
         decimal
     }
 
+    /// At least the first `n` digits. Where more than zeros follow, a single 1 stands for all of it: that is as much as
+    /// rounding and comparing need, and hundreds of thousands of digits are not worked out for it.
+    fn leading(mantissa: &UBig, exponent: i64, n: usize) -> Decimal {
+        let bits = mantissa.bit_len() as i64;
+        // Digits before the point, give or take one, and all that there are.
+        let before = (bits + exponent) * 30_103 / 100_000;
+        let all = if exponent >= 0 { before } else { bits * 30_103 / 100_000 - exponent * 69_897 / 100_000 };
+        let n = n as i64 + 2;
+        if all <= n * 2 {
+            return Decimal::exact(mantissa, exponent);
+        }
+        let drop = before - n;
+        let (whole, more) = if drop > 0 {
+            let unit = power_of_five(drop.unsigned_abs()) << (drop - exponent.min(0)) as usize;
+            let (whole, rest) = dashu_base::DivRem::div_rem(mantissa << exponent.max(0) as usize, &unit);
+            (whole, rest != UBig::ZERO)
+        } else {
+            let scaled = mantissa * power_of_five(drop.unsigned_abs());
+            match exponent - drop {
+                up @ 0.. => (scaled << up as usize, false),
+                down => {
+                    let down = down.unsigned_abs() as usize;
+                    let whole = &scaled >> down;
+                    let more = &whole << down != scaled;
+                    (whole, more)
+                }
+            }
+        };
+        let text = whole.to_string();
+        let point = text.len() as i64 + drop;
+        let mut decimal = Decimal { digits: text.into_bytes(), point };
+        if more {
+            decimal.digits.push(b'1');
+        }
+        decimal.trim();
+        decimal
+    }
+
     /// The fewest digits inside the interval of numbers that round to this one at `precision` bits.
     fn shortest(mantissa: &UBig, exponent: i64, precision: u32) -> Decimal {
-        let mut decimal = Decimal::exact(mantissa, exponent);
         let bits = mantissa.bit_len() as i64;
         if exponent >= 0 && exponent + bits <= i64::from(precision) {
-            return decimal;
+            return Decimal::exact(mantissa, exponent);
         }
+        // Within these the interval has ended.
+        let enough = precision.max(bits as u32) as usize * 31 / 100 + 4;
+        let mut decimal = Decimal::leading(mantissa, exponent, enough);
         // One bit more than the precision, so that one unit is half a step.
         let shift = (i64::from(precision) + 1 - bits).max(0);
         let wide = mantissa << shift as usize;
         let even = !wide.bit(1);
-        let lower = Decimal::exact(&(&wide - UBig::ONE), exponent - shift);
-        let upper = Decimal::exact(&(&wide + UBig::ONE), exponent - shift);
+        let lower = Decimal::leading(&(&wide - UBig::ONE), exponent - shift, enough);
+        let upper = Decimal::leading(&(&wide + UBig::ONE), exponent - shift, enough);
         for i in 0..decimal.digits.len() {
             let (l, m, u) = (lower.at(i), decimal.digits[i], upper.at(i));
             let down = l != m || even && i + 1 == lower.digits.len();
@@ -216,5 +256,44 @@ impl Decimal {
         let exponent = self.point - 1;
         text.push_str(&format!("e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn leading_digits_are_those_of_the_whole(words in prop::collection::vec(any::<u64>(), 1..9), exponent in -3_000i64..3_000, n in 1usize..60) {
+            let mantissa = UBig::from_words(&words) | UBig::ONE;
+            let (some, all) = (Decimal::leading(&mantissa, exponent, n), Decimal::exact(&mantissa, exponent));
+            prop_assert_eq!(some.point, all.point);
+            prop_assert_eq!(some.digits.len() > n, all.digits.len() > n);
+            for i in 0..n {
+                prop_assert_eq!(some.at(i), all.at(i), "digit {}", i);
+            }
+            let rest = |d: &Decimal| d.digits.iter().skip(n + 1).any(|d| *d != b'0');
+            if some.at(n) == all.at(n) {
+                prop_assert_eq!(rest(&some), rest(&all));
+            }
+        }
+    }
+
+    /// Found by fuzzing: a number of twelve bytes in a provider's answer took a tenth of a second, since three hundred
+    /// thousand digits were worked out three times to keep the first hundred and fifty; a list of thousands took minutes.
+    #[test]
+    fn the_text_of_a_huge_number_has_its_digits() {
+        for (text, digits, zeros) in [("2.26535897e92897", "226535897", 92_889), ("1e30000", "1", 30_000), ("-12.5e30000", "-125", 29_999)]
+        {
+            let out = Number::parse(text).unwrap().to_text();
+            assert_eq!(out.trim_end_matches('0'), digits);
+            assert_eq!(out.len() - digits.len(), zeros);
+        }
+        let small = Number::parse("25e-30001").unwrap().to_text();
+        assert_eq!((small.len(), &small[small.len() - 3..]), (30_003, "025"));
     }
 }
