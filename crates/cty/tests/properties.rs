@@ -5,6 +5,7 @@
 use cty::{Mark, Marks, Number, Path, Type, Value, convert, json, msgpack, unify, unify_unsafe};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![4 => "[a-d]", 1 => "[a-z_é<&]{1,5}"]
@@ -169,6 +170,76 @@ proptest! {
                     Err(e) => prop_assert!(loose || unified.ty.has_dynamic(), "{v:?} as {:?}: {e}", unified.ty),
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_unified_type_does_not_depend_on_the_order(types in vec(any_type(false), 2..4), by in 1usize..3) {
+        let mut turned = types.clone();
+        turned.rotate_left(by % types.len());
+        prop_assert_eq!(unify(&types).map(|u| u.ty), unify(&turned).map(|u| u.ty), "{:?}", types);
+    }
+
+    #[test]
+    fn what_is_said_of_an_unknown_value_holds_for_its_conversion(value in any_value(false), want in any_type(true)) {
+        let unknown = Value::unknown(value.ty().clone());
+        if let (Ok(early), Ok(late)) = (convert(&unknown, &want), convert(&value, &want)) {
+            prop_assert_ne!(early.range().includes(&late), Some(false), "{:?} and {:?} as {:?}", early, late, want);
+        }
+        // What can never be converted is said at once, and only then.
+        prop_assert!(convert(&unknown, &want).is_ok() || convert(&value, &want).is_err() || value.is_null(), "{:?} as {:?}", value, want);
+    }
+
+    #[test]
+    fn a_set_has_each_element_once_whatever_their_order(ty in any_type(false), seed in any::<u64>(), n in 0usize..6) {
+        let ty = if ty.has_dynamic() { Type::String } else { ty };
+        let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+            ProptestConfig::default(),
+            proptest::test_runner::TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[seed.to_le_bytes(); 4].concat()),
+        );
+        let strategy = vec(value_of(ty.clone(), false), n);
+        let elements = strategy.new_tree(&mut runner).unwrap().current();
+        let set = Value::set(ty.clone(), elements.clone());
+        let mut back = elements.clone();
+        back.reverse();
+        back.extend(elements.iter().cloned());
+        prop_assert_eq!(&Value::set(ty.clone(), back), &set);
+        prop_assert_eq!(&Value::set(ty, set.as_slice().unwrap().to_vec()), &set);
+        for element in &elements {
+            prop_assert_eq!(set.has_element(element).as_bool(), Some(true), "{:?} in {:?}", element, set);
+            prop_assert_eq!(Path::root().index(element.clone()).apply(&set), Ok(element.clone()));
+        }
+        let all = set.as_slice().unwrap();
+        for (i, a) in all.iter().enumerate() {
+            prop_assert!(all[i + 1..].iter().all(|b| !a.raw_equals(b)), "twice in {:?}", set);
+        }
+    }
+
+    #[test]
+    fn types_and_paths_come_back_from_their_json(ty in any_type(true), value in any_value(false)) {
+        prop_assert_eq!(&Type::from_json(ty.to_json().as_bytes()).unwrap(), &ty);
+        let mut paths = Vec::new();
+        value.walk(&mut |path, _| {
+            paths.push(path.clone());
+            true
+        });
+        for path in paths {
+            let json = path.to_json_value().unwrap();
+            prop_assert_eq!(Path::from_json_value(&json).unwrap(), path, "{}", json);
+        }
+    }
+
+    #[test]
+    fn any_path_is_followed_or_refused_in_words(value in any_value(true).prop_flat_map(marked), of in any_value(true), step in any_value(true), at in any::<prop::sample::Index>()) {
+        let mut paths = vec![Path::root()];
+        of.walk(&mut |path, _| {
+            paths.push(path.clone());
+            true
+        });
+        let path = paths[at.index(paths.len())].index(step);
+        match path.apply(&value) {
+            Ok(found) => prop_assert!(value.marks().is_empty() || found.is_marked(), "marks on the way come along"),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
 

@@ -229,6 +229,31 @@ mod tests {
         assert_eq!(read_line(&mut reader, &mut line, 10).await.expect("read"), 0);
     }
 
+    /// However the bytes come in, the lines are those of the whole text, cut at the limit.
+    #[test]
+    fn lines_are_the_same_in_pieces_of_any_size() {
+        use proptest::prelude::*;
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        proptest!(|(bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..200), size in 1usize..40, limit in 0usize..20)| {
+            let mut reader = tokio::io::BufReader::with_capacity(size, bytes.as_slice());
+            let (mut line, mut total) = (Vec::new(), 0);
+            let mut whole = bytes.split(|b| *b == b'\n');
+            loop {
+                let read = runtime.block_on(read_line(&mut reader, &mut line, limit)).expect("memory can be read");
+                if read == 0 {
+                    break;
+                }
+                total += read;
+                let expected = whole.next().expect("no more lines than there are");
+                let kept = expected.len().min(limit);
+                prop_assert_eq!(&line[..kept], &expected[..kept]);
+                prop_assert_eq!(line.len() > kept, expected.len() > limit);
+            }
+            prop_assert_eq!(total, bytes.len());
+            prop_assert!(whole.all(<[u8]>::is_empty));
+        });
+    }
+
     #[test]
     fn what_is_kept_is_bounded() {
         let logs = Logs::new(PluginId("x/y".into()), Arc::new(Silent));

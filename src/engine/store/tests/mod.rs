@@ -1,6 +1,7 @@
 //! The store against real files: what is kept, who may write, what a crash leaves.
 
 mod crash;
+mod edits;
 mod file;
 mod readers;
 mod records;
