@@ -3,12 +3,13 @@
 //! ```text
 //! cargo bench --bench speed                        100 and 1,000 of each resource type
 //! cargo bench --bench speed -- 10000               another number
-//! cargo bench --bench speed -- lab 100             only the provider of this name
+//! cargo bench --bench speed -- lab 100             only this: interop, lab, or big (one resource of a 5 MB schema)
 //! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …      the same runs of this program, and the ratios
 //! ```
 //!
 //! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then
-//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
+//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured. The lab writes its whole world with each change,
+//! so that its time per object grows with their number: 10,000 say more of it than of flightdeck.
 
 mod floor;
 mod place;
@@ -25,20 +26,28 @@ const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
 
 fn interop() -> Subject {
     Subject {
+        key: "interop",
         name: "interop",
         source: "registry.terraform.io/acme/interop",
-        first: Kind { type_name: "interop_pet", named: false, triggers: "keepers", needs: false },
-        second: Kind { type_name: "interop_null", named: false, triggers: "triggers", needs: true },
+        first: Kind { type_name: "interop_pet", named: false, triggers: Some("keepers"), needs: false },
+        second: Kind { type_name: "interop_null", named: false, triggers: Some("triggers"), needs: true },
     }
 }
 
 fn lab() -> Subject {
     Subject {
+        key: "lab",
         name: "lab",
         source: "flightdeck.internal/bundled/lab",
-        first: Kind { type_name: "lab_thing", named: true, triggers: "triggers", needs: false },
-        second: Kind { type_name: "lab_thing", named: true, triggers: "triggers", needs: true },
+        first: Kind { type_name: "lab_thing", named: true, triggers: Some("triggers"), needs: false },
+        second: Kind { type_name: "lab_thing", named: true, triggers: Some("triggers"), needs: true },
     }
+}
+
+/// One resource whose type has a schema of five megabytes.
+fn big() -> Subject {
+    let first = Kind { type_name: "interop_big", named: false, triggers: None, needs: false };
+    Subject { key: "big", first, ..interop() }
 }
 
 /// The phases of one subject at one size.
@@ -53,21 +62,21 @@ fn main() -> ExitCode {
     let sizes = if sizes.is_empty() { vec![100, 1_000] } else { sizes };
     let names: Vec<&String> = args.iter().filter(|a| a.parse::<usize>().is_err()).collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    for subject in [interop(), lab()] {
-        if !names.is_empty() && !names.iter().any(|n| *n == subject.name) {
+    for subject in [interop(), lab(), big()] {
+        if !names.is_empty() && !names.iter().any(|n| *n == subject.key) {
             continue;
         }
-        for &n in &sizes {
+        for &n in if subject.key == "big" { &[1][..] } else { &sizes } {
             let folder = tempfile::tempdir().expect("a folder");
             let Some(plugin) = plugin(&subject, folder.path()) else {
-                println!("skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build", subject.name);
+                println!("skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build", subject.key);
                 break;
             };
             println!("\n{} {} + {} {}, {} calls at a time", n, subject.first.type_name, n, subject.second.type_name, 10);
             match measure(&runtime, &subject, &plugin, n) {
                 Ok(figures) => figures.print(n),
                 Err(why) => {
-                    eprintln!("{}: {why}", subject.name);
+                    eprintln!("{}: {why}", subject.key);
                     return ExitCode::FAILURE;
                 }
             }
@@ -91,7 +100,7 @@ fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {
             )
             .ok()?,
             args: Vec::new(),
-            env: Vec::new(),
+            env: (subject.key == "big").then(|| ("INTEROP_BIG_SCHEMA".into(), "1".into())).into_iter().collect(),
             setting: Some(("file".into(), file)),
         },
     })

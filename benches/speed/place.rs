@@ -21,6 +21,9 @@ pub struct Plugin {
 
 /// What is benchmarked: a provider with two of its resource types.
 pub struct Subject {
+    /// What it is called on the command line.
+    pub key: &'static str,
+    /// The provider's name.
     pub name: &'static str,
     pub source: &'static str,
     pub first: Kind,

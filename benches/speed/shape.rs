@@ -7,8 +7,8 @@ pub struct Kind {
     pub type_name: &'static str,
     /// Whether objects have a name of their own.
     pub named: bool,
-    /// The map of strings whose change replaces the object.
-    pub triggers: &'static str,
+    /// The map of strings whose change replaces the object, if it has one.
+    pub triggers: Option<&'static str>,
     /// Whether each needs an object of the other type.
     pub needs: bool,
 }
@@ -21,7 +21,7 @@ impl Kind {
             (true, Some(id)) => id.clone(),
             (true, None) => Value::unknown(Type::String),
         };
-        let mut all = vec![(self.triggers, Value::map(Type::String, [("on", element)]))];
+        let mut all: Vec<_> = self.triggers.map(|name| (name, Value::map(Type::String, [("on", element)]))).into_iter().collect();
         if self.named {
             all.push(("name", Value::string(format!("{}-{i}", self.label()))));
         }
@@ -36,6 +36,7 @@ impl Kind {
     pub fn text(&self, n: usize, on: &str) -> String {
         let label = self.label();
         let name = if self.named { format!("  name = \"{label}-${{count.index}}\"\n") } else { String::new() };
-        format!("resource \"{}\" \"{label}\" {{\n  count = {n}\n{name}  {} = {{ on = {on} }}\n}}\n", self.type_name, self.triggers)
+        let triggers = self.triggers.map(|name| format!("  {name} = {{ on = {on} }}\n")).unwrap_or_default();
+        format!("resource \"{}\" \"{label}\" {{\n  count = {n}\n{name}{triggers}}}\n", self.type_name)
     }
 }
