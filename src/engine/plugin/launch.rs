@@ -227,7 +227,11 @@ fn read_streams(tracker: &TaskTracker, process: &mut Process, logs: &Arc<Logs>) 
 }
 
 fn mark(first: &watch::Sender<Option<Instant>>) {
-    first.send_if_modified(|seen| seen.replace(Instant::now()).is_none());
+    first.send_if_modified(|seen| {
+        let is_first = seen.is_none();
+        seen.get_or_insert_with(Instant::now);
+        is_first
+    });
 }
 
 /// The first line goes to whoever launches, all others to the log.
@@ -271,6 +275,10 @@ impl Steps<'_> {
         line: FirstLine,
     ) -> Result<(Connection, JoinHandle<()>), StartFailure> {
         let line = self.first_line(process, recorder, line).await?;
+        // The line may have been seen before the note that there was output.
+        if let Some(at) = *self.first.borrow() {
+            recorder.reached_at(PhaseName::FirstOutput, at);
+        }
         let handshake = match self.read_handshake(&line) {
             Ok(handshake) => handshake,
             Err(failure) => {

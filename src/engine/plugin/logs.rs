@@ -1,11 +1,14 @@
 //! What one plugin said: every line of its standard streams, read for as long as they are open so that a pipe never
 //! fills, cut where they are too long, kept as far as a ring holds. Owned by the plugin's supervisor, fed by its readers.
 
+use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
 use super::parse::LineParser;
-use super::record::{LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
+use super::record::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 /// Longest line that is kept whole, in bytes.
@@ -18,6 +21,8 @@ const ATTEMPT_TAIL: usize = 20;
 const TRACE: usize = 100;
 /// Longest line in an attempt's tail or a trace, in bytes.
 const SHORT: usize = 400;
+/// Without a line for this long a flood is over.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Milliseconds since the epoch, now.
 pub(super) fn now_ms() -> UnixMs {
@@ -41,6 +46,7 @@ struct Kept {
     trace: Vec<String>,
     stderr: LineParser,
     others: LineParser,
+    gate: Gate,
 }
 
 impl Logs {
@@ -54,6 +60,7 @@ impl Logs {
 
     /// A new process: nothing of the last one's trace or tail is its own.
     pub(super) fn begin_launch(&self) {
+        self.let_go();
         let ring = std::mem::take(&mut self.kept().ring);
         *self.kept() = Kept { ring, ..Kept::default() };
     }
@@ -62,11 +69,12 @@ impl Logs {
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches('\r');
-        let line = {
+        let (left_out, lines) = {
             let mut kept = self.kept();
             let parser = if stream == LogStream::Stderr { &mut kept.stderr } else { &mut kept.others };
             let parsed = parser.parse(text);
-            if parsed.panic && kept.trace.len() < TRACE {
+            let of_trace = parsed.panic && kept.trace.len() < TRACE;
+            if of_trace {
                 kept.trace.push(short(&parsed.text));
             }
             if !parsed.text.trim().is_empty() {
@@ -82,10 +90,43 @@ impl Logs {
                 panic: parsed.panic,
             };
             push(&mut kept.ring, line.clone(), RING);
-            line
+            kept.gate.admit(line, of_trace, Instant::now())
         };
-        // Outside the lock: whose code this is, is not ours to know.
-        self.observer.event(PluginEvent::Log { line });
+        self.tell(left_out, lines);
+    }
+
+    /// Outside the lock: whose code the observer is, is not ours to know.
+    fn tell(&self, left_out: u64, lines: Vec<LogLine>) {
+        let gap = (left_out > 0).then(|| LogLine {
+            plugin: self.plugin.clone(),
+            at: now_ms(),
+            level: LogLevel::Warn,
+            stream: LogStream::Engine,
+            module: None,
+            text: format!("{left_out} lines are left out here: there were more than {AT_ONCE} in a second"),
+            panic: false,
+        });
+        for line in gap.into_iter().chain(lines) {
+            self.observer.event(PluginEvent::Log { line });
+        }
+    }
+
+    /// Tells the lines of a flood that were held back.
+    fn let_go(&self) {
+        let (left_out, lines) = self.kept().gate.let_go();
+        self.tell(left_out, lines);
+    }
+
+    /// Waits for `more` of a stream. Where that takes a while, a flood is over.
+    pub(super) async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
+        let mut more = pin!(more);
+        loop {
+            let holds = self.kept().gate.holds();
+            tokio::select! { biased; // a pause is one where nothing comes
+                got = &mut more => return got,
+                () = tokio::time::sleep(PAUSE), if holds => self.let_go(),
+            }
+        }
     }
 
     /// The newest lines, at most `count`, oldest first.
@@ -173,7 +214,10 @@ where
     // Bounded by the life of the process, which closes the stream.
     while let Ok(1..) = read_line(&mut reader, &mut line, MAX_LINE).await {
         logs.take(stream, &line);
+        // An error shows again at the next read.
+        logs.waiting_for(reader.fill_buf()).await.ok();
     }
+    logs.let_go();
 }
 
 /// Puts pieces of a byte stream together to lines, for streams that come as messages.

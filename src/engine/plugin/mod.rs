@@ -7,6 +7,7 @@ mod executable;
 mod failure;
 pub mod find;
 mod fleet;
+mod gate;
 mod handle;
 mod hearing;
 mod identity;

@@ -14,7 +14,7 @@ pub(super) async fn follow(channel: Channel, logs: Arc<Logs>) {
     let mut stream = reply.into_inner();
     let (mut out, mut err) = (LineAssembler::default(), LineAssembler::default());
     // Bounded by the life of the connection.
-    while let Ok(Some(message)) = stream.message().await {
+    while let Ok(Some(message)) = logs.waiting_for(stream.message()).await {
         let assembler = if message.channel() == Kind::Stderr { &mut err } else { &mut out };
         assembler.feed(&message.data, |line| logs.take(LogStream::Stdio, line));
     }

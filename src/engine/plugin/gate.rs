@@ -1,0 +1,86 @@
+//! How many log lines of one plugin are passed on: a log gone wild must not push out of the way what others have to tell.
+//! Of each second's lines the first and the last go through; how many are left out between them is said. Owned by the logs.
+
+use super::record::LogLine;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Lines of one second that go through at once. Who reads events may be 8000 of them behind.
+pub(super) const AT_ONCE: usize = 5_000;
+/// Newest lines that are held back until there is room or a pause.
+pub(super) const HELD: usize = 1_000;
+const WINDOW: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(super) struct Gate {
+    since: Option<Instant>,
+    passed: usize,
+    held: VecDeque<LogLine>,
+    left_out: u64,
+}
+
+impl Gate {
+    /// Takes a line; gives those that go through now. One that `must` goes through always.
+    pub(super) fn admit(&mut self, line: LogLine, must: bool, now: Instant) -> (u64, Vec<LogLine>) {
+        let fresh = self.since.is_none_or(|since| now.duration_since(since) >= WINDOW);
+        if fresh {
+            (self.since, self.passed) = (Some(now), 0);
+        }
+        let (left_out, mut through) = if fresh || must { self.let_go() } else { (0, Vec::new()) };
+        if must || self.passed < AT_ONCE {
+            self.passed += 1;
+            through.push(line);
+        } else {
+            if self.held.len() == HELD {
+                self.held.pop_front();
+                self.left_out += 1;
+            }
+            self.held.push_back(line);
+        }
+        (left_out, through)
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Gives what is held back, and how many lines before it are left out.
+    pub(super) fn let_go(&mut self) -> (u64, Vec<LogLine>) {
+        (std::mem::take(&mut self.left_out), std::mem::take(&mut self.held).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{LogLevel, LogStream, PluginId};
+    use super::*;
+
+    fn line(n: usize) -> LogLine {
+        LogLine {
+            plugin: PluginId("x/y".into()),
+            at: 0,
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text: n.to_string(),
+            panic: false,
+        }
+    }
+
+    #[test]
+    fn the_first_and_the_last_lines_of_a_flood_go_through_and_the_rest_is_counted() {
+        let (mut gate, now) = (Gate::default(), Instant::now());
+        let most = AT_ONCE + HELD + 70;
+        let through: usize = (1..=most).map(|n| gate.admit(line(n), false, now).1.len()).sum();
+        assert_eq!((through, gate.holds()), (AT_ONCE, true));
+        let (left_out, last) = gate.let_go();
+        assert_eq!((left_out, last.len(), last[HELD - 1].text.clone()), (70, HELD, most.to_string()));
+        assert!(!gate.holds());
+        gate.admit(line(1), false, now);
+        let (left_out, through) = gate.admit(line(2), true, now);
+        assert_eq!((left_out, through.len()), (0, 2), "what must go through does not overtake what was before it");
+        gate.admit(line(3), false, now);
+        let (_, through) = gate.admit(line(4), false, now + WINDOW);
+        assert_eq!(through.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["3", "4"], "another second, room again");
+    }
+}
