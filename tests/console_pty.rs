@@ -1,23 +1,120 @@
 //! The console in a real (pseudo-)terminal: the binary itself, its plugins, its keys; and that the terminal is given back
-//! however it ends.
+//! however it ends, with no plugin left and the workspace free.
+
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests end the test")]
 
 #[path = "../xtask/src/pty.rs"]
 mod pty;
 
+use flightdeck::app::key::{Input, Key};
+use flightdeck::app::msg::Effect;
+use flightdeck::app::run::Surface;
+use flightdeck::app::state::{Fault, ThemeName};
+use flightdeck::app::{ConsoleOptions, DemoHook, State};
+use flightdeck::engine::{Engine, Settings};
+use flightdeck::ui::term::Screen;
 use portable_pty::CommandBuilder;
+use providers::lab::control;
 use pty::Pty;
-use std::time::Duration;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
-const SOON: Duration = Duration::from_secs(30);
-const LONG: Duration = Duration::from_secs(120);
+const SOON: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(180);
 
-fn demo() -> Pty {
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_flightdeck"));
+const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
+
+/// The demo, with a folder of its own for what it leaves behind.
+fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDir) {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = CommandBuilder::new(FLIGHTDECK);
     command.arg("demo");
     command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "50");
-    Pty::start(command, 120, 40).unwrap()
+    command.env("TMPDIR", place.path());
+    (Pty::start_with(command, columns, rows, variables).unwrap(), place)
+}
+
+/// A workspace with a bucket of the bundled lab.
+struct Workspace {
+    place: TempDir,
+}
+
+impl Workspace {
+    fn new(source: &str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let text = format!(
+            "terraform {{\n  required_providers {{\n    lab = {{ source = {source:?} }}\n  }}\n}}\n\
+             provider \"lab\" {{\n  file = {:?}\n}}\nresource \"lab_bucket\" \"logs\" {{\n  name = \"logs\"\n}}\n",
+            place.path().join("lab.json")
+        );
+        std::fs::write(place.path().join("main.tf"), text).unwrap();
+        Self { place }
+    }
+
+    fn bundled() -> Self {
+        Self::new("flightdeck.internal/bundled/lab")
+    }
+
+    fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    fn console(&self) -> Pty {
+        let mut command = CommandBuilder::new(FLIGHTDECK);
+        command.arg(self.path());
+        Pty::start(command, 120, 40).unwrap()
+    }
+
+    /// Nobody holds it: the lock's row is gone, and not only its holder.
+    #[track_caller]
+    fn is_free(&self) {
+        let store = rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
+        let holders: i64 = store.query_row("SELECT count(*) FROM lock", [], |r| r.get(0)).unwrap();
+        assert_eq!(holders, 0, "the lock is still held");
+    }
+}
+
+/// A process and when it began: its number alone may be another's soon.
+type Process = (i32, u64);
+
+/// Parent, state and beginning of a process, from `/proc`.
+fn stat(pid: i32) -> Option<(i32, char, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may have anything in it.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields[1].parse().ok()?, fields[0].chars().next()?, fields[19].parse().ok()?))
+}
+
+/// The plugins of a console: its children.
+fn plugins(console: i32) -> Vec<Process> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let children = pids.filter_map(|pid| stat(pid).filter(|s| s.0 == console).map(|s| (pid, s.2)));
+    children.collect()
+}
+
+#[track_caller]
+fn all_gone(processes: &[Process]) {
+    assert!(!processes.is_empty(), "there was no plugin to begin with");
+    let end = Instant::now() + SOON;
+    // One that is dead and not yet waited for by its new parent is gone.
+    while let Some(p) = processes.iter().find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z')) {
+        assert!(Instant::now() < end, "plugin {} is still there", p.0);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn pid(c: &Pty) -> i32 {
+    i32::try_from(c.pid().unwrap()).unwrap()
+}
+
+fn send(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
 #[track_caller]
@@ -29,8 +126,8 @@ fn given_back(screen: &vt100::Screen) {
 }
 
 #[test]
-fn the_demo_is_staged_narrowed_deployed_remembered_and_left() {
-    let mut c = demo();
+fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
+    let (mut c, place) = demo(120, 40, &[]);
     c.wait("gave up", LONG).unwrap();
     c.wait("3/5", LONG).unwrap();
     c.keys("3s").unwrap();
@@ -40,55 +137,343 @@ fn the_demo_is_staged_narrowed_deployed_remembered_and_left() {
     c.keys("x").unwrap();
     c.wait("[ ]", SOON).unwrap();
     c.wait("with lab_database.orders", SOON).unwrap();
+    c.wait("18 changes · 5 taken", SOON).unwrap();
+    // The next change is refused.
+    c.keys("B").unwrap();
+    c.wait("break something on purpose", SOON).unwrap();
+    c.keys("2").unwrap();
+    c.wait("the next change is refused", SOON).unwrap();
     c.keys("a").unwrap();
     c.wait("apply stage #1?", SOON).unwrap();
+    c.wait("13 changes left out", SOON).unwrap();
     // The question is answered No by itself: Yes must be chosen.
     c.keys("y").unwrap();
     c.wait("deploy #1", SOON).unwrap();
+    c.wait("failed in", LONG).unwrap();
+    // The failure, in its row and in full beside it.
+    c.keys("g").unwrap();
+    c.wait("create failed", SOON).unwrap();
+    c.wait("AccessDenied: this account may not do that", SOON).unwrap();
+    // What is left, once more.
+    c.keys("t").unwrap();
+    c.wait("stage #2 ·", LONG).unwrap();
+    c.wait("staged in", LONG).unwrap();
+    c.keys("a").unwrap();
+    c.wait("apply stage #2?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("deploy #2", SOON).unwrap();
     c.wait("succeeded in", LONG).unwrap();
     c.keys("5").unwrap();
+    c.wait("2 deploys", SOON).unwrap();
     c.wait("✓ succeeded", SOON).unwrap();
-    c.keys("\r").unwrap();
+    c.wait("✗ failed", SOON).unwrap();
+    c.keys("f").unwrap();
+    c.wait("1×", SOON).unwrap();
+    c.wait("followed by", SOON).unwrap();
+    c.keys("fG\r").unwrap();
     c.wait("replay", SOON).unwrap();
+    c.wait("deploy #1 · ✗ failed", SOON).unwrap();
     c.keys("6").unwrap();
     c.wait("module.network", SOON).unwrap();
+    let running = plugins(pid(&c));
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    all_gone(&running);
+    let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert!(left.is_empty(), "the demo leaves {left:?}");
+}
+
+#[test]
+fn a_request_to_end_gives_back_the_terminal_the_plugins_and_the_workspace() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let w = Workspace::bundled();
+        let c = w.console();
+        c.wait("● ready", LONG).unwrap();
+        c.wait("lock: you", SOON).unwrap();
+        let (pid, running) = (pid(&c), plugins(pid(&c)));
+        send(pid, signal);
+        let (code, screen) = c.end(LONG).unwrap();
+        assert_eq!(code, 0, "{signal:?}");
+        given_back(&screen);
+        all_gone(&running);
+        w.is_free();
+    }
+}
+
+#[test]
+fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the_outcome() {
+    let w = Workspace::bundled();
+    let mut c = w.console();
+    c.wait("● ready", LONG).unwrap();
+    let fault = control::Fault { times: Some(1), ..control::Fault::new(control::Kind::Hang) };
+    control::set(&w.path().join("lab.json"), fault).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("1 change · 1 taken", LONG).unwrap();
+    c.keys("a").unwrap();
+    c.wait("apply stage #1?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("1 running", LONG).unwrap();
+    let (pid, running) = (pid(&c), plugins(pid(&c)));
+    send(pid, Signal::TERM);
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    all_gone(&running);
+    w.is_free();
+    let out = Command::new(FLIGHTDECK).args(["history", "--json"]).current_dir(w.path()).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("\"outcome\":\"cancelled\"") || text.contains("\"outcome\":\"failed\""), "{text}");
+}
+
+#[test]
+fn a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it() {
+    let w = Workspace::bundled();
+    // Somebody else has the terminal, and is killed.
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_holds_a_terminal", "--ignored", "--nocapture"])
+        .env("WORKSPACE", w.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+    let said = lines.map_while(Result::ok).find_map(|l| l.split_once("console ")?.1.trim().parse::<i32>().ok());
+    let console = said.expect("the holder says which console it has");
+    let (running, began) = (plugins(console), stat(console).unwrap().2);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    all_gone(&[(console, began)]);
+    all_gone(&running);
+    w.is_free();
+}
+
+#[test]
+#[ignore = "run by a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it"]
+fn child_holds_a_terminal() {
+    let mut command = CommandBuilder::new(FLIGHTDECK);
+    command.arg(std::env::var_os("WORKSPACE").unwrap());
+    let c = Pty::start(command, 120, 40).unwrap();
+    c.wait("● ready", LONG).unwrap();
+    c.wait("lock: you", SOON).unwrap();
+    println!("\nconsole {}", pid(&c));
+    std::thread::sleep(LONG);
+}
+
+#[test]
+fn without_a_terminal_it_says_so_and_ends_with_one() {
+    let w = Workspace::bundled();
+    for arguments in [vec![w.path().as_os_str()], vec!["demo".as_ref()]] {
+        let out = Command::new(FLIGHTDECK).args(arguments).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(out.status.code(), Some(1));
+        assert!(out.stdout.is_empty());
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert!(said.contains("the console needs a terminal") && said.contains("--help"), "{said}");
+        assert!(!said.contains('\u{1b}'), "{said:?}");
+    }
+    assert!(!w.path().join(".flightdeck").exists());
+}
+
+#[test]
+fn a_terminal_that_cannot_place_its_cursor_is_told_so() {
+    let (c, place) = demo(80, 24, &[("TERM", "dumb")]);
+    c.wait("TERM=dumb", SOON).unwrap();
+    assert!(!c.bytes().contains(&0x1b), "{:?}", c.text());
+    let (code, screen) = c.end(SOON).unwrap();
+    assert_eq!(code, 1);
+    given_back(&screen);
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// Parameters of the SGR sequences in what was written, those of colours alone.
+fn colours(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let sequences = text.split("\u{1b}[").skip(1).filter_map(|p| {
+        let (parameters, rest) = p.split_at(p.find(|c: char| c.is_ascii_alphabetic())?);
+        rest.starts_with('m').then(|| parameters.to_owned())
+    });
+    let is_colour = |n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107);
+    sequences.filter(|s| s.split(';').any(|n| n.parse().is_ok_and(is_colour))).collect()
+}
+
+#[test]
+fn without_colour_none_is_written_and_signs_still_tell_the_state() {
+    let (mut c, _place) = demo(120, 40, &[("NO_COLOR", "1")]);
+    c.wait("✗ gave up", LONG).unwrap();
+    c.wait("● ready", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("[x] +", LONG).unwrap();
+    // The tab of the screen and the row under the cursor are still seen.
+    c.with_screen(|s| {
+        let inverse = |row: u16, text: &str| {
+            let line: String = (0..120).filter_map(|x| s.cell(row, x)).filter(|c| c.inverse()).map(|c| c.contents().to_owned()).collect();
+            assert!(line.contains(text), "line {row}: {line:?}");
+        };
+        inverse(1, "3 Stage");
+        inverse(5, "lab_bucket.store");
+    });
+    c.keys("q").unwrap();
+    c.wait_until(|s| !s.contains("Stage"), SOON).unwrap();
+    assert_eq!(colours(&c.bytes()), Vec::<String>::new());
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    assert_eq!(colours(b"\x1b[38;5;110mx\x1b[0;7m\x1b[1m"), ["38;5;110"]);
+}
+
+#[test]
+fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
+    let (mut c, _place) = demo(20, 5, &[]);
+    c.wait("flightdeck needs", LONG).unwrap();
+    // Keys of screens that cannot be seen do nothing.
+    c.keys("3s").unwrap();
+    c.resize(40, 12).unwrap();
+    c.wait("1 Plugins", SOON).unwrap();
+    c.wait("gave up", LONG).unwrap();
+    c.resize(80, 24).unwrap();
+    c.wait("7 Logs", SOON).unwrap();
+    c.wait("exec", SOON).unwrap();
+    c.keys("3").unwrap();
+    c.wait("Nothing staged yet", SOON).unwrap();
+    c.resize(120, 40).unwrap();
+    c.keys("s").unwrap();
+    c.wait("module.app.lab_dns_record.web[\"c\"]", LONG).unwrap();
+    // While a list is long and its end is looked at.
+    c.keys("G").unwrap();
+    c.resize(40, 12).unwrap();
+    c.wait_until(|s| s.lines().count() <= 12 && s.contains("lab_thing.release"), SOON).unwrap();
+    c.resize(200, 60).unwrap();
+    c.wait("lock: you", SOON).unwrap();
+    c.wait("create", SOON).unwrap();
+    c.resize(20, 5).unwrap();
+    c.wait("flightdeck needs", SOON).unwrap();
+    c.resize(1, 1).unwrap();
+    c.resize(80, 24).unwrap();
+    c.wait("lab_thing.release", SOON).unwrap();
     c.keys("q").unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
     given_back(&screen);
 }
 
-#[test]
-fn a_request_to_end_gives_the_terminal_back() {
-    let c = demo();
-    c.wait("plugins", SOON).unwrap();
-    let pid = c.pid().and_then(|p| rustix::process::Pid::from_raw(i32::try_from(p).unwrap())).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let (_, screen) = c.end(LONG).unwrap();
-    given_back(&screen);
-}
-
 /// Runs one of the tests below, which are programs to be looked at, in a terminal.
-fn child(name: &str) -> Pty {
+fn child(name: &str, variables: &[(&str, &str)]) -> Pty {
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--ignored", "--nocapture"]);
     // A backtrace would push what is looked for out of the small screen.
     command.env("RUST_BACKTRACE", "0");
-    Pty::start(command, 80, 24).unwrap()
+    Pty::start_with(command, 80, 24, variables).unwrap()
+}
+
+/// A workspace whose plugin is launched from a folder: a program that is not flightdeck has no bundled ones.
+fn workspace_of_its_own() -> (Workspace, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let w = Workspace::new("example.com/demo/lab");
+    let folder = w.path().join("built");
+    std::fs::create_dir(&folder).unwrap();
+    let plugin = folder.join("terraform-provider-lab");
+    std::fs::write(&plugin, format!("#!/bin/sh\nexec {FLIGHTDECK} plugin serve lab\n")).unwrap();
+    std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = w.path().join("settings.rc");
+    let text =
+        format!("provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n");
+    std::fs::write(&settings, text).unwrap();
+    (w, settings)
+}
+
+fn variables<'a>(w: &'a Workspace, settings: &'a Path) -> [(&'static str, &'a str); 2] {
+    [("WORKSPACE", w.path().to_str().unwrap()), ("TF_CLI_CONFIG_FILE", settings.to_str().unwrap())]
 }
 
 #[test]
-fn a_panic_while_drawing_gives_the_terminal_back_and_is_reported() {
-    let c = child("child_panics_while_drawing");
-    let (code, screen) = c.end(SOON).unwrap();
+fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported() {
+    let (w, settings) = workspace_of_its_own();
+    let mut c = child("child_panics_in_the_loop", &variables(&w, &settings));
+    c.wait("● ready", LONG).unwrap();
+    c.wait("lock: you", SOON).unwrap();
+    let running = plugins(pid(&c));
+    // The theme that it cannot bear.
+    c.keys("\x14").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
     assert_ne!(code, 0);
     given_back(&screen);
     assert!(screen.contents().contains("broken on purpose"), "{}", screen.contents());
+    all_gone(&running);
+    w.is_free();
 }
 
 #[test]
-fn a_panic_elsewhere_leaves_the_terminal_to_the_console() {
-    let mut c = child("child_panics_in_another_thread");
+fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
+    let (w, settings) = workspace_of_its_own();
+    let mut c = child("child_panics_in_a_task", &variables(&w, &settings));
+    c.wait("● ready", LONG).unwrap();
+    c.wait("lock: you", SOON).unwrap();
+    let running = plugins(pid(&c));
+    c.keys("B").unwrap();
+    c.wait("break something on purpose", SOON).unwrap();
+    c.keys("1").unwrap();
+    c.wait("demo: task", SOON).unwrap();
+    // Where it came from is in the log, and not over the screen.
+    c.with_screen(|s| assert!(s.alternate_screen() && !s.contents().contains("panicked at"), "{}", s.contents()));
+    c.keys("6").unwrap();
+    c.wait("The state is empty", SOON).unwrap();
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0, "{}", screen.contents());
+    given_back(&screen);
+    all_gone(&running);
+    w.is_free();
+}
+
+/// The console as the binary runs it, on `WORKSPACE` and in this process.
+fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::io::Result<S>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let settings = Settings { strict: false, ..Settings::new(std::env::var_os("WORKSPACE").unwrap()) };
+        let engine = Engine::start(settings).await.unwrap();
+        flightdeck::app::run::run_with(engine, options, take).await.unwrap();
+    });
+}
+
+/// A terminal that cannot be drawn to in light colours.
+struct Fragile(Screen);
+
+impl Surface for Fragile {
+    fn size(&self) -> (u16, u16) {
+        self.0.size()
+    }
+
+    fn draw(&mut self, state: &State) -> std::io::Result<()> {
+        assert_ne!(state.looks.theme, ThemeName::Light, "broken on purpose");
+        self.0.draw(state)
+    }
+
+    async fn input(&mut self) -> Option<std::io::Result<Input>> {
+        self.0.input().await
+    }
+
+    fn act(&mut self, effect: Effect) -> std::io::Result<()> {
+        self.0.act(effect)
+    }
+}
+
+#[test]
+#[ignore = "run in a terminal by a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported"]
+fn child_panics_in_the_loop() {
+    console(ConsoleOptions::default(), |mouse| Screen::enter(mouse).map(Fragile));
+}
+
+#[test]
+#[ignore = "run in a terminal by a_panic_in_a_task_is_told_and_the_console_goes_on"]
+fn child_panics_in_a_task() {
+    let faults = vec![Fault { key: '1', id: "panic".into(), doc: "a task panics".into() }];
+    let demo = Some(DemoHook { faults, act: Arc::new(|_| panic!("broken on purpose")) });
+    console(ConsoleOptions { demo, ..ConsoleOptions::default() }, Screen::enter);
+}
+
+#[test]
+fn a_panic_of_another_thread_leaves_the_terminal_to_the_console() {
+    let mut c = child("child_panics_in_another_thread", &[]);
     c.wait("still drawing", SOON).unwrap();
     c.with_screen(|s| {
         assert!(s.alternate_screen());
@@ -100,21 +485,13 @@ fn a_panic_elsewhere_leaves_the_terminal_to_the_console() {
     given_back(&screen);
 }
 
-#[test]
-#[ignore = "run in a terminal by a_panic_while_drawing_gives_the_terminal_back_and_is_reported"]
-fn child_panics_while_drawing() {
-    let _screen = flightdeck::ui::term::Screen::enter(true).unwrap();
-    panic!("broken on purpose");
-}
-
 #[tokio::test]
-#[ignore = "run in a terminal by a_panic_elsewhere_leaves_the_terminal_to_the_console"]
+#[ignore = "run in a terminal by a_panic_of_another_thread_leaves_the_terminal_to_the_console"]
 async fn child_panics_in_another_thread() {
-    use flightdeck::app::run::Surface;
-    let mut screen = flightdeck::ui::term::Screen::enter(true).unwrap();
+    let mut screen = Screen::enter(true).unwrap();
     std::thread::spawn(|| panic!("broken on purpose")).join().unwrap_err();
-    let mut state = flightdeck::app::State::new("still drawing", "/");
+    let mut state = State::new("still drawing", "/");
     state.size = screen.size();
     screen.draw(&state).unwrap();
-    assert!(screen.input().await.is_some());
+    assert_eq!(screen.input().await.unwrap().unwrap(), Input::Key(Key::char('q')));
 }

@@ -80,6 +80,8 @@ pub struct ListState {
     pub zoom: bool,
     /// First line of the detail on the screen.
     pub scroll: usize,
+    /// Whether the operator has put the cursor somewhere.
+    pub moved: bool,
 }
 
 impl ListState {
@@ -123,6 +125,7 @@ impl ListState {
 
     /// Moves the cursor by rows that can be selected.
     pub fn step(&mut self, rows: &[Row], delta: isize) {
+        self.moved = true;
         let mut index = self.index;
         for _ in 0..delta.unsigned_abs() {
             let next =

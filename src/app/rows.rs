@@ -4,7 +4,7 @@ use super::doc::{self, Doc};
 use super::list::Row;
 use super::state::{Context, DeployFilter, PluginTab, State};
 use super::text::contains;
-use crate::engine::event::{Action, OperationState};
+use crate::engine::event::{Action, DeploySummary, OperationState};
 use std::cmp::Ordering;
 
 /// Finished calls that the Calls screen lists.
@@ -19,7 +19,7 @@ pub fn rows(state: &State) -> (Vec<Row>, usize) {
         Context::Calls => (calls(state), 0),
         Context::Stage => (stage(state), 0),
         Context::Deploy | Context::Replay => deploy(state),
-        Context::History => (state.history.iter().flatten().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect(), 0),
+        Context::History => (history(state), 0),
         Context::Failures => (state.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect(), 0),
         Context::State => (resources(state), 0),
         Context::Logs => {
@@ -46,6 +46,8 @@ fn sorted(state: &State, mut rows: Vec<Row>, compare: impl Fn(usize, &Row, &Row)
             let o = compare(list.sort, a, b);
             if list.descending { o.reverse() } else { o }
         });
+    } else if list.descending {
+        rows.reverse();
     }
     rows
 }
@@ -74,6 +76,16 @@ fn plugins(state: &State) -> Vec<Row> {
             3 => a.usage.map_or(0.0, |u| u.cpu_percent).total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
             _ => p95(&a.id).cmp(&p95(&b.id)),
         }
+    })
+}
+
+fn history(state: &State) -> Vec<Row> {
+    let Some(all) = &state.history else { return Vec::new() };
+    let rows = all.iter().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect();
+    let took = |d: &DeploySummary| d.ended.map(|e| e - d.began);
+    sorted(state, rows, |by, a, b| {
+        let (a, b) = (&all[a.index], &all[b.index]);
+        if by == 1 { took(a).cmp(&took(b)) } else { a.outcome.word().cmp(b.outcome.word()) }
     })
 }
 
@@ -192,24 +204,22 @@ fn deploy(state: &State) -> (Vec<Row>, usize) {
 
 fn resources(state: &State) -> Vec<Row> {
     let Some(all) = &state.state_rows else { return Vec::new() };
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|a, b| {
-        let (a, b) = (&all[*a], &all[*b]);
-        (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(&b.module, b.data, &b.resource_type, &b.address, &b.deposed))
-    });
+    // They came in the order of the tree.
+    let order = 0..all.len();
     let row = |i: usize| match &all[i].deposed {
         Some(key) => Row::text(format!("{} (deposed {key})", all[i].address), i),
         None => Row::text(all[i].address.as_str(), i),
     };
     if state.list().sort > 0 {
-        return sorted(state, order.into_iter().map(row).collect(), |by, a, b| {
+        return sorted(state, order.map(row).collect(), |by, a, b| {
             let (a, b) = (&all[a.index], &all[b.index]);
             if by == 1 { a.provider.cmp(&b.provider) } else { b.dependents.len().cmp(&a.dependents.len()) }
         });
     }
     let mut rows = Vec::with_capacity(all.len() + 8);
     let mut last: Option<(&str, &str)> = None;
-    for i in order {
+    for i in 0..all.len() {
+        let i = if state.list().descending { all.len() - 1 - i } else { i };
         let here = (all[i].module.as_str(), all[i].resource_type.as_str());
         if last.is_none_or(|l| l.0 != here.0) {
             rows.push(Row::heading(if here.0.is_empty() { "the root module".to_owned() } else { here.0.to_owned() }));

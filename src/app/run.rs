@@ -7,14 +7,19 @@ use super::keymap::KeyMap;
 use super::msg::{Effect, Msg};
 use super::state::{Fault, Looks, State};
 use super::{settle, start, update};
+use crate::engine::Engine;
 use crate::engine::bus::{Subscription, Update, now_ms};
-use crate::engine::{Engine, event::CancelRung};
+use crate::engine::event::{CancelRung, EventKind};
+use crate::engine::plugin::record::PluginEvent;
+use futures_util::FutureExt;
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +31,7 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Answers that may wait to be taken in.
 const ANSWERS: usize = 256;
-/// What is left to do after the last frame may take so long.
+/// After the last frame, what still runs may take so long before the next rung of the cancel ladder is taken.
 const GOODBYE: Duration = Duration::from_secs(15);
 
 /// What a console is started with.
@@ -83,6 +88,8 @@ impl DemoHook {
 /// A terminal as the loop needs it.
 #[expect(async_fn_in_trait, reason = "used by this loop alone, on one thread")]
 pub trait Surface {
+    /// Columns and rows.
+    fn size(&self) -> (u16, u16);
     /// Draws the state.
     fn draw(&mut self, state: &State) -> io::Result<()>;
     /// The next input; `None` when there will be none. Must not lose anything when dropped.
@@ -109,29 +116,66 @@ impl Feed for Subscription {
 /// # Errors
 /// When the terminal cannot be set up, drawn to or read from.
 pub async fn run(engine: Engine, options: ConsoleOptions) -> color_eyre::Result<()> {
-    let directory = engine.settings().workspace.clone();
-    let (view, mut feed) = engine.subscribe();
-    let mut state = first_state(&engine, &options);
-    state.view = view;
-    let mut terminal = crate::ui::term::Screen::enter(options.mouse)?;
-    state.size = terminal.size();
+    run_with(engine, options, crate::ui::term::Screen::enter).await
+}
+
+/// The console on a terminal that `take` takes (with the mouse or without).
+///
+/// # Errors
+/// When the terminal cannot be taken, drawn to or read from.
+pub async fn run_with<S: Surface>(
+    engine: Engine,
+    options: ConsoleOptions,
+    take: impl FnOnce(bool) -> io::Result<S>,
+) -> color_eyre::Result<()> {
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
-    let (answers, mut inbox) = mpsc::channel(ANSWERS);
-    let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
-    tasks.spawn(on_signals(cancel.clone()));
-    let ended = event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, &cancel, |e| runner.run(e)).await;
-    // The operator has the shell back while plugins are stopped.
-    drop(terminal);
-    if state.deploying() {
-        engine.cancel(CancelRung::StopStarting);
-    }
-    drop((runner, inbox));
-    timeout(GOODBYE, engine.shutdown()).await.ok();
+    // Before the terminal is taken: from then on a signal must find somebody who gives it back.
+    tasks.spawn(until_signal(signals()?, cancel.clone()));
+    // Nothing of what has panicked is looked at again.
+    let ended = AssertUnwindSafe(run_on(take, &engine, options, &cancel, &tasks)).catch_unwind().await;
+    // Where something still runs, it starts nothing more.
+    engine.cancel(CancelRung::StopStarting);
+    goodbye(&engine).await;
     cancel.cancel();
     tasks.close();
     timeout(GOODBYE, tasks.wait()).await.ok();
-    Ok(ended?)
+    match ended {
+        Ok(ended) => Ok(ended?),
+        // The plugins are stopped and the lock is given back: now it may be told.
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// The console as long as it has the terminal, which is given back at the end.
+async fn run_on<S: Surface>(
+    take: impl FnOnce(bool) -> io::Result<S>,
+    engine: &Engine,
+    options: ConsoleOptions,
+    cancel: &CancellationToken,
+    tasks: &TaskTracker,
+) -> io::Result<()> {
+    let mut terminal = take(options.mouse)?;
+    let directory = engine.settings().workspace.clone();
+    let (view, mut feed) = engine.subscribe();
+    let mut state = first_state(engine, &options);
+    (state.view, state.size) = (view, terminal.size());
+    let (answers, mut inbox) = mpsc::channel(ANSWERS);
+    let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
+    event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, cancel, |e| runner.run(e)).await
+}
+
+/// Shuts the engine down. The operator has the shell back meanwhile; what does not end by itself is asked to, then killed:
+/// a process that is told to end cannot wait for ever.
+async fn goodbye(engine: &Engine) {
+    let mut ended = std::pin::pin!(engine.shutdown());
+    for rung in [CancelRung::AskPlugins, CancelRung::KillPlugins] {
+        if timeout(GOODBYE, &mut ended).await.is_ok() {
+            return;
+        }
+        engine.cancel(rung);
+    }
+    timeout(GOODBYE, &mut ended).await.ok();
 }
 
 fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
@@ -169,20 +213,20 @@ fn has_configuration(directory: &std::path::Path) -> bool {
     })
 }
 
+/// The signals that ask for an end.
+fn signals() -> io::Result<[Signal; 3]> {
+    let listen = |kind| signal(kind);
+    Ok([listen(SignalKind::terminate())?, listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?])
+}
+
 /// A request to end from outside is taken as one: the terminal is restored, plugins are stopped.
-async fn on_signals(cancel: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else { return };
-        tokio::select! {
-            _ = term.recv() => cancel.cancel(),
-            _ = hup.recv() => cancel.cancel(),
-            () = cancel.cancelled() => {}
-        }
+async fn until_signal([mut terminate, mut hangup, mut interrupt]: [Signal; 3], cancel: CancellationToken) {
+    tokio::select! {
+        _ = terminate.recv() => cancel.cancel(),
+        _ = hangup.recv() => cancel.cancel(),
+        _ = interrupt.recv() => cancel.cancel(),
+        () = cancel.cancelled() => {}
     }
-    #[cfg(not(unix))]
-    cancel.cancelled().await;
 }
 
 /// What woke the loop.
@@ -238,21 +282,41 @@ pub async fn event_loop<S: Surface, F: Feed>(
             Woken::Clock => (Msg::Tick(now_ms()), FRAME),
             Woken::Answer(Some(msg)) => (msg, KEY_FRAME),
             Woken::Answer(None) => (Msg::EngineGone, FRAME),
-            Woken::Feed(Some(Update::Events(events))) => (Msg::Events(events), FRAME),
+            Woken::Feed(Some(Update::Events(events))) => {
+                let quiet = events.iter().all(|e| matches!(e.kind, EventKind::Plugin(PluginEvent::Usage { .. })));
+                let effects = update(state, Msg::Events(events));
+                carry_out(effects, surface, &mut engine)?;
+                // Memory and processor time of an idle plugin are no news: the clock's next frame shows them.
+                if !quiet {
+                    frame = Some(soonest(frame, last_frame, FRAME));
+                }
+                continue;
+            }
             Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), FRAME),
             Woken::Feed(None) => {
                 feeding = false;
                 (Msg::EngineGone, FRAME)
             }
         };
-        for effect in update(state, msg) {
-            match effect {
-                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
-                other => engine(other),
-            }
+        let effects = update(state, msg);
+        carry_out(effects, surface, &mut engine)?;
+        frame = Some(soonest(frame, last_frame, pause));
+    }
+    Ok(())
+}
+
+/// When the next frame is due: the one that is planned, or a pause after the last.
+fn soonest(planned: Option<Instant>, last: Option<Instant>, pause: Duration) -> Instant {
+    let at = last.map_or_else(Instant::now, |l| l + pause);
+    planned.map_or(at, |p| p.min(at))
+}
+
+fn carry_out(effects: Vec<Effect>, surface: &mut impl Surface, engine: &mut impl FnMut(Effect)) -> io::Result<()> {
+    for effect in effects {
+        match effect {
+            Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
+            other => engine(other),
         }
-        let at = last_frame.map_or_else(Instant::now, |l| l + pause);
-        frame = Some(frame.map_or(at, |f| f.min(at)));
     }
     Ok(())
 }

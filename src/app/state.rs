@@ -1,6 +1,6 @@
 //! Everything the console knows. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
-use super::doc::{Doc, Line};
+use super::doc::Doc;
 use super::entry::Entry;
 use super::keymap::KeyMap;
 use super::list::{ListState, Row, RowKey};
@@ -537,10 +537,5 @@ impl State {
         }
         all.sort();
         all
-    }
-
-    /// The line in the header.
-    pub fn header(&self) -> Line {
-        super::doc::header(self)
     }
 }

@@ -50,6 +50,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Snapshot(view) => {
             let missed = view.seq.saturating_sub(state.view.seq);
             state.view = *view;
+            state.stats = stats(state);
             if missed > 0 && state.now > 0 {
                 state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
             }
@@ -77,9 +78,13 @@ pub fn settle(state: &mut State) {
     let pinned = layout::pinned(state, height);
     let rows = std::mem::take(&mut state.rows);
     let follow = state.context() == Context::Logs && state.log.follow && state.prompt.is_none();
+    let live = state.context() == Context::Deploy && state.deploying();
     let list = state.list_mut();
     if follow && !list.zoom {
         list.place(&rows, usize::MAX);
+    } else if live && !list.moved && !list.zoom && list.focus == Pane::List {
+        // Until the operator looks for something else, what runs is looked at.
+        list.place(&rows, 0);
     }
     list.settle(&rows, height, pinned);
     state.rows = rows;
@@ -181,7 +186,10 @@ fn tick(state: &mut State, now: UnixMs) {
     push_sample(&mut state.samples.waiting, waiting);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
-    state.stats = stats(state);
+    // Nothing to work out anew while nothing is asked of plugins.
+    if finished > 0 || state.stats.is_empty() {
+        state.stats = stats(state);
+    }
     if state.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
         state.toast = None;
     }
@@ -324,7 +332,19 @@ fn on_answer(state: &mut State, answer: Answer) {
         }
         Answer::Failures(all) => state.failures = Some(all),
         Answer::Logs(rows) => state.log.prepend(rows.into_iter().map(|r| r.line).collect()),
-        Answer::State(all) => state.state_rows = Some(all),
+        Answer::State(mut all) => {
+            // Once, and not for each frame: the tree by module, kind, type and address.
+            all.sort_by(|a, b| {
+                (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(
+                    &b.module,
+                    b.data,
+                    &b.resource_type,
+                    &b.address,
+                    &b.deposed,
+                ))
+            });
+            state.state_rows = Some(all);
+        }
         Answer::Selected { stage, selection } => selected(state, stage, selection),
         Answer::Schema(plugin, rows) => {
             state.schemas.insert(plugin, rows);

@@ -17,7 +17,8 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     brush.fill(a.header, brush.theme.bar());
     let time = clock(state.now, state.utc_offset);
     let right = u16::try_from(width(&time)).unwrap_or(0) + 1;
-    brush.line(a.header.x, a.header.y, a.header.width.saturating_sub(right + 1), &state.header(), false);
+    let room = a.header.width.saturating_sub(right + 1);
+    brush.line(a.header.x, a.header.y, room, &doc::header(state, usize::from(room)), false);
     brush.text(a.header.right().saturating_sub(right), a.header.y, right, Role::Plain, &time);
     for (screen, x, label) in tabs(state) {
         let cells = a.tabs.width.saturating_sub(x);

@@ -50,7 +50,7 @@ fn small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
 }
 
 fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::TuiWidgetState) {
-    brush.line(a.title.x, a.title.y, a.title.width, &doc::title(state), false);
+    brush.line(a.title.x, a.title.y, a.title.width, &doc::title(state, usize::from(a.title.width)), false);
     let context = state.context();
     if context == Context::Tracing {
         log_view::tracing(a.list, brush, tracing);

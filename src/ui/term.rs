@@ -16,6 +16,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -96,7 +97,8 @@ pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
 
 /// The terminal while the console has it. Dropping it gives it back.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: its end would write to the terminal by itself, and panic where that is gone. Ours is [`leave`].
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     input: Option<EventStream>,
     mouse: bool,
     tracing: TuiWidgetState,
@@ -111,18 +113,13 @@ impl Screen {
         install_panic_hook();
         *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
         let mut screen = Self {
-            terminal: Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?,
+            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?),
             input: None,
             mouse,
             tracing: TuiWidgetState::new().set_default_display_level(tui_logger::LevelFilter::Debug),
         };
         screen.take()?;
         Ok(screen)
-    }
-
-    /// Columns and rows.
-    pub fn size(&self) -> (u16, u16) {
-        self.terminal.size().map_or((80, 24), |s| (s.width, s.height))
     }
 
     fn take(&mut self) -> io::Result<()> {
@@ -160,6 +157,10 @@ impl Drop for Screen {
 }
 
 impl Surface for Screen {
+    fn size(&self) -> (u16, u16) {
+        self.terminal.size().map_or((80, 24), |s| (s.width, s.height))
+    }
+
     fn draw(&mut self, state: &State) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let tracing = &self.tracing;

@@ -13,41 +13,61 @@ use std::time::{Duration, Instant};
 /// How often the screen is looked at while a text is waited for.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How much of what a program writes is kept as it is.
+const KEPT: usize = 16 << 20;
+
+/// What a program has written: the screen that comes of it, and the bytes.
+struct Seen {
+    parser: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
 /// A running program and its screen.
 pub struct Pty {
-    screen: Arc<Mutex<vt100::Parser>>,
+    seen: Arc<Mutex<Seen>>,
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
     /// Kept open: closing it hangs the program up.
-    _master: Box<dyn MasterPty + Send>,
+    master: Box<dyn MasterPty + Send>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Pty {
-    /// Starts a program.
-    pub fn start(mut command: CommandBuilder, columns: u16, rows: u16) -> Result<Self> {
+    /// Starts a program in a terminal that can do what most can.
+    pub fn start(command: CommandBuilder, columns: u16, rows: u16) -> Result<Self> {
+        Self::start_with(command, columns, rows, &[])
+    }
+
+    /// Starts a program, with other variables than a usual terminal has.
+    pub fn start_with(mut command: CommandBuilder, columns: u16, rows: u16, variables: &[(&str, &str)]) -> Result<Self> {
         let pair = native_pty_system()
             .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
             .map_err(|e| eyre!("no pseudo-terminal: {e}"))?;
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
         command.env_remove("NO_COLOR");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let child = pair.slave.spawn_command(command).map_err(|e| eyre!("the program does not start: {e}"))?;
         drop(pair.slave);
-        let screen = Arc::new(Mutex::new(parser(columns, rows)?));
+        let seen = Arc::new(Mutex::new(Seen { parser: parser(columns, rows)?, bytes: Vec::new() }));
         let mut output = pair.master.try_clone_reader().map_err(|e| eyre!("the terminal cannot be read: {e}"))?;
         let writer = pair.master.take_writer().map_err(|e| eyre!("the terminal cannot be written: {e}"))?;
-        let seen = screen.clone();
+        let to = seen.clone();
         let reader = std::thread::Builder::new().name("pty".to_owned()).spawn(move || {
             let mut bytes = [0; 16_384];
             while let Ok(n) = output.read(&mut bytes) {
                 if n == 0 {
                     break;
                 }
-                seen.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..n]);
+                let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.parser.process(&bytes[..n]);
+                let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
+                seen.bytes.extend_from_slice(&bytes[..room]);
             }
         })?;
-        Ok(Self { screen, child, writer, _master: pair.master, reader: Some(reader) })
+        Ok(Self { seen, child, writer, master: pair.master, reader: Some(reader) })
     }
 
     /// Types text, or control characters.
@@ -58,12 +78,27 @@ impl Pty {
 
     /// The screen's text.
     pub fn text(&self) -> String {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents()
+        self.with_screen(vt100::Screen::contents)
+    }
+
+    /// All that was written so far, as it was.
+    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
+    }
+
+    /// Gives the terminal another size.
+    #[allow(dead_code, reason = "the pictures need it not, the tests do")]
+    pub fn resize(&self, columns: u16, rows: u16) -> Result<()> {
+        let (wide, high) = cells(columns, rows)?;
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.set_size(high, wide);
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        self.master.resize(size).map_err(|e| eyre!("the terminal keeps its size: {e}"))
     }
 
     /// Looks at the screen.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen())
+        look(self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.screen())
     }
 
     /// Waits until the screen says something; fails with what it says instead.
@@ -99,10 +134,10 @@ impl Pty {
             if let Some(status) = self.child.try_wait()? {
                 if let Some(reader) = self.reader.take() {
                     drop(self.writer);
-                    drop(self._master);
+                    drop(self.master);
                     reader.join().map_err(|_| eyre!("the reader of the terminal has panicked"))?;
                 }
-                let screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner).screen().clone();
+                let screen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.screen().clone();
                 return Ok((status.exit_code(), screen));
             }
             if Instant::now() > end {
@@ -114,8 +149,13 @@ impl Pty {
     }
 }
 
+fn cells(columns: u16, rows: u16) -> Result<(NonZeroU16, NonZeroU16)> {
+    let size = |n: u16| NonZeroU16::new(n).wrap_err("a terminal has at least one cell");
+    Ok((size(columns)?, size(rows)?))
+}
+
 /// A terminal of so many columns and rows.
 pub fn parser(columns: u16, rows: u16) -> Result<vt100::Parser> {
-    let size = |n: u16| NonZeroU16::new(n).wrap_err("a terminal has at least one cell");
-    Ok(vt100::Parser::new(size(rows)?, size(columns)?, 0))
+    let (wide, high) = cells(columns, rows)?;
+    Ok(vt100::Parser::new(high, wide, 0))
 }

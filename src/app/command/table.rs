@@ -6,6 +6,8 @@ use crate::app::state::Context::{self, *};
 
 const OPERATIONS: &[Context] = &[Deploy, Replay];
 const WITH_DETAIL: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State, Logs];
+/// A detail beside the list, not only over it.
+const WITH_PANES: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State];
 
 macro_rules! commands {
     ($($name:literal, $keys:literal, $short:literal, $doc:literal, $scope:expr, $when:expr, $run:expr;)*) => {
@@ -87,16 +89,16 @@ pub static COMMANDS: &[Command] = commands![
     "up", "k up", "", "one up", Scope::Everywhere, always, up;
     "page-down", "ctrl-d pgdn", "", "half a page down", Scope::Everywhere, always, page_down;
     "page-up", "ctrl-u pgup", "", "half a page up", Scope::Everywhere, always, page_up;
-    "first", "g home", "", "to the first", Scope::Everywhere, always, first;
+    "first", "g home", "", "to the first", Scope::Everywhere, has_list, first;
     "last", "G end", "", "to the last", Scope::Everywhere, always, last;
-    "pane", "tab backtab", "pane", "keys to the list, or to its detail", Scope::In(WITH_DETAIL), always, next_pane;
-    "find", "/", "find", "find; the rest stays on the screen", Scope::Everywhere, always, find;
+    "pane", "tab backtab", "pane", "keys to the list, or to its detail", Scope::In(WITH_PANES), has_pane, next_pane;
+    "find", "/", "find", "find; the rest stays on the screen", Scope::Everywhere, has_list, find;
     "find-next", "n", "", "the next hit", Scope::Everywhere, has_find, find_next;
     "find-previous", "N", "", "the hit before", Scope::Everywhere, has_find, find_previous;
-    "filter", "& f", "filter", "filter: hides the rest", Scope::Everywhere, always, filter;
-    "sort", ",", "", "sort by the next column", Scope::Everywhere, always, next_sort;
-    "sort-reverse", ".", "", "turn the order round", Scope::Everywhere, always, reverse_sort;
-    "copy", "y", "", "copy what is under the cursor (works over SSH)", Scope::Everywhere, always, copy;
+    "filter", "& f", "filter", "filter: hides the rest", Scope::Everywhere, has_list, filter;
+    "sort", ",", "", "sort by the next column", Scope::Everywhere, can_sort, next_sort;
+    "sort-reverse", ".", "", "turn the order round", Scope::Everywhere, can_sort, reverse_sort;
+    "copy", "y", "", "copy what is under the cursor (works over SSH)", Scope::Everywhere, has_row, copy;
     "palette", ":", "command", "every command by its name", Scope::Everywhere, always, palette;
     "help", "?", "help", "every key that works here", Scope::Everywhere, always, help;
     "incident", "!", "", "go to the newest incident", Scope::Everywhere, has_incident, goto_incident;
@@ -110,8 +112,8 @@ pub static COMMANDS: &[Command] = commands![
     "break", "B", "", "break something on purpose (the demo only)", Scope::Everywhere, has_faults, open_faults;
     "theme", "ctrl-t", "", "dark, light, high contrast", Scope::Everywhere, always, next_theme;
     "mouse", "M", "", "mouse on or off; off lets the terminal select text", Scope::Everywhere, always, toggle_mouse;
-    "wider", ">", "", "give the list more room", Scope::Everywhere, always, wider;
-    "narrower", "<", "", "give the detail more room", Scope::Everywhere, always, narrower;
+    "wider", ">", "", "give the list more room", Scope::In(WITH_PANES), has_pane, wider;
+    "narrower", "<", "", "give the detail more room", Scope::In(WITH_PANES), has_pane, narrower;
     "redraw", "ctrl-l", "", "draw the screen anew", Scope::Everywhere, always, redraw;
     "suspend", "ctrl-z", "", "to the shell, and back with fg", Scope::Everywhere, always, suspend;
 ];

@@ -25,7 +25,7 @@ pub fn change(c: &ChangeView, whole: bool) -> Doc {
     }
     doc.push(Line::new());
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
-    let name = changed.iter().chain(if whole { same.iter() } else { [].iter() }).map(|a| width(&a.path)).max().unwrap_or(0).min(32);
+    let name = changed.iter().chain(if whole { same.iter() } else { [].iter() }).map(|a| width(&a.path)).max().unwrap_or(0).min(24);
     for a in &changed {
         attribute(&mut doc, a, c.action, name, whole);
     }

@@ -85,6 +85,31 @@ pub fn push_pair(doc: &mut Doc, name: &str, value: impl AsRef<str>) {
     doc.push(vec![span(Role::Dim, format!("{name:<12} ")), span(Role::Plain, value)]);
 }
 
+/// Cells that a line takes.
+pub fn cells_of(line: &Line) -> usize {
+    line.iter().map(|s| width(&s.text)).sum()
+}
+
+/// A line cut to so many cells, with `…` where something was cut.
+pub fn fit_line(mut line: Line, cells: usize) -> Line {
+    if cells_of(&line) <= cells {
+        return line;
+    }
+    let mut left = cells.saturating_sub(1);
+    for (i, s) in line.iter_mut().enumerate() {
+        let w = width(&s.text);
+        if w <= left {
+            left -= w;
+            continue;
+        }
+        // With something after it, so that there is always something to cut.
+        s.text = super::text::fit(&format!("{}  ", s.text), left + 1).into_owned();
+        line.truncate(i + 1);
+        break;
+    }
+    line
+}
+
 /// The words of a line.
 pub fn plain(line: &Line) -> String {
     line.iter().map(|s| s.text.as_str()).collect()
@@ -132,12 +157,42 @@ pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     out
 }
 
-fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
+/// What a continuation begins with: the line's own indent; its rule, where text is quoted behind one; the value's column,
+/// where the line is a name and its value and the name takes little of the room.
+fn continuation(l: &Line, cells: usize) -> Line {
     let text = plain(l);
     let indent = (text.len() - text.trim_start().len()).min(cells / 2);
+    if text.trim_start().starts_with("│ ") {
+        let role = l.iter().find(|s| !s.text.trim().is_empty()).map_or(Role::Dim, |s| s.role);
+        return vec![span(Role::Plain, " ".repeat(indent)), span(role, "│ ")];
+    }
+    let name = |s: &Span| !s.text.trim().is_empty() && (s.text.ends_with("  ") || s.text.starts_with(' ') && s.text.ends_with(' '));
+    let indent = match l.first().filter(|s| l.len() > 1 && name(s)).map(|s| width(&s.text)) {
+        Some(w) if w <= cells * 2 / 5 => w,
+        Some(_) => (indent + 4).min(cells / 2),
+        None => indent,
+    };
+    line(Role::Plain, " ".repeat(indent))
+}
+
+/// Blanks and what is between them, by turns.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let blank = rest.chars().next()?.is_whitespace();
+        let end = rest.find(|c: char| c.is_whitespace() != blank).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
+}
+
+fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
+    let begin = continuation(l, cells);
+    let indent = cells_of(&begin);
     let (mut current, mut used, mut fresh) = (Line::new(), 0, true);
     for s in l {
-        for word in s.text.split_word_bounds() {
+        for word in words(&s.text) {
             let w = width(word);
             if used + w <= cells {
                 put(&mut current, s.role, word);
@@ -145,9 +200,9 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                 fresh = false;
                 continue;
             }
-            if !fresh {
-                out.push(std::mem::take(&mut current));
-                put(&mut current, Role::Plain, &" ".repeat(indent));
+            // One that is longer than a whole line gains nothing by being moved.
+            if !fresh && w <= cells - indent {
+                out.push(std::mem::replace(&mut current, begin.clone()));
                 (used, fresh) = (indent, true);
                 if word.trim().is_empty() {
                     continue;
@@ -156,8 +211,7 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
             // A word longer than the line is cut where the line ends.
             for g in word.graphemes(true) {
                 if used + width(g) > cells {
-                    out.push(std::mem::take(&mut current));
-                    put(&mut current, Role::Plain, &" ".repeat(indent));
+                    out.push(std::mem::replace(&mut current, begin.clone()));
                     used = indent;
                 }
                 put(&mut current, s.role, g);
@@ -187,6 +241,12 @@ mod tests {
         let doc = vec![line(Role::Plain, "  the quick brown fox jumps")];
         let wrapped: Vec<String> = wrap(&doc, 14).iter().map(plain).collect();
         assert_eq!(wrapped, ["  the quick ", "  brown fox ", "  jumps"]);
+        let pair = vec![vec![span(Role::Dim, "took   "), span(Role::Plain, "a while, and then some more")]];
+        let wrapped: Vec<String> = wrap(&pair, 22).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        assert_eq!(wrapped, ["took   a while, and", "       then some more"]);
+        let quoted = vec![line(Role::Dim, "  │ created name=shop-logs id=bkt-7")];
+        let wrapped: Vec<String> = wrap(&quoted, 28).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        assert_eq!(wrapped, ["  │ created name=shop-logs", "  │ id=bkt-7"]);
         let doc = vec![line(Role::Plain, "aaaaaaaaaaaaaaaaaaaa")];
         assert_eq!(wrap(&doc, 8).len(), 3);
     }

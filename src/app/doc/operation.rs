@@ -224,7 +224,7 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     }
     push_pair(&mut doc, "resources", g.addresses.join(", "));
     push_pair(&mut doc, "deploys", g.deploys.iter().map(|d| format!("#{d}")).collect::<Vec<_>>().join(" "));
-    push_pair(&mut doc, "what followed", g.followed_by.as_deref().unwrap_or("nothing yet"));
+    push_pair(&mut doc, "followed by", g.followed_by.as_deref().unwrap_or("nothing yet"));
     last_lines(&mut doc, g.plugin.as_ref().map_or("the plugin", |p| p.0.as_str()), &g.last_lines);
     doc
 }

@@ -17,10 +17,10 @@ pub fn help(state: &State) -> Doc {
             if keys.is_empty() {
                 continue;
             }
-            let keys = keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            let keys = keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ") + "  ";
             let can = (c.when)(state).is_ok();
             doc.push(vec![
-                span(if can { Role::Key } else { Role::Dim }, format!("  {keys:<14}")),
+                span(if can { Role::Key } else { Role::Dim }, format!("  {keys:<16}")),
                 span(if can { Role::Plain } else { Role::Dim }, c.doc),
             ]);
         }
@@ -34,7 +34,7 @@ pub fn help(state: &State) -> Doc {
         (Role::Read, "<=", "read"),
         (Role::Forget, "×", "forget: it stays in the world"),
     ] {
-        doc.push(vec![span(role, format!("  {sign:<14}")), span(Role::Plain, word)]);
+        doc.push(vec![span(role, format!("  {sign:<16}")), span(Role::Plain, word)]);
     }
     doc
 }

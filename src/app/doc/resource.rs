@@ -21,7 +21,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));
     }
     push_heading(&mut doc, "attributes");
-    let name = r.attributes.iter().map(|(n, _)| width(n)).max().unwrap_or(0).min(32);
+    let name = r.attributes.iter().map(|(n, _)| width(n)).max().unwrap_or(0).min(24);
     for (n, v) in &r.attributes {
         let n = clean(n);
         let gap = " ".repeat(name.saturating_sub(width(&n)));

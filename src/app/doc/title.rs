@@ -21,13 +21,79 @@ pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
     (symbol_role.0, s.word(), symbol_role.1)
 }
 
-/// Line 1: workspace, health, what goes on, who holds the lock. The clock is put at its right end by the drawing.
-pub fn header(state: &State) -> Line {
-    let mut l = vec![span(Role::Strong, " flightdeck  "), span(Role::Heading, &state.workspace)];
-    if let Some(h) = state.locked_by() {
-        l.push(span(Role::Bad, format!("   read-only, locked by {} (pid {})", h.who, h.pid)));
+/// A part of the header, and what stands for it where there is less room: the part shrinks to `forms[n].1` (empty: it
+/// goes) when its turn `forms[n].0` comes.
+struct Part {
+    line: Line,
+    forms: Vec<(u8, Line)>,
+}
+
+/// The parts in a row, shrunk one after the other by their turns until they fit.
+fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
+    let mut turns: Vec<(u8, usize, Line)> = Vec::new();
+    for (i, p) in parts.iter_mut().enumerate() {
+        turns.extend(p.forms.drain(..).map(|(turn, line)| (turn, i, line)));
     }
-    l.push(span(Role::Plain, "  "));
+    turns.sort_by_key(|(turn, ..)| *turn);
+    for (_, i, shorter) in turns {
+        if parts.iter().map(|p| cells_of(&p.line)).sum::<usize>() <= cells {
+            break;
+        }
+        parts[i].line = shorter;
+    }
+    parts.into_iter().flat_map(|p| p.line).collect()
+}
+
+/// Line 1 in so many cells: workspace, health, what goes on, who holds the lock. The clock is put at its right end by the
+/// drawing. Where it is narrow, what is as always goes first (that the lock is ours, the program's name), then what other
+/// screens show in full; what failed, what runs and who else holds the workspace stay.
+pub fn header(state: &State, cells: usize) -> Line {
+    let name = |text: &str| line(Role::Heading, text);
+    let goes = |turn: u8, line: Line| Part { line, forms: vec![(turn, Line::new())] };
+    let shrinks =
+        |long: String, turn: u8, short: String| Part { line: line(Role::Busy, long), forms: vec![(turn, line(Role::Busy, short))] };
+    let mut parts = vec![
+        Part { line: line(Role::Strong, " flightdeck  "), forms: vec![(3, line(Role::Plain, " "))] },
+        Part { line: name(&state.workspace), forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))] },
+    ];
+    if let Some(h) = state.locked_by() {
+        let long = line(Role::Bad, format!("   read-only, locked by {} (pid {})", h.who, h.pid));
+        parts.push(Part { line: long, forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))] });
+    }
+    parts.extend(health(state));
+    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
+    let waiting = state.view.calls.len() - running;
+    let (held, slots) = state.view.slots();
+    if slots > 0 {
+        parts.push(goes(6, line(Role::Plain, format!("  calls {held}/{slots}"))));
+    } else if running > 0 {
+        parts.push(goes(6, line(Role::Plain, format!("  calls {running}"))));
+    }
+    if waiting > 0 {
+        parts.push(goes(5, line(Role::Warn, format!(" +{waiting} waiting"))));
+    }
+    if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
+        let since = elapsed(state.now - d.began);
+        parts.push(shrinks(format!("  ◐ deploy #{} {since}", d.deploy), 11, format!("  ◐ #{} {since}", d.deploy)));
+    } else if let Some(s) = &state.view.staging {
+        parts.push(shrinks(format!("  ◐ staging #{}", s.stage), 11, format!("  ◐ #{}", s.stage)));
+    } else if let Some(s) = &state.view.stage {
+        let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
+        let taken = state.taken().count();
+        let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
+        let long = line(Role::Plain, format!("  stage #{}: {taken} of {all} taken", s.stage));
+        parts.push(Part { line: long, forms: vec![(4, short), (7, Line::new())] });
+    }
+    match (&state.view.lock, state.view.lock_is_ours) {
+        (Some(_), true) => parts.push(goes(1, line(Role::Plain, "  lock: you"))),
+        (Some(_), false) => {}
+        (None, _) => parts.push(goes(1, line(Role::Dim, "  lock: free"))),
+    }
+    squeeze(parts, cells)
+}
+
+/// How the plugins are.
+fn health(state: &State) -> Vec<Part> {
     let (mut ready, mut busy, mut failed) = (0, 0, 0);
     for p in state.view.plugins.values() {
         match status(&p.state).2 {
@@ -37,38 +103,20 @@ pub fn header(state: &State) -> Line {
             _ => {}
         }
     }
-    l.push(span(if ready > 0 { Role::Ok } else { Role::Dim }, format!("● {} ready", count(ready, "plugin"))));
+    let role = if ready > 0 { Role::Ok } else { Role::Dim };
+    let mut parts = vec![Part {
+        line: line(role, format!("  ● {} ready", count(ready, "plugin"))),
+        forms: vec![(2, line(role, format!("  ● {ready} ready"))), (9, line(role, format!("  ●{ready}"))), (13, Line::new())],
+    }];
     if busy > 0 {
-        l.push(span(Role::Busy, format!(" ◐ {busy} starting")));
+        let short = line(Role::Busy, format!(" ◐{busy}"));
+        parts.push(Part { line: line(Role::Busy, format!(" ◐ {busy} starting")), forms: vec![(5, short), (12, Line::new())] });
     }
     if failed > 0 {
-        l.push(span(Role::Bad, format!(" ✗ {failed} failed")));
+        let short = line(Role::Bad, format!(" ✗{failed}"));
+        parts.push(Part { line: line(Role::Bad, format!(" ✗ {failed} failed")), forms: vec![(9, short)] });
     }
-    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
-    let waiting = state.view.calls.len() - running;
-    let (held, slots) = state.view.slots();
-    if slots > 0 {
-        l.push(span(Role::Plain, format!("  calls {held}/{slots}")));
-    } else if running > 0 {
-        l.push(span(Role::Plain, format!("  calls {running}")));
-    }
-    if waiting > 0 {
-        l.push(span(Role::Warn, format!(" +{waiting} waiting")));
-    }
-    if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
-        l.push(span(Role::Busy, format!("  ◐ deploy #{} {}", d.deploy, elapsed(state.now - d.began))));
-    } else if let Some(s) = &state.view.staging {
-        l.push(span(Role::Busy, format!("  ◐ staging #{}", s.stage)));
-    } else if let Some(s) = &state.view.stage {
-        let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
-        l.push(span(Role::Plain, format!("  stage #{}: {} of {all} taken", s.stage, state.taken().count())));
-    }
-    match (&state.view.lock, state.view.lock_is_ours) {
-        (Some(_), true) => l.push(span(Role::Plain, "  lock: you")),
-        (Some(_), false) => {}
-        (None, _) => l.push(span(Role::Dim, "  lock: free")),
-    }
-    l
+    parts
 }
 
 fn find_and_filter(l: &mut Line, state: &State) {
@@ -83,8 +131,34 @@ fn find_and_filter(l: &mut Line, state: &State) {
     }
 }
 
-/// The screen's own line.
-pub fn title(state: &State) -> Line {
+/// The screen's own line in so many cells: what it is about, cut where that must be, and at its end what narrows it.
+pub fn title(state: &State, cells: usize) -> Line {
+    let mut tail = Line::new();
+    narrowed(&mut tail, state);
+    let room = cells.saturating_sub(cells_of(&tail));
+    let mut l = fit_line(about(state), room);
+    l.extend(tail);
+    l
+}
+
+/// What the list is narrowed to, and where a replay stands.
+fn narrowed(l: &mut Line, state: &State) {
+    match (state.context(), state.action_filter) {
+        (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
+        (Context::Deploy | Context::Replay, _) if state.deploy_filter != DeployFilter::All => {
+            l.push(span(Role::Warn, format!("   only {}", state.deploy_filter.word())));
+        }
+        _ => {}
+    }
+    if let (Context::Replay, Some(r)) = (state.context(), &state.replay) {
+        let text = format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len());
+        l.push(span(Role::Key, text));
+    }
+    find_and_filter(l, state);
+}
+
+/// What the screen is about.
+fn about(state: &State) -> Line {
     let mut l = vec![span(Role::Plain, " ")];
     match state.context() {
         Context::Plugins | Context::Schema => plugins(state, &mut l),
@@ -113,7 +187,6 @@ pub fn title(state: &State) -> Line {
         Context::Logs => logs(state, &mut l),
         Context::Tracing => l.push(span(Role::Strong, "the engine's own log")),
     }
-    find_and_filter(&mut l, state);
     l
 }
 
@@ -184,9 +257,6 @@ fn stage(state: &State, l: &mut Line) {
         l.push(span(Role::Plain, format!(" · {}", count(outputs, "output"))));
     }
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
-    if let Some(f) = state.action_filter {
-        l.push(span(Role::Warn, format!("   only {}", f.word())));
-    }
 }
 
 fn deploy(state: &State, l: &mut Line) {
@@ -194,7 +264,6 @@ fn deploy(state: &State, l: &mut Line) {
         l.push(span(Role::Strong, "deploy"));
         return;
     };
-    let replayed = state.context() == Context::Replay;
     l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
     let of = |s: OperationState| d.operations.iter().filter(|o| o.state == s).count();
     match &d.summary {
@@ -229,15 +298,6 @@ fn deploy(state: &State, l: &mut Line) {
             crate::engine::event::CancelRung::KillPlugins => "plugins were killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));
-    }
-    if state.deploy_filter != DeployFilter::All {
-        l.push(span(Role::Warn, format!("   only {}", state.deploy_filter.word())));
-    }
-    if replayed && let Some(r) = &state.replay {
-        l.push(span(
-            Role::Key,
-            format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len()),
-        ));
     }
 }
 

@@ -6,8 +6,9 @@ use crate::app::state::{Context, State};
 /// The note that stays on the screen.
 pub fn note(state: &State) -> Doc {
     let cells = usize::from(state.size.0).saturating_sub(2);
-    let doc: Doc = state.notes.iter().map(|n| line(Role::Busy, n)).collect();
-    wrap(&doc, cells)
+    let doc = state.notes.iter().map(|n| line(Role::Busy, n));
+    // A small screen has one line for each, and no more.
+    if state.size.1 < 30 { doc.map(|l| fit_line(l, cells)).collect() } else { wrap(&doc.collect(), cells) }
 }
 
 fn keys(doc: &mut Doc, all: &[(&str, &str)]) {

@@ -96,8 +96,13 @@ fn enter(dir: &Path) -> Result<(), CliError> {
 }
 
 fn terminal() -> Result<(), CliError> {
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        return Ok(());
+    const OTHERS: &str = "`flightdeck --help` lists the commands that work without one";
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(CliError::Refused(format!("the console needs a terminal; {OTHERS}")));
     }
-    Err(CliError::Refused("the console needs a terminal; `flightdeck --help` lists the commands that work without one".into()))
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        let what = "the console needs a terminal that can place its cursor, and TERM=dumb says that this one cannot";
+        return Err(CliError::Refused(format!("{what}; set TERM to what it is; {OTHERS}")));
+    }
+    Ok(())
 }

@@ -209,6 +209,26 @@ fn a_deploy_shows_what_runs_what_failed_and_what_waits() {
 }
 
 #[test]
+fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    c.shows("+ aws_db_instance.main");
+    let next = |c: &mut Console, index, address: &str, action, state| {
+        let mut op = fixture::operation(index, address, action, state);
+        (op.began, op.step) = (Some(fixture::NOW), "working".into());
+        c.event(EventKind::Operation(op));
+        c.frame();
+    };
+    next(&mut c, 2, "aws_db_instance.main", Action::Create, OperationState::Done);
+    next(&mut c, 4, "aws_eip.old", Action::Destroy, OperationState::Running);
+    assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some("aws_eip.old"));
+    c.press("j k");
+    next(&mut c, 4, "aws_eip.old", Action::Destroy, OperationState::Done);
+    next(&mut c, 3, "aws_instance.web", Action::Replace, OperationState::Running);
+    assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some("aws_eip.old"));
+}
+
+#[test]
 fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");

@@ -7,22 +7,37 @@ use crate::app::msg::{Effect, Msg};
 use crate::app::run::{Feed, Surface, event_loop};
 use crate::engine::bus::Update;
 use crate::engine::event::{Event, EventKind};
+use crate::engine::plugin::record::{PluginEvent, Usage};
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tui_logger::TuiWidgetState;
 
 struct Script {
     input: mpsc::Receiver<Input>,
     frames: u32,
+    /// What a terminal would have been sent.
+    terminal: Terminal<CrosstermBackend<Counted>>,
+    written: Arc<Mutex<Vec<usize>>>,
     /// Frames that had been drawn when each effect of the terminal came.
     acts: Vec<(Effect, u32)>,
 }
 
 impl Surface for Script {
-    fn draw(&mut self, _: &State) -> io::Result<()> {
+    fn size(&self) -> (u16, u16) {
+        (120, 40)
+    }
+
+    fn draw(&mut self, state: &State) -> io::Result<()> {
         self.frames += 1;
+        self.terminal.draw(|frame| {
+            crate::ui::draw(state, &TuiWidgetState::new(), frame.buffer_mut());
+        })?;
         Ok(())
     }
 
@@ -36,33 +51,76 @@ impl Surface for Script {
     }
 }
 
-/// Events without end, as fast as they are taken; or none at all.
+/// How many bytes were written, frame by frame.
+#[derive(Default)]
+struct Counted(Arc<Mutex<Vec<usize>>>);
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self.0.lock().unwrap().last_mut().unwrap() += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // A frame ends with a flush.
+        self.0.lock().unwrap().push(0);
+        Ok(())
+    }
+}
+
+/// What an engine tells meanwhile.
+#[derive(Clone, Copy, PartialEq)]
+enum Engine {
+    /// Nothing.
+    Silent,
+    /// What its plugins use, twenty times a second.
+    Idle,
+    /// Events without end, as fast as they are taken.
+    Flooding,
+}
+
 struct Flood {
     seq: u64,
-    quiet: bool,
+    engine: Engine,
 }
 
 impl Feed for Flood {
     async fn next(&mut self) -> Option<Update> {
-        if self.quiet {
-            std::future::pending::<()>().await;
-        }
-        tokio::task::yield_now().await;
+        let kind = match self.engine {
+            Engine::Silent => std::future::pending().await,
+            Engine::Idle => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                usage()
+            }
+            Engine::Flooding => {
+                tokio::task::yield_now().await;
+                EventKind::Notice { text: "x".into() }
+            }
+        };
         self.seq += 1;
-        let event = Event { seq: self.seq, at: fixture::NOW, kind: EventKind::Notice { text: "x".into() } };
-        Some(Update::Events(vec![Arc::new(event)]))
+        Some(Update::Events(vec![Arc::new(Event { seq: self.seq, at: fixture::NOW, kind })]))
     }
 }
 
-async fn play(quiet: bool, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> (Script, State, Vec<Effect>) {
+fn usage() -> EventKind {
+    let usage = Usage { pid: 7, cpu_percent: 0.3, rss_bytes: 18 << 20 };
+    EventKind::Plugin(PluginEvent::Usage { plugin: fixture::id("hashicorp/aws"), usage })
+}
+
+async fn play(engine: Engine, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> (Script, State, Vec<Effect>) {
     let (keys, input) = mpsc::channel(64);
     let (_answers, mut inbox) = mpsc::channel::<Msg>(8);
-    let mut surface = Script { input, frames: 0, acts: Vec::new() };
+    let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width: 120, height: 40 });
+    let written = Arc::new(Mutex::new(vec![0]));
+    let terminal = Terminal::with_options(CrosstermBackend::new(Counted(written.clone())), TerminalOptions { viewport }).unwrap();
+    let mut surface = Script { input, frames: 0, terminal, written, acts: Vec::new() };
     let mut state = State::new("w", "/w");
+    state.size = surface.size();
+    state.view.apply(&Event { seq: 0, at: fixture::NOW, kind: usage() });
     let mut effects = Vec::new();
     let cancel = CancellationToken::new();
     {
-        let mut feed = Flood { seq: 0, quiet };
+        let mut feed = Flood { seq: 0, engine };
         let run = event_loop(&mut surface, &mut state, &mut feed, &mut inbox, &cancel, |e| effects.push(e));
         let (ended, ()) = tokio::join!(run, script(keys));
         ended.unwrap();
@@ -71,18 +129,27 @@ async fn play(quiet: bool, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> (Sc
 }
 
 #[tokio::test]
-async fn an_idle_console_draws_for_its_clock_alone() {
-    let (surface, ..) = play(true, async |keys| {
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
-        keys.send(Input::Key(Key::char('q'))).await.unwrap();
-    })
-    .await;
-    assert!((1..=5).contains(&surface.frames), "{}", surface.frames);
+async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
+    for engine in [Engine::Silent, Engine::Idle] {
+        let (surface, state, _) = play(engine, async |keys| {
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            keys.send(Input::Key(Key::char('q'))).await.unwrap();
+        })
+        .await;
+        // One sample is taken at each tick of the clock, so that this holds however slow the machine is.
+        let ticks = u32::try_from(state.samples.running.len()).unwrap();
+        assert!(ticks >= 2, "{ticks}");
+        // The first frame, then one a tick, and one for the key.
+        assert!(surface.frames <= ticks + 2, "{} frames in {ticks} ticks", surface.frames);
+        let written: Vec<usize> = surface.written.lock().unwrap().iter().copied().filter(|n| *n > 0).collect();
+        assert!(written[0] > 200, "the first frame is a whole one: {written:?}");
+        assert!(written[1..].iter().all(|n| *n < 200), "the clock alone has changed: {written:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
-    let (surface, state, _) = play(false, async |keys| {
+    let (surface, state, _) = play(Engine::Flooding, async |keys| {
         tokio::time::sleep(Duration::from_secs(1)).await;
         keys.send(Input::Key(Key::char('y'))).await.unwrap();
         keys.send(Input::Key(Key::char('M'))).await.unwrap();
@@ -92,12 +159,12 @@ async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
     .await;
     assert!(state.quit);
     assert!((3..=45).contains(&surface.frames), "{}", surface.frames);
-    assert_eq!(surface.acts.len(), 1);
+    assert!(matches!(surface.acts.as_slice(), [(Effect::Copy(_), _), (Effect::Mouse(false), _)]), "{:?}", surface.acts);
 }
 
 #[tokio::test]
 async fn a_key_is_drawn_at_once() {
-    let (surface, ..) = play(true, async |keys| {
+    let (surface, ..) = play(Engine::Silent, async |keys| {
         for _ in 0..20 {
             tokio::time::sleep(Duration::from_millis(20)).await;
             keys.send(Input::Key(Key::char('?'))).await.unwrap();
@@ -111,7 +178,7 @@ async fn a_key_is_drawn_at_once() {
 
 #[tokio::test]
 async fn it_starts_by_asking_for_what_it_shows() {
-    let (.., effects) = play(true, async |keys| drop(keys)).await;
+    let (.., effects) = play(Engine::Silent, async |keys| drop(keys)).await;
     for e in [Effect::HoldLock, Effect::LoadPlugins, Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs] {
         assert!(effects.contains(&e), "{e:?}");
     }

@@ -74,6 +74,42 @@ fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
 }
 
 #[test]
+fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
+    for width in 40..=120 {
+        let mut c = full(width, 24);
+        let line = c.frame().lines().next().unwrap().to_owned();
+        for part in ["shop-pr", "✗", "◐", "#31 1m02s", "14:03:13"] {
+            assert!(line.contains(part), "{width}: {line}");
+        }
+        // Whole words, and nothing cut at the end.
+        assert!(!line.contains("1m02s…") && !line.contains("… 14"), "{width}: {line}");
+    }
+    let mut c = full(120, 24);
+    c.shows(" flightdeck  shop-prod  ● 2 plugins ready ◐ 1 starting ✗ 1 failed  calls 1/1 +1 waiting  ◐ deploy #31 1m02s");
+    let mut c = Console::staged(80, 24);
+    c.shows("stage #12: 6 of 6 taken");
+    let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
+    let holder = crate::engine::event::LockHolder { who, host, pid: 99, start_time: 1, boot_id, since: 0, reason };
+    c.event(crate::engine::event::EventKind::Lock { holder: Some(holder), ours: false });
+    c.shows("read-only, locked by bob (pid 99)");
+}
+
+#[test]
+fn what_narrows_a_list_is_said_however_long_its_title_is() {
+    let mut c = full(80, 24);
+    c.press("5 enter");
+    c.answer(Answer::Record(Box::new(fixture::record())));
+    c.shows("event 5 of 5 [ ]");
+    c.press("v /");
+    c.type_text("aws");
+    c.press("enter");
+    c.shows("deploy #31 ·");
+    c.shows("event 5 of 5 [ ]");
+    c.shows("only failed");
+    c.shows("find: aws");
+}
+
+#[test]
 fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
     let mut c = full(120, 40);
     c.state.looks = Looks { color: false, ..Looks::default() };

@@ -21,6 +21,27 @@ pub fn has_row(state: &State) -> Available {
     if state.selected().is_some() { Ok(()) } else { Err("there is nothing under the cursor".into()) }
 }
 
+/// What is looked at is a list of ours; the engine's own log is kept by another library.
+pub fn has_list(state: &State) -> Available {
+    if state.context() == Context::Tracing { Err("the engine's own log has no such thing".into()) } else { Ok(()) }
+}
+
+/// List and detail are both on the screen.
+pub fn has_pane(state: &State) -> Available {
+    if state.list().zoom {
+        Err("the detail has the whole screen: esc goes back".into())
+    } else if layout::areas(state).detail.height == 0 {
+        Err("there is no room for a second pane: enter opens the detail".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// There is more than one order.
+pub fn can_sort(state: &State) -> Available {
+    if rows::sorts(state.context()).len() > 1 { Ok(()) } else { Err("there is one order only here".into()) }
+}
+
 /// Something was looked for.
 pub fn has_find(state: &State) -> Available {
     if state.list().find.is_empty() { Err("nothing was looked for yet: press / first".into()) } else { Ok(()) }
@@ -110,7 +131,9 @@ pub fn last(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn goto(state: &mut State, index: usize) {
     let rows = std::mem::take(&mut state.rows);
     let index = if index >= rows.len() { rows.iter().rposition(|r| !r.heading).unwrap_or(0) } else { index };
-    state.list_mut().place(&rows, index);
+    let list = state.list_mut();
+    list.moved = true;
+    list.place(&rows, index);
     state.rows = rows;
 }
 
@@ -123,9 +146,6 @@ pub fn open_detail(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn next_pane(state: &mut State, _: &mut Vec<Effect>) {
-    if layout::areas(state).detail.height == 0 || state.list().zoom {
-        return;
-    }
     let list = state.list_mut();
     list.focus = if list.focus == Pane::List { Pane::Detail } else { Pane::List };
 }
@@ -234,9 +254,6 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn prompt(state: &mut State, kind: PromptKind) {
-    if state.context() == Context::Tracing {
-        return;
-    }
     let list = state.list();
     let text = if kind == PromptKind::Find { &list.find } else { &list.filter }.clone();
     state.prompt = Some(Prompt { kind, entry: Entry::new(&text), before: list.key.clone(), text_before: text });
@@ -354,12 +371,18 @@ pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
     state.say(if state.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
 }
 
+/// What a short list leaves goes to its detail all the same, so that not every step is seen: it is said.
+fn split(state: &mut State, percent: u16) {
+    state.split = percent;
+    state.say(format!("list {percent} %, detail {} %", 100 - percent));
+}
+
 pub fn wider(state: &mut State, _: &mut Vec<Effect>) {
-    state.split = (state.split + 5).min(80);
+    split(state, (state.split + 5).min(80));
 }
 
 pub fn narrower(state: &mut State, _: &mut Vec<Effect>) {
-    state.split = state.split.saturating_sub(5).max(25);
+    split(state, state.split.saturating_sub(5).max(25));
 }
 
 pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {

@@ -1,10 +1,10 @@
 //! Commands of the Stage and Deploy screens: take, leave, why, apply, cancel, retry.
 
-use super::open_detail;
 use crate::app::command::Available;
 use crate::app::doc::{self, Doc, Line, Role, action_sign, line, span};
 use crate::app::entry::Entry;
 use crate::app::format::count;
+use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
@@ -275,11 +275,10 @@ pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
     request(state, effects, StageRequest { mode, target, ..StageRequest::default() });
 }
 
-pub fn next_deploy_filter(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.list().zoom {
-        open_detail(state, effects);
-        return;
-    }
+pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {
+    // The list is looked at again: what was open may not be in it any more.
+    let list = state.list_mut();
+    (list.zoom, list.focus) = (false, Pane::List);
     state.deploy_filter = state.deploy_filter.next();
 }
 

@@ -1,0 +1,233 @@
+//! What a frame costs: 200×60 cells over thousands of rows. `settle` and `draw` are what happens for each frame; a key
+//! costs `update` on top; `terminal` is the whole way to the bytes. The aim is under 5 ms for each.
+
+use divan::{Bencher, black_box};
+use flightdeck::app::key::{Input, Key};
+use flightdeck::app::msg::{Answer, Msg};
+use flightdeck::app::{State, settle, update};
+use flightdeck::engine::api::StateRow;
+use flightdeck::engine::event::*;
+use flightdeck::engine::plugin::record::*;
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::sync::Arc;
+use tui_logger::TuiWidgetState;
+
+const SIZE: (u16, u16) = (200, 60);
+const ROWS: usize = 5_000;
+const NOW: UnixMs = 1_795_269_731_000;
+
+fn main() {
+    divan::main();
+}
+
+/// A screen, and how it is reached.
+const SCREENS: [&str; 7] = ["plugins", "calls", "stage", "deploy", "state", "logs", "logs wrapped"];
+
+fn keys(screen: &str) -> &'static str {
+    match screen {
+        "plugins" => "1",
+        "calls" => "2",
+        "stage" => "3",
+        "deploy" => "4",
+        "state" => "6",
+        "logs" => "7",
+        _ => "7w",
+    }
+}
+
+fn plugin(i: usize) -> PluginId {
+    PluginId(format!("hashicorp/provider{}", i % 4))
+}
+
+fn address(i: usize) -> String {
+    format!("module.region[\"eu-central-{}\"].aws_security_group_rule.allow[{i}]", i % 40)
+}
+
+fn change(i: usize) -> ChangeView {
+    let attribute = |n: usize| AttributeChange {
+        path: format!("attribute_{n}"),
+        before: Some("\"before\"".into()),
+        after: Some("\"after\"".into()),
+        unknown: false,
+        sensitive: false,
+        forces_replacement: false,
+        changed: true,
+    };
+    ChangeView {
+        address: address(i),
+        previous_address: None,
+        resource_type: "aws_security_group_rule".into(),
+        provider: "registry.terraform.io/hashicorp/aws".into(),
+        action: if i.is_multiple_of(3) { Action::Update } else { Action::Create },
+        action_reason: None,
+        why: "in the configuration and not yet there".into(),
+        attributes: (0..12).map(attribute).collect(),
+        needs: if i > 0 { vec![address(i - 1)] } else { Vec::new() },
+        drifted: false,
+    }
+}
+
+fn operation(i: usize) -> Operation {
+    let state = match i % 100 {
+        0 => OperationState::Running,
+        1 => OperationState::Failed,
+        2..50 => OperationState::Done,
+        _ => OperationState::Waiting,
+    };
+    Operation {
+        deploy: 31,
+        index: u32::try_from(i).unwrap_or(0),
+        address: address(i),
+        plugin: Some(plugin(i)),
+        action: Action::Create,
+        state,
+        step: "creating".into(),
+        attempt: 1,
+        began: (state != OperationState::Waiting).then_some(NOW - 60_000),
+        took_ms: (state == OperationState::Done).then_some(812),
+        waits_for: if state == OperationState::Waiting { vec![address(i + 1)] } else { Vec::new() },
+        usual_ms: Some(30_000),
+        failure: None,
+        warnings: Vec::new(),
+    }
+}
+
+fn row(i: usize) -> StateRow {
+    StateRow {
+        address: address(i),
+        deposed: None,
+        module: format!("module.region[\"eu-central-{}\"]", i % 40),
+        data: false,
+        resource_type: "aws_security_group_rule".into(),
+        name: "allow".into(),
+        provider: "registry.terraform.io/hashicorp/aws".into(),
+        tainted: false,
+        dependencies: vec![address(i + 1)],
+        dependents: vec![address(i + 2)],
+        attributes: (0..12).map(|n| (format!("attribute_{n}"), "\"value\"".to_owned())).collect(),
+    }
+}
+
+fn events() -> Vec<EventKind> {
+    let mut all = Vec::new();
+    for i in 0..4 {
+        all.push(EventKind::Plugin(PluginEvent::State { plugin: plugin(i), state: PluginState::Ready { since: NOW - 100_000 } }));
+    }
+    for i in 0..20_000 {
+        let line = LogLine {
+            plugin: plugin(i),
+            at: NOW - 50_000 + i64::try_from(i).unwrap_or(0),
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text: format!("created resource=aws_security_group_rule id=sgr-{i} with a text that goes on for a while"),
+            panic: false,
+        };
+        all.push(EventKind::Plugin(PluginEvent::Log { line }));
+    }
+    let changes: Vec<ChangeView> = (0..ROWS).map(change).collect();
+    let mut counts = Counts::default();
+    changes.iter().for_each(|c| counts.add(c.action));
+    let (stage, mode, outputs, drift) = (12, StageMode::Normal, Vec::new(), Vec::new());
+    all.push(EventKind::Staged(StageSummary { stage, mode, at: NOW, took_ms: 900, counts, changes, outputs, drift }));
+    let operations = (0..ROWS).map(operation).collect();
+    let (who, host) = ("ana".to_owned(), "deck".to_owned());
+    all.push(EventKind::DeployStarted(DeployStarted { deploy: 31, stage, mode, who, host, operations }));
+    for call in 0..ROWS as u64 {
+        let method = "ApplyResourceChange".to_owned();
+        let (plugin, resource) = (plugin(call as usize), Some(address(call as usize)));
+        let waits_for = "slot of hashicorp/provider0".to_owned();
+        if call < 40 {
+            let (slot, slots) = (u32::try_from(call).unwrap_or(0) / 4 + 1, 10);
+            let deadline_ms = Some(600_000);
+            all.push(EventKind::CallStarted(CallStarted {
+                call,
+                plugin,
+                slot,
+                slots,
+                method,
+                resource,
+                deadline_ms,
+                usual: None,
+                queued_ms: 0,
+            }));
+        } else {
+            all.push(EventKind::CallQueued(CallQueued { call, plugin, method, resource, waits_for, blocker: Some(call % 40) }));
+        }
+    }
+    all
+}
+
+/// The console on one screen, in the middle of its rows.
+fn console(screen: &str) -> State {
+    let mut state = State::new("shop-prod", "/home/ana/shop-prod");
+    (state.now, state.size) = (NOW, SIZE);
+    for (i, kind) in events().into_iter().enumerate() {
+        update(&mut state, Msg::Events(vec![Arc::new(Event { seq: i as u64 + 1, at: NOW, kind })]));
+    }
+    update(&mut state, Msg::Answer(Answer::State((0..ROWS).map(row).collect())));
+    update(&mut state, Msg::Tick(NOW + 1_000));
+    for c in keys(screen).chars() {
+        press(&mut state, c);
+    }
+    press(&mut state, 'G');
+    for _ in 0..20 {
+        update(&mut state, Msg::Input(Input::Key(Key::ctrl('u'))));
+    }
+    state
+}
+
+fn press(state: &mut State, c: char) {
+    black_box(update(state, Msg::Input(Input::Key(Key::char(c)))));
+}
+
+#[divan::bench(args = SCREENS)]
+fn settle_and_draw(bencher: Bencher<'_, '_>, screen: &str) {
+    let mut state = console(screen);
+    let tracing = TuiWidgetState::new();
+    bencher.bench_local(|| {
+        settle(&mut state);
+        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+        flightdeck::ui::draw(&state, &tracing, &mut buffer);
+        buffer
+    });
+}
+
+#[divan::bench(args = SCREENS)]
+fn key_to_frame(bencher: Bencher<'_, '_>, screen: &str) {
+    let mut state = console(screen);
+    let tracing = TuiWidgetState::new();
+    let mut down = false;
+    bencher.bench_local(|| {
+        down = !down;
+        press(&mut state, if down { 'j' } else { 'k' });
+        settle(&mut state);
+        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+        flightdeck::ui::draw(&state, &tracing, &mut buffer);
+        buffer
+    });
+}
+
+#[divan::bench(args = SCREENS)]
+fn terminal(bencher: Bencher<'_, '_>, screen: &str) {
+    let mut state = console(screen);
+    let tracing = TuiWidgetState::new();
+    let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+    let backend = CrosstermBackend::new(std::io::sink());
+    let Ok(mut terminal) = Terminal::with_options(backend, TerminalOptions { viewport }) else { return };
+    let mut down = false;
+    bencher.bench_local(|| {
+        down = !down;
+        // Half a page: most of the screen is other than before.
+        update(&mut state, Msg::Input(Input::Key(Key::ctrl(if down { 'd' } else { 'u' }))));
+        settle(&mut state);
+        terminal
+            .draw(|frame| {
+                flightdeck::ui::draw(&state, &tracing, frame.buffer_mut());
+            })
+            .is_ok()
+    });
+}

@@ -1,0 +1,161 @@
+//! Keys that work everywhere.
+
+use super::*;
+
+/// All of them.
+pub(super) fn stories() -> Vec<Story> {
+    vec![
+        story("open", &[Plugins, Calls, Deploy, Replay, Failures, State, Logs], |c, b| {
+            let (gone, there) = match c.state.context() {
+                Plugins => ("hashicorp/random", "#5"),
+                Failures => ("WHAT FAILED", "followed by"),
+                Deploy | Replay => ("RESOURCE", "timeline"),
+                Calls => ("TIME", "deadline"),
+                State => ("NEEDED", "attributes"),
+                _ => ("· following", "stream"),
+            };
+            if gone != "· following" {
+                assert!(b.frame.contains(gone), "{}", b.frame);
+                c.hides(gone);
+            }
+            c.shows(there);
+        }),
+        after(
+            "back",
+            LISTS,
+            |c| find(c, "a"),
+            |c, b| {
+                assert!(b.frame.contains("find: a"), "{}", b.frame);
+                c.hides("find: a");
+            },
+        ),
+        story("back", &[Tracing], |c, _| c.shows("following")),
+        story("quit", &[Plugins, Stage, History, State, Logs], |c, _| assert!(c.state.quit)),
+        story("quit", &[Calls, Deploy], |c, _| {
+            assert!(!c.state.quit);
+            c.shows("deploy #31 is running");
+        }),
+        story("quit", &[Schema], |c, _| c.shows("hashicorp/random")),
+        story("quit", &[Replay, Failures], |c, _| c.shows("history · 2 deploys")),
+        story("quit", &[Tracing], |c, _| c.shows("following")),
+        story("interrupt", &[Calls, Deploy], |c, _| c.shows("cancel ladder")),
+        story("interrupt", &[Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing], |c, _| assert!(c.state.quit)),
+        after("down", LISTS, to_top, moved_down),
+        after("up", LISTS, to_bottom, moved_up),
+        after("page-down", LISTS, to_top, moved_down),
+        after("page-up", LISTS, to_bottom, moved_up),
+        after("first", LISTS, to_bottom, moved_up),
+        after("last", &[Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State], to_top, moved_down),
+        after("last", &[Logs], to_top, |c, b| {
+            assert!(b.frame.contains("not following"));
+            c.hides("not following");
+        }),
+        story("down", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Down)])),
+        story("up", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Up)])),
+        story("page-down", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageDown)])),
+        story("page-up", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageUp)])),
+        story("last", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])),
+        story("first", &[Tracing], |c, _| c.shows("the engine's own log has no such thing")),
+        story("pane", PANES, |c, b| {
+            let frame = c.frame();
+            assert!(heavy(&frame) > heavy(&b.frame) + 5, "{frame}");
+        }),
+        story("find", LISTS, |c, _| c.shows("enter keeps it, ↑↓ through the hits")),
+        story("filter", LISTS, |c, _| {
+            c.shows("filter: ");
+            c.type_text("zzz");
+            c.shows("No row has \"zzz\" in it.");
+        }),
+        story("find", &[Tracing], |c, _| c.shows("has no such thing")),
+        story("filter", &[Tracing], |c, _| c.shows("has no such thing")),
+        after("find-next", LISTS, find_common, |c, b| {
+            c.shows("find: ");
+            assert_ne!(b.cursor, cursor(c));
+        }),
+        after("find-previous", LISTS, find_common, |c, b| {
+            c.shows("find: ");
+            assert_ne!(b.cursor, cursor(c));
+        }),
+        story("find-next", &[Tracing], |c, _| c.shows("nothing was looked for yet")),
+        story("find-previous", &[Tracing], |c, _| c.shows("nothing was looked for yet")),
+        story("sort", SORTED, |c, b| {
+            c.shows("sorted by ");
+            // Of the calls only those that run have an order, and here one runs.
+            if c.state.context() == Calls {
+                return;
+            }
+            assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
+        }),
+        story("sort-reverse", SORTED, |c, b| {
+            c.shows("order turned round");
+            // Of the calls only those that run have an order, and here one runs.
+            if c.state.context() != Calls {
+                assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
+            }
+        }),
+        story("sort", UNSORTED, |c, _| c.shows("there is one order only here")),
+        story("sort-reverse", UNSORTED, |c, _| c.shows("there is one order only here")),
+        story("copy", LISTS, |c, _| {
+            c.shows("copied ");
+            assert!(matches!(c.take_effects().as_slice(), [Effect::Copy(t)] if !t.is_empty()));
+        }),
+        story("copy", &[Tracing], |c, _| c.shows("there is nothing under the cursor")),
+        story("palette", &PLACES, |c, _| {
+            c.shows("╭─ command ─");
+            c.type_text("redr");
+            c.shows("draw the screen anew");
+        }),
+        story("help", &PLACES, |c, b| {
+            c.shows("╭─ keys ─");
+            c.shows(c.state.context().word());
+            let key = c.state.keys.command(b.key.parse().unwrap(), c.state.context()).unwrap();
+            assert_eq!(key.name, "help");
+        }),
+        story("incident", &PLACES, |c, _| {
+            assert_eq!(tab(c), "1 Plugins");
+            c.shows("#5");
+            assert!(cursor(c).unwrap().1.contains("acme/legacy"));
+        }),
+        story("screen-plugins", &PLACES, |c, _| assert_eq!(tab(c), "1 Plugins")),
+        story("screen-calls", &PLACES, |c, _| assert_eq!(tab(c), "2 Calls")),
+        story("screen-stage", &PLACES, |c, _| assert_eq!(tab(c), "3 Stage")),
+        story("screen-deploy", &PLACES, |c, _| assert_eq!(tab(c), "4 Deploy")),
+        story("screen-history", &PLACES, |c, _| assert_eq!(tab(c), "5 History")),
+        story("screen-state", &PLACES, |c, _| assert_eq!(tab(c), "6 State")),
+        story("screen-logs", &PLACES, |c, _| assert_eq!(tab(c), "7 Logs")),
+        after(
+            "break",
+            &PLACES,
+            |c| c.state.faults = vec![Fault { key: '5', id: "crash".into(), doc: "the plugin dies".into() }],
+            |c, _| c.shows("the plugin dies"),
+        ),
+        story("theme", &PLACES, |c, _| {
+            c.shows("theme: light");
+            assert_eq!(c.buffer()[(5, 0)].bg, Color::Indexed(254));
+        }),
+        story("mouse", &PLACES, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Mouse(false)]);
+            c.shows("mouse off");
+        }),
+        after(
+            "wider",
+            PANES,
+            |c| c.press("< < < < < < <"),
+            |c, b| {
+                c.shows("list 30 %, detail 70 %");
+                assert!(b.frame.contains("list 25 %, detail 75 %"));
+            },
+        ),
+        story("narrower", PANES, |c, _| {
+            c.shows("list 55 %, detail 45 %");
+        }),
+        story("redraw", &PLACES, |c, b| {
+            assert_eq!(c.take_effects(), [Effect::Redraw]);
+            assert_eq!(c.frame(), b.frame);
+        }),
+        story("suspend", &PLACES, |c, b| {
+            assert_eq!(c.take_effects(), [Effect::Suspend]);
+            assert_eq!(c.frame(), b.frame);
+        }),
+    ]
+}

@@ -1,0 +1,247 @@
+//! Every key of every screen: the table of commands is walked, each key that runs something in a place is pressed there,
+//! and what it does is looked for in the frame (or in what it asks for, where that is all it does). A command without a
+//! story here fails the walk.
+
+mod general;
+mod screens;
+
+use super::{Console, fixture, lines};
+use crate::app::command::COMMANDS;
+use crate::app::layout;
+use crate::app::msg::{Answer, Effect, TracingMove};
+use crate::app::schema::SchemaRow;
+use crate::app::state::Context::{self, *};
+use crate::app::state::Fault;
+use crate::engine::api::FailureGroup;
+use ratatui::style::{Color, Modifier};
+
+const PLACES: [Context; Context::COUNT] = [Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing];
+/// All but the engine's own log, of which another library keeps the lines.
+const LISTS: &[Context] = &[Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs];
+const SORTED: &[Context] = &[Plugins, Calls, Stage, State, History];
+const UNSORTED: &[Context] = &[Schema, Deploy, Replay, Failures, Logs, Tracing];
+const PANES: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State];
+
+fn schema() -> Vec<SchemaRow> {
+    let row = |path: &str, depth, folder| SchemaRow {
+        path: path.into(),
+        depth,
+        name: path.rsplit('/').next().unwrap().into(),
+        kind: "string".into(),
+        folder,
+        ..SchemaRow::default()
+    };
+    vec![
+        row("resources", 0, true),
+        row("resources/aws_vpc", 1, true),
+        row("resources/aws_vpc/cidr", 2, false),
+        row("resources/aws_eip", 1, true),
+        row("resources/aws_eip/ip", 2, false),
+    ]
+}
+
+fn failures() -> Vec<FailureGroup> {
+    let mut all = fixture::failures();
+    let mut other = all[0].clone();
+    (other.fingerprint, other.summary, other.count) = ("throttled".into(), "the policy of the account throttles".into(), 2);
+    all.push(other);
+    all
+}
+
+/// A console at a place, with something in every list.
+fn at(place: Context, (width, height): (u16, u16)) -> Console {
+    let mut c = if matches!(place, Calls | Deploy) { Console::deploying(width, height) } else { Console::staged(width, height) };
+    c.answer(Answer::History(fixture::history()));
+    c.answer(Answer::State(fixture::state_rows()));
+    c.answer(Answer::Failures(failures()));
+    c.tick(1);
+    match place {
+        Plugins => {}
+        Schema => {
+            c.press("j j right");
+            c.answer(Answer::Schema(fixture::id("hashicorp/aws"), schema()));
+            c.press("enter");
+        }
+        Calls => c.press("2"),
+        Stage => c.press("3"),
+        Deploy => c.press("4"),
+        History => c.press("5"),
+        Replay => {
+            c.press("5 enter");
+            c.answer(Answer::Record(Box::new(fixture::record())));
+        }
+        Failures => c.press("5 f"),
+        State => c.press("6"),
+        Logs => c.press("7"),
+        Tracing => c.press("7 e"),
+    }
+    assert_eq!(c.state.context(), place);
+    c.state.toast = None;
+    c.take_effects();
+    c
+}
+
+/// What was on the screen before the key.
+struct Before {
+    frame: String,
+    cursor: Option<(usize, String)>,
+    key: String,
+}
+
+impl Before {
+    fn of(c: &mut Console, key: &str) -> Self {
+        Self { frame: c.frame(), cursor: cursor(c), key: key.to_owned() }
+    }
+}
+
+/// The line under the cursor, by its ground.
+fn cursor(c: &mut Console) -> Option<(usize, String)> {
+    let buffer = c.buffer();
+    let list = layout::areas(&c.state).list;
+    let lines = lines(&buffer);
+    (list.top()..list.bottom()).find(|y| buffer[(list.x, *y)].bg == Color::Indexed(238)).map(|y| {
+        let line: String = lines[usize::from(y)].chars().take(usize::from(list.width)).collect();
+        (usize::from(y), line.trim().to_owned())
+    })
+}
+
+/// The word on the tab that is marked.
+fn tab(c: &mut Console) -> String {
+    let buffer = c.buffer();
+    let marked = (0..buffer.area.width).filter(|x| buffer[(*x, 1)].modifier.contains(Modifier::REVERSED));
+    marked.map(|x| buffer[(x, 1)].symbol().to_owned()).collect::<String>().trim().to_owned()
+}
+
+/// Cells of heavy border: those of the pane that has the keys.
+fn heavy(frame: &str) -> usize {
+    frame.matches("━").count() + frame.matches("┃").count()
+}
+
+/// A key, what is done before it, and what is seen after it.
+struct Story {
+    command: &'static str,
+    places: &'static [Context],
+    arrange: fn(&mut Console),
+    see: fn(&mut Console, &Before),
+}
+
+fn nothing(_: &mut Console) {}
+
+fn story(command: &'static str, places: &'static [Context], see: fn(&mut Console, &Before)) -> Story {
+    Story { command, places, arrange: nothing, see }
+}
+
+fn after(command: &'static str, places: &'static [Context], arrange: fn(&mut Console), see: fn(&mut Console, &Before)) -> Story {
+    Story { command, places, arrange, see }
+}
+
+fn moved_down(c: &mut Console, b: &Before) {
+    let (from, to) = (b.cursor.clone().unwrap(), cursor(c).unwrap());
+    assert!(to.0 > from.0 && to.1 != from.1, "{from:?} {to:?}");
+}
+
+fn moved_up(c: &mut Console, b: &Before) {
+    let (from, to) = (b.cursor.clone().unwrap(), cursor(c).unwrap());
+    assert!(to.0 < from.0 && to.1 != from.1, "{from:?} {to:?}");
+}
+
+fn to_top(c: &mut Console) {
+    c.press("g");
+}
+
+/// At the last row; in the logs that is to follow, and a step down ends that.
+fn to_bottom(c: &mut Console) {
+    c.press("G j");
+}
+
+/// The rows of a frame without header and footer.
+fn rows(frame: &str) -> Vec<&str> {
+    let all: Vec<&str> = frame.lines().collect();
+    all[4..all.len() - 2].to_vec()
+}
+
+fn find(c: &mut Console, text: &str) {
+    c.press("/");
+    c.type_text(text);
+    c.press("enter");
+}
+
+/// Looks for what several rows have.
+fn find_common(c: &mut Console) {
+    let text = match c.state.context() {
+        Plugins => "hashicorp",
+        History => "deck",
+        Failures => "policy",
+        Logs => "i",
+        _ => "aws",
+    };
+    find(c, text);
+}
+
+fn stories() -> Vec<Story> {
+    general::stories().into_iter().chain(screens::stories()).collect()
+}
+
+/// Walks the table: for each key of each place, its one story. Answers the keys that have none.
+fn walk(size: (u16, u16)) -> Vec<String> {
+    let stories = stories();
+    let mut missing = Vec::new();
+    for place in PLACES {
+        for command in COMMANDS.iter().filter(|c| c.is_in(place)) {
+            let mut told = stories.iter().filter(|s| s.command == command.name && s.places.contains(&place));
+            let story = told.next();
+            assert!(told.next().is_none(), "two stories of {} in {}", command.name, place.word());
+            for key in at(place, size).state.keys.keys_of(command, place) {
+                let what = format!("{key} ({}) in {} at {size:?}", command.name, place.word());
+                let Some(story) = story else {
+                    missing.push(what);
+                    continue;
+                };
+                // Shown where the test fails: which key it was.
+                println!("{what}");
+                let mut c = at(place, size);
+                (story.arrange)(&mut c);
+                let key = key.to_string();
+                let before = Before::of(&mut c, &key);
+                c.press(&key);
+                (story.see)(&mut c, &before);
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_120_by_40() {
+    assert_eq!(walk((120, 40)), Vec::<String>::new(), "keys without a story");
+}
+
+#[test]
+fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_80_by_24() {
+    assert_eq!(walk((80, 24)), Vec::<String>::new(), "keys without a story");
+}
+
+#[test]
+fn no_story_is_of_a_key_that_is_not_there() {
+    for s in stories() {
+        let command = COMMANDS.iter().find(|c| c.name == s.command).unwrap_or_else(|| panic!("there is no command {}", s.command));
+        for place in s.places {
+            assert!(command.is_in(*place), "{} is not in {}", s.command, place.word());
+            let keys = at(*place, (120, 40)).state.keys.keys_of(command, *place);
+            assert!(!keys.is_empty(), "{} has no key in {}", s.command, place.word());
+        }
+    }
+}
+
+#[test]
+fn every_screen_looks_as_it_did() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        for place in PLACES {
+            // What another library draws has the time of day in it.
+            if place != Tracing {
+                let mut c = at(place, (width, height));
+                insta::assert_snapshot!(format!("{place:?}-{width}x{height}").to_lowercase(), c.frame());
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Keys of one screen each.
+
+use super::{Story, after, cursor, story, tab};
+use crate::app::msg::{Answer, Effect, TracingMove};
+use crate::app::state::ActionFilter;
+use crate::app::state::Context::{self, *};
+use crate::engine::api::*;
+use crate::engine::event::*;
+use crate::engine::plugin::record::*;
+use crate::ui::tests::{Console, fixture};
+
+/// All of them.
+pub(super) fn stories() -> Vec<Story> {
+    [plugins(), calls_and_deploy(), stage(), history(), state(), logs()].into_iter().flatten().collect()
+}
+
+fn plugins() -> Vec<Story> {
+    const P: &[Context] = &[Plugins];
+    const S: &[Context] = &[Schema];
+    vec![
+        story("plugin-start", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Start)])),
+        story("plugin-restart", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Restart)])),
+        story("plugin-stop", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Stop)])),
+        story("plugin-enable", P, |c, _| {
+            assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Disable)]);
+            let (plugin, state) = (fixture::id("acme/legacy"), PluginState::Disabled);
+            c.event(EventKind::Plugin(PluginEvent::State { plugin, state }));
+            assert!(c.line("acme/legacy ").contains("○ disabled"));
+            c.press("E");
+            assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Enable)]);
+        }),
+        after(
+            "plugin-logs",
+            P,
+            |c| c.press("G"),
+            |c, _| {
+                assert_eq!(tab(c), "7 Logs");
+                c.shows("nothing to do");
+                c.hides("configured for eu-central-1");
+            },
+        ),
+        story("plugins-load", P, |c, _| assert_eq!(c.take_effects(), [Effect::LoadPlugins])),
+        story("pane-next", P, |c, _| {
+            c.shows("[schema]");
+            c.hides("[attempts]");
+        }),
+        story("pane-previous", P, |c, _| c.shows("[about]")),
+        story("pane-next", S, |c, _| c.shows("[calls]")),
+        story("pane-previous", S, |c, _| c.shows("[attempts]")),
+        after(
+            "unfold",
+            S,
+            |c| c.press("j"),
+            |c, b| {
+                assert!(!b.frame.contains("cidr"));
+                c.shows("- aws_vpc");
+                c.shows("cidr");
+            },
+        ),
+    ]
+}
+
+fn command(plugin: &str, what: PluginCommand) -> Effect {
+    Effect::Plugin(fixture::id(plugin), what)
+}
+
+fn calls_and_deploy() -> Vec<Story> {
+    vec![
+        after(
+            "blocker",
+            &[Calls],
+            |c| c.press("j"),
+            |c, b| {
+                assert!(b.cursor.as_ref().unwrap().1.contains("aws_eip.old"));
+                assert!(cursor(c).unwrap().1.contains("aws_db"));
+            },
+        ),
+        story("cancel", &[Calls, Deploy], |c, _| {
+            c.shows("cancel ladder");
+            c.shows("1  stop starting");
+            c.shows("ApplyResourceChange aws_db_instance.main");
+        }),
+        after(
+            "cancel",
+            &[Stage],
+            |c| c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 7 })),
+            |c, _| c.shows("the staging ends; staging changes nothing"),
+        ),
+        story("operations", &[Deploy, Replay], |c, b| {
+            assert!(b.frame.contains("aws_s3_bucket.logs"));
+            c.shows("only failed");
+            c.hides("aws_s3_bucket.logs");
+            c.shows("aws_iam_role.app");
+            c.press("v");
+            c.shows("only not attempted");
+            c.shows("aws_instance.web");
+            c.press("v");
+            c.shows("only done");
+            c.shows("aws_s3_bucket.logs");
+            c.press("v");
+            c.hides("only ");
+        }),
+        story("operation-logs", &[Deploy, Replay], |c, _| {
+            assert_eq!(tab(c), "7 Logs");
+            c.shows("configured for eu-central-1");
+            c.hides("nothing to do");
+        }),
+        after("stage", &[Deploy], ended, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+            assert_eq!(tab(c), "3 Stage");
+        }),
+        after("retry", &[Deploy], ended, |c, _| {
+            let effects = c.take_effects();
+            assert!(matches!(effects.as_slice(), [Effect::Stage(r)] if r.target == ["aws_iam_role.app"]), "{effects:?}");
+            assert_eq!(tab(c), "3 Stage");
+            c.shows("of deploy #31");
+        }),
+        story("retry", &[Replay], |c, _| {
+            let effects = c.take_effects();
+            assert!(
+                matches!(effects.as_slice(), [Effect::Stage(r)] if r.target == ["aws_iam_role.app", "aws_instance.web"]),
+                "{effects:?}"
+            );
+        }),
+    ]
+}
+
+fn ended(c: &mut Console) {
+    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+    c.take_effects();
+}
+
+fn stage() -> Vec<Story> {
+    const S: &[Context] = &[Stage];
+    vec![
+        story("take", S, |c, _| {
+            let bucket = "aws_s3_bucket.logs".to_owned();
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Leave(bucket.clone())])]);
+            c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec![bucket.clone()] });
+            assert!(c.line("[ ]").contains("aws_s3_bucket.logs"));
+            c.press("space");
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Take(bucket)])]);
+        }),
+        story("leave", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Leave("aws_s3_bucket.logs".into())])]);
+            c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_s3_bucket.logs".into()] });
+            c.press("x");
+            assert!(c.take_effects().is_empty());
+            c.shows("it is left already");
+        }),
+        story("take-all", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])),
+        story("take-none", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])),
+        story("invert", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])),
+        after(
+            "diff",
+            S,
+            |c| c.press("j"),
+            |c, _| {
+                c.hides("aws_eip.old");
+                c.shows("-       \"N\": 1");
+            },
+        ),
+        after(
+            "why",
+            S,
+            |c| c.press("j j j"),
+            |c, _| {
+                c.shows("╭─ why ─");
+                c.shows("forces replacement");
+                c.shows("it needs");
+            },
+        ),
+        story("apply", S, |c, _| {
+            c.shows("apply stage #12?");
+            c.shows("- aws_eip.old");
+            assert!(c.take_effects().is_empty());
+        }),
+        story("stage", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+            c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 7 }));
+            c.shows("staging #13");
+        }),
+        story("stage-destroy", S, |c, _| {
+            let request = StageRequest { mode: StageMode::Destroy, ..StageRequest::default() };
+            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
+        }),
+        story("refresh-only", S, |c, _| {
+            let request = StageRequest { mode: StageMode::RefreshOnly, ..StageRequest::default() };
+            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
+        }),
+        story("only-creates", S, |c, _| only(c, "only create", "aws_db_instance.main", "aws_eip.old")),
+        story("only-updates", S, |c, _| only(c, "only update", "aws_iam_role.app", "aws_eip.old")),
+        story("only-replaces", S, |c, _| only(c, "only replace", "aws_instance.web", "aws_eip.old")),
+        story("only-destroys", S, |c, _| only(c, "only what destroys", "aws_eip.old", "data.aws_ami.base")),
+        story("unchanged", S, |c, b| {
+            assert!(!b.frame.contains("aws_vpc.main"));
+            c.shows("aws_vpc.main");
+        }),
+        after(
+            "stage-diagnostics",
+            S,
+            |c| {
+                c.event(EventKind::Diagnostic(Diagnostic {
+                    severity: Severity::Warning,
+                    summary: "a deprecated argument".into(),
+                    detail: "say it otherwise".into(),
+                    address: None,
+                    range: None,
+                    snippet: None,
+                }));
+            },
+            |c, _| {
+                c.shows("╭─ errors and warnings ─");
+                c.shows("a deprecated argument");
+            },
+        ),
+    ]
+}
+
+/// One kind of change is shown, and all of them again by the same key.
+fn only(c: &mut Console, says: &str, there: &str, gone: &str) {
+    let key = c.state.action_filter.map(|f| match f {
+        ActionFilter::Create => "+",
+        ActionFilter::Update => "~",
+        ActionFilter::Replace => "R",
+        ActionFilter::Destroy => "-",
+    });
+    c.shows(says);
+    c.line(there);
+    c.hides(gone);
+    c.press(key.unwrap());
+    c.line(gone);
+}
+
+fn history() -> Vec<Story> {
+    vec![
+        story("replay", &[History], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadRecord(31)]);
+            c.answer(Answer::Record(Box::new(fixture::record())));
+            c.shows("event 5 of 5");
+        }),
+        after(
+            "replay-forward",
+            &[Replay],
+            |c| c.press("{"),
+            |c, b| {
+                assert!(b.frame.contains("event 0 of 5"), "{}", b.frame);
+                c.shows("event 1 of 5");
+                c.shows("aws_s3_bucket.logs");
+            },
+        ),
+        story("replay-back", &[Replay], |c, b| {
+            assert!(b.frame.contains("event 5 of 5"));
+            c.shows("event 4 of 5");
+        }),
+        after(
+            "replay-end",
+            &[Replay],
+            |c| c.press("{"),
+            |c, _| {
+                c.shows("event 5 of 5");
+                assert!(c.line("aws_instance.web").contains("not attempted"));
+            },
+        ),
+        story("replay-begin", &[Replay], |c, _| {
+            c.shows("event 0 of 5");
+            c.hides("aws_instance.web");
+        }),
+        story("failures", &[History], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadFailures]);
+            c.shows("WHAT FAILED");
+        }),
+        story("failures", &[Failures], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadHistory]);
+            c.shows("OUTCOME");
+        }),
+        story("export", &[History, Replay], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Export(31)]);
+            c.answer(Answer::Done("written to flightdeck-deploy-31.json".into()));
+            c.shows("written to flightdeck-deploy-31.json");
+        }),
+        story("history-reload", &[History, Failures], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadHistory, Effect::LoadFailures]);
+            c.answer(Answer::History(vec![]));
+            c.answer(Answer::Failures(vec![]));
+            c.shows("was made in this workspace yet.|No failure is on record.".split('|').nth(usize::from(c.state.show_failures)).unwrap());
+        }),
+    ]
+}
+
+fn state() -> Vec<Story> {
+    const S: &[Context] = &[State];
+    const ADDRESS: &str = "aws_iam_role.app";
+    vec![
+        story("state-refresh", S, |c, b| {
+            assert!(b.cursor.as_ref().unwrap().1.contains(ADDRESS));
+            let request = StageRequest { mode: StageMode::RefreshOnly, target: vec![ADDRESS.into()], ..StageRequest::default() };
+            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
+            assert_eq!(tab(c), "3 Stage");
+        }),
+        story("state-replace", S, |c, _| {
+            let request = StageRequest { target: vec![ADDRESS.into()], replace: vec![ADDRESS.into()], ..StageRequest::default() };
+            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
+            assert_eq!(tab(c), "3 Stage");
+        }),
+        story("state-reload", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadState]);
+            c.answer(Answer::State(vec![]));
+            c.shows("The state is empty");
+        }),
+    ]
+}
+
+fn logs() -> Vec<Story> {
+    const L: &[Context] = &[Logs];
+    const T: &[Context] = &[Tracing];
+    vec![
+        story("follow", L, |c, b| {
+            assert!(b.frame.contains("· following"));
+            c.shows("· not following");
+            assert!(cursor(c).is_some());
+            c.press("space");
+            c.shows("· following");
+        }),
+        story("level", L, |c, b| {
+            assert!(b.frame.contains("trace and up"));
+            c.shows("debug and up");
+            c.press("v v");
+            c.shows("warn and up");
+            c.hides("nothing to do");
+        }),
+        story("source", L, |c, _| {
+            c.shows("· hashicorp/aws");
+            c.hides("nothing to do");
+        }),
+        after(
+            "wrap",
+            L,
+            |c| c.event(fixture::log("hashicorp/aws", LogLevel::Info, &format!("{}tail", "long ".repeat(60)))),
+            |c, b| {
+                assert!(!b.frame.contains("tail"));
+                c.shows("tail");
+            },
+        ),
+        story("times", L, |c, b| {
+            assert!(b.frame.contains(":06.000"), "{}", b.frame);
+            c.hides(":06.000");
+        }),
+        after(
+            "mark",
+            L,
+            |c| c.press("g"),
+            |c, b| {
+                assert!(!b.frame.contains("▌"));
+                assert!(c.line("configured for eu-central-1").starts_with('▌'));
+                c.press("m");
+                c.hides("▌");
+            },
+        ),
+        after(
+            "save",
+            L,
+            |c| c.press("g m"),
+            |c, _| {
+                let effects = c.take_effects();
+                let [Effect::Save { stem, extension, text }] = effects.as_slice() else { panic!("{effects:?}") };
+                assert_eq!((stem.as_str(), *extension), ("flightdeck-log", "txt"));
+                assert!(text.contains("configured for eu-central-1") && !text.contains("rate limit"), "{text}");
+            },
+        ),
+        story("engine-log", L, |c, _| {
+            c.shows("the engine's own log");
+            c.hides("following");
+        }),
+        story("engine-log", T, |c, _| c.shows("· following")),
+        story("tracing-targets", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Targets)])),
+        story("tracing-focus", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Focus)])),
+        story("tracing-more", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::More)])),
+        story("tracing-less", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Less)])),
+        story("tracing-follow", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])),
+    ]
+}
