@@ -64,12 +64,9 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         screens::charts(state, a.charts, brush);
     }
     if let Some(words) = doc::empty(state) {
-        let area = Rect {
-            x: a.columns.x.max(a.list.x),
-            y: a.title.y + 1,
-            width: state.size.0,
-            height: a.foot_rule.y.max(a.footer.y).saturating_sub(a.title.y + 1),
-        };
+        let y = a.charts.bottom().max(a.title.bottom());
+        let height = a.foot_rule.y.max(a.footer.y).saturating_sub(y);
+        let area = Rect { x: a.columns.x.max(a.list.x), y, width: state.size.0, height };
         empty(area, &words, brush);
         return;
     }

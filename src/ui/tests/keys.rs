@@ -93,6 +93,18 @@ fn calls_name_who_waits_for_whom() {
 }
 
 #[test]
+fn without_calls_the_charts_stay_and_words_stand_below_them() {
+    for (width, height) in [(120, 40), (80, 24), (40, 12)] {
+        let mut c = Console::staged(width, height);
+        c.press("2");
+        // The smallest screen has no room for charts.
+        let charts = c.frame().lines().any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
+        assert_eq!(charts, height > 12);
+        c.shows("   No call is running or waiting.");
+    }
+}
+
+#[test]
 fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
     let mut c = Console::staged(120, 40);
     c.press("3 x");
