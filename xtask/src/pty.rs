@@ -16,6 +16,21 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How much of what a program writes is kept as it is.
 const KEPT: usize = 16 << 20;
 
+/// How many of these bytes a terminal shows: all up to a synchronized update that has not ended yet.
+fn whole_frames(bytes: &[u8]) -> usize {
+    const BEGIN: &[u8] = b"\x1b[?2026h";
+    const END: &[u8] = b"\x1b[?2026l";
+    let last = |what: &[u8]| bytes.windows(what.len()).rposition(|w| w == what);
+    match (last(BEGIN), last(END)) {
+        (Some(begin), end) if end.is_none_or(|end| end < begin) => begin,
+        // A sequence that is cut may be a beginning.
+        _ => match bytes.iter().rposition(|b| *b == 0x1b) {
+            Some(escape) if BEGIN.starts_with(&bytes[escape..]) => escape,
+            _ => bytes.len(),
+        },
+    }
+}
+
 /// What a program has written: the screen that comes of it, and the bytes.
 struct Seen {
     parser: vt100::Parser,
@@ -57,15 +72,20 @@ impl Pty {
         let to = seen.clone();
         let reader = std::thread::Builder::new().name("pty".to_owned()).spawn(move || {
             let mut bytes = [0; 16_384];
+            let mut pending = Vec::new();
             while let Ok(n) = output.read(&mut bytes) {
                 if n == 0 {
                     break;
                 }
                 let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.parser.process(&bytes[..n]);
+                pending.extend_from_slice(&bytes[..n]);
+                let whole = whole_frames(&pending);
+                seen.parser.process(&pending[..whole]);
+                pending.drain(..whole);
                 let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
                 seen.bytes.extend_from_slice(&bytes[..room]);
             }
+            to.lock().unwrap_or_else(PoisonError::into_inner).parser.process(&pending);
         })?;
         Ok(Self { seen, child, writer, master: pair.master, reader: Some(reader) })
     }

@@ -190,6 +190,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
     let begin = continuation(l, cells);
     let indent = cells_of(&begin);
+    // For a word that has no room under its value.
+    let near = line(Role::Plain, " ".repeat(indent.min(4)));
     let (mut current, mut used, mut fresh) = (Line::new(), 0, true);
     for s in l {
         for word in words(&s.text) {
@@ -201,9 +203,10 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                 continue;
             }
             // One that is longer than a whole line gains nothing by being moved.
-            if !fresh && w <= cells - indent {
-                out.push(std::mem::replace(&mut current, begin.clone()));
-                (used, fresh) = (indent, true);
+            let next = [&begin, &near].into_iter().find(|b| w <= cells - cells_of(b));
+            if let (false, Some(next)) = (fresh, next) {
+                out.push(std::mem::replace(&mut current, next.clone()));
+                (used, fresh) = (cells_of(next), true);
                 if word.trim().is_empty() {
                     continue;
                 }
@@ -244,6 +247,9 @@ mod tests {
         let pair = vec![vec![span(Role::Dim, "took   "), span(Role::Plain, "a while, and then some more")]];
         let wrapped: Vec<String> = wrap(&pair, 22).iter().map(|l| plain(l).trim_end().to_owned()).collect();
         assert_eq!(wrapped, ["took   a while, and", "       then some more"]);
+        let long = vec![vec![span(Role::Dim, "name   "), span(Role::Plain, "module.network.vpc")]];
+        let wrapped: Vec<String> = wrap(&long, 22).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        assert_eq!(wrapped, ["name", "    module.network.vpc"]);
         let quoted = vec![line(Role::Dim, "  │ created name=shop-logs id=bkt-7")];
         let wrapped: Vec<String> = wrap(&quoted, 28).iter().map(|l| plain(l).trim_end().to_owned()).collect();
         assert_eq!(wrapped, ["  │ created name=shop-logs", "  │ id=bkt-7"]);

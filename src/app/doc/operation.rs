@@ -94,7 +94,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
     for f in made {
         let (word, role) = call::outcome(f.outcome);
         doc.push(vec![
-            span(Role::Plain, format!("  {:<28} {:>8}  ", f.method, duration(f.took_ms))),
+            span(Role::Plain, format!("  {:<24} {:>8}  ", f.method, duration(f.took_ms))),
             span(role, word),
             span(Role::Dim, f.error.as_deref().map(|e| format!("  {e}")).unwrap_or_default()),
         ]);
@@ -103,7 +103,7 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
         let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
         doc.push(line(
             Role::Busy,
-            format!("  {:<28} {since:>8}  {}", c.method, if c.started_at.is_some() { "running" } else { "waiting" }),
+            format!("  {:<24} {since:>8}  {}", c.method, if c.started_at.is_some() { "running" } else { "waiting" }),
         ));
     }
 }
