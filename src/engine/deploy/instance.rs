@@ -131,7 +131,8 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         tainted: failed && creates && object.is_some(),
         object,
         private: response.private,
-        identity: response.identity,
+        // A failed change may come without: the object is still known by what it was known by.
+        identity: response.identity.or(order.identity.filter(|v| failed && v.is_wholly_known())),
         warnings,
         failure: failed.then_some(Failed { class, diagnostics: errors, error: None, unknown: false }),
     }

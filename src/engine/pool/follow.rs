@@ -88,6 +88,10 @@ impl Provider for Follow {
         pass!(self, Upgrade, ctx, |inner| inner.upgrade(request, ctx))
     }
 
+    async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
+        pass!(self, UpgradeIdentity, ctx, |inner| inner.upgrade_identity(request, ctx))
+    }
+
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
         pass!(self, Read, ctx, |inner| inner.read(request, ctx))
     }

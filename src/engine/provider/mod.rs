@@ -30,6 +30,7 @@ pub enum Method {
     ValidateData,
     ValidateEphemeral,
     Upgrade,
+    UpgradeIdentity,
     Read,
     Plan,
     Apply,
@@ -45,7 +46,7 @@ pub enum Method {
 
 impl Method {
     /// Every method, in the order of declaration.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Schema,
         Self::ValidateProvider,
         Self::Configure,
@@ -53,6 +54,7 @@ impl Method {
         Self::ValidateData,
         Self::ValidateEphemeral,
         Self::Upgrade,
+        Self::UpgradeIdentity,
         Self::Read,
         Self::Plan,
         Self::Apply,
@@ -76,6 +78,7 @@ impl Method {
             Self::ValidateData => "ValidateDataResourceConfig",
             Self::ValidateEphemeral => "ValidateEphemeralResourceConfig",
             Self::Upgrade => "UpgradeResourceState",
+            Self::UpgradeIdentity => "UpgradeResourceIdentity",
             Self::Read => "ReadResource",
             Self::Plan => "PlanResourceChange",
             Self::Apply => "ApplyResourceChange",
@@ -103,7 +106,7 @@ impl Method {
             Self::Apply => None,
             Self::Stop => Some(Duration::from_secs(5)),
             Self::ValidateProvider | Self::ValidateResource | Self::ValidateData | Self::ValidateEphemeral => minutes(1),
-            Self::Upgrade | Self::Move | Self::CallFunction => minutes(1),
+            Self::Upgrade | Self::UpgradeIdentity | Self::Move | Self::CallFunction => minutes(1),
             Self::Schema => minutes(2),
             Self::Configure | Self::Read | Self::Plan | Self::Import | Self::ReadData => minutes(10),
             Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral => minutes(10),
@@ -182,6 +185,9 @@ pub trait Provider: Send + Sync {
 
     /// Makes stored state fit for the schema. Always called for stored state, at equal versions too.
     async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError>;
+
+    /// Makes a stored identity fit for its schema. Called where the stored one is older.
+    async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError>;
 
     /// Looks at the object in the world.
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError>;

@@ -125,6 +125,13 @@ pub struct UpgradeResponse {
 }
 
 #[derive(Debug, Clone, PartialEq)]
+pub struct IdentityResponse {
+    /// `None` where there is none, or errors came.
+    pub identity: Option<Value>,
+    pub diagnostics: Vec<ProviderDiagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReadRequest {
     pub type_name: String,
     pub current: Value,
@@ -220,6 +227,9 @@ pub struct MoveRequest {
     pub source_version: i64,
     pub raw_json: Bytes,
     pub source_private: Bytes,
+    /// JSON, where the object has an identity.
+    pub source_identity: Option<Bytes>,
+    pub source_identity_version: i64,
     pub target_type: String,
 }
 
@@ -277,6 +287,7 @@ macro_rules! answers {
 answers!(
     Checked,
     UpgradeResponse,
+    IdentityResponse,
     ReadResponse,
     PlanResponse,
     ApplyResponse,

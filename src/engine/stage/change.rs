@@ -13,6 +13,22 @@ use lang::addr::AbsInstance;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// What an object is imported by.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum Importing {
+    /// An id.
+    Id(String),
+    /// An identity, as JSON.
+    Identity { identity: serde_json::Value },
+}
+
+impl From<&str> for Importing {
+    fn from(id: &str) -> Self {
+        Self::Id(id.to_owned())
+    }
+}
+
 /// What would happen to one object of a resource instance.
 #[derive(Debug, Clone)]
 pub struct Change {
@@ -44,8 +60,12 @@ pub struct Change {
     /// Its configuration says `destroy = false`: an old object is forgotten where it would be destroyed.
     pub skip_destroy: bool,
     pub tainted: bool,
-    /// The id under which the object is imported first.
-    pub importing: Option<String>,
+    /// How the object is imported first.
+    pub importing: Option<Importing>,
+    /// What the provider knows the object by that is there.
+    pub identity_before: Option<Value>,
+    /// The same of the object as planned; it may have unknown values.
+    pub identity_after: Option<Value>,
     pub drifted: bool,
     /// A read that waits for the deploy.
     pub deferred_read: bool,

@@ -1,12 +1,13 @@
 //! `import` blocks: which objects are to be taken into the state under which ids, and what their provider says of them.
 //! Pure but for the provider's calls; the state gets an imported object when the stage is deployed.
 
+use super::change::Importing;
 use super::managed::{self, Prior};
 use super::plan::PlanWalk;
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Repetition;
 use super::walk::{Walk, lock};
-use crate::engine::provider::{CallContext, ImportRequest, Imported, Provider, ReadRequest};
+use crate::engine::provider::{CallContext, IdentitySchema, ImportRequest, Imported, Provider, ReadRequest};
 use cty::schema::Schema;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
@@ -19,10 +20,30 @@ use std::collections::BTreeMap;
 /// What an `import` block asks for one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// Empty where the object is to be created after all.
+    /// Empty where the object is to be created after all, or the identity says which object it is.
     pub id: String,
+    /// As it is written, not yet of the type that the provider wants.
+    pub identity: Option<Value>,
     /// The block.
     pub span: Span,
+}
+
+impl Wanted {
+    /// What the object is imported by; `None` where it is to be created after all.
+    pub fn by(&self) -> Option<Importing> {
+        match &self.identity {
+            Some(identity) => Some(Importing::Identity { identity: super::masks::known_json(identity) }),
+            None => (!self.id.is_empty()).then(|| Importing::Id(self.id.clone())),
+        }
+    }
+
+    /// What is shown of it.
+    fn shown(&self) -> String {
+        match self.by() {
+            Some(Importing::Identity { identity }) => format!("identity {identity}"),
+            _ => format!("id {}", lang::addr::quote(&self.id)),
+        }
+    }
 }
 
 /// The resource that a block imports into, whatever the keys in its address.
@@ -64,7 +85,7 @@ fn keys<'e>(expr: &'e Expr, out: &mut Vec<&'e Expr>) {
 
 /// Everything that has to be worked out before a block's objects are known.
 pub fn expressions(import: &Import) -> Vec<&Expr> {
-    let mut all: Vec<&Expr> = [&import.id, &import.for_each].into_iter().flatten().collect();
+    let mut all: Vec<&Expr> = [&import.id, &import.identity, &import.for_each].into_iter().flatten().collect();
     keys(&import.to, &mut all);
     all
 }
@@ -75,10 +96,6 @@ pub fn validate(walk: &Walk<'_>) {
     let here = ModuleInstance::root();
     for import in &root.imports {
         let mut diags = Diagnostics::new();
-        if let Some(identity) = &import.identity {
-            let detail = "Importing by identity is not supported. Give the object's id.";
-            diags.push(Diagnostic::error("Unsupported import argument", detail).at(identity.span));
-        }
         let Some(target) = resource_of(import) else { continue };
         let declared = root.descendant(&target.module.0).is_some_and(|m| m.resources.contains_key(&target.resource));
         if target.resource.mode != Mode::Managed {
@@ -135,17 +152,17 @@ pub fn resolve(around: &Surroundings, address: &ConfigResource) -> (BTreeMap<Abs
             let scope = ModuleScope::new(around, root, &here).repeated(repetition);
             match one(&scope, import) {
                 Err(more) => diags.append(more),
-                Ok((to, id)) => {
+                Ok((to, wanted)) => {
                     if let Some(known) = all.get(&to) {
                         let detail = format!(
-                            "{to} is to be imported twice, under the ids {} and {}. Leave one of them out.",
-                            lang::addr::quote(&known.id),
-                            lang::addr::quote(&id)
+                            "{to} is to be imported twice, with the {} and the {}. Leave one of them out.",
+                            known.shown(),
+                            wanted.shown()
                         );
                         diags.push(Diagnostic::error("Duplicate import configuration", detail).at(import.span).about(to.to_string()));
                         continue;
                     }
-                    all.insert(to, Wanted { id, span: import.span });
+                    all.insert(to, wanted);
                 }
             }
         }
@@ -185,12 +202,19 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Vec<Repetition>, Dia
     Ok(elements.iter().enumerate().map(|(n, v)| pair(if set { v.clone() } else { Value::number(n as u64) }, v.clone())).collect())
 }
 
-fn one(scope: &ModuleScope<'_>, import: &Import) -> Result<(AbsInstance, String), Diagnostics> {
+fn one(scope: &ModuleScope<'_>, import: &Import) -> Result<(AbsInstance, Wanted), Diagnostics> {
     let mut diags = Diagnostics::new();
     let to = address(scope, &import.to, &mut diags);
-    let id = import.id.as_ref().and_then(|expr| id(scope, expr, &mut diags));
-    match (to, id) {
-        (Some(to), Some(id)) if !diags.has_errors() => Ok((to, id)),
+    let wanted = match (&import.id, &import.identity) {
+        (Some(expr), _) => id(scope, expr, &mut diags).map(|id| Wanted { id, identity: None, span: import.span }),
+        (None, Some(expr)) => {
+            let identity = plain(scope, expr, "identity", &mut diags);
+            identity.map(|identity| Wanted { id: String::new(), identity: Some(identity), span: expr.span })
+        }
+        (None, None) => None,
+    };
+    match (to, wanted) {
+        (Some(to), Some(wanted)) if !diags.has_errors() => Ok((to, wanted)),
         _ => Err(diags),
     }
 }
@@ -240,34 +264,60 @@ fn concrete(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Op
     }
 }
 
-fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
+/// The value of an `id` or an `identity`: known, not null, and fit to be shown and kept.
+fn plain(scope: &ModuleScope<'_>, expr: &Expr, what: &str, diags: &mut Diagnostics) -> Option<Value> {
     let (value, more) = scope.evaluate(expr);
     let failed = more.has_errors();
     diags.append(more);
     if failed {
         return None;
     }
+    let name = if what == "id" { "ID" } else { what };
     let mut fault = |detail: &str| {
-        diags.push(Diagnostic::error("Invalid import id argument", detail).at(expr.span));
+        let detail = format!("The import {name} {detail}");
+        diags.push(Diagnostic::error(format!("Invalid import {what} argument"), detail).at(expr.span));
         None
     };
     if value.contains_mark(&Mark::Sensitive) {
-        return fault("The import ID cannot be sensitive: it is shown with the stage.");
+        return fault("cannot be sensitive: it is shown with the stage.");
     }
     if value.contains_mark(&Mark::Ephemeral) {
-        return fault("The import ID cannot be ephemeral: it is kept with the stage.");
+        return fault("cannot be ephemeral: it is kept with the stage.");
     }
     let plain = value.unmark_deep().0;
-    if !plain.is_known() {
-        return fault("The import ID depends on values that are known only after apply, so it is not known what to import.");
+    if !plain.is_wholly_known() {
+        return fault("depends on values that are known only after apply, so it is not known what to import.");
     }
     if plain.is_null() {
-        return fault("The import ID cannot be null.");
+        return fault("cannot be null.");
     }
-    match cty::convert::convert(&plain, &Type::String).ok().and_then(|v| v.as_str().map(str::to_owned)) {
-        Some(text) => Some(text),
-        None => fault("The import ID must be a text."),
+    Some(plain)
+}
+
+fn id(scope: &ModuleScope<'_>, expr: &Expr, diags: &mut Diagnostics) -> Option<String> {
+    let plain = plain(scope, expr, "id", diags)?;
+    let text = cty::convert::convert(&plain, &Type::String).ok().and_then(|v| v.as_str().map(str::to_owned));
+    if text.is_none() {
+        diags.push(Diagnostic::error("Invalid import id argument", "The import ID must be a text.").at(expr.span));
     }
+    text
+}
+
+/// An identity as its type's provider wants it: what may be left out and is, is null.
+fn identity(schema: Option<&IdentitySchema>, kind: &str, given: &Value) -> Result<Value, String> {
+    let schema = schema.ok_or_else(|| format!("{kind} has no identities; import its objects by id."))?;
+    let wanted = &schema.ty.as_object().ok_or_else(|| format!("the identity of {kind} is no object."))?.attributes;
+    let given = given.as_map().ok_or_else(|| "it must be an object.".to_owned())?;
+    if let Some(name) = given.keys().find(|name| !wanted.contains_key(*name)) {
+        let names: Vec<&str> = wanted.keys().map(AsRef::as_ref).collect();
+        return Err(format!("the identity of {kind} has no attribute {name:?}; it has: {}.", names.join(", ")));
+    }
+    let one = |(name, ty): (&std::sync::Arc<str>, &Type)| match given.get(name).filter(|v| !v.is_null()) {
+        Some(value) => Ok((name.to_string(), value.convert(ty).map_err(|e| format!("its attribute {name:?}: {e}."))?)),
+        None if schema.required_for_import.iter().any(|r| **r == **name) => Err(format!("the attribute {name:?} is missing, and needed.")),
+        None => Ok((name.to_string(), Value::null(ty.clone()))),
+    };
+    Ok(Value::object(wanted.iter().map(one).collect::<Result<Vec<_>, String>>()?))
 }
 
 /// What the provider has under an id, read as it is now.
@@ -284,23 +334,34 @@ pub async fn fetch(
         Diagnostics::from(Diagnostic::error("Plugin call failed", e.to_string()).at(wanted.span).about(text.as_str()))
     };
     let kind = address.resource.kind.to_string();
-    let request = ImportRequest { type_name: kind.clone(), id: wanted.id.clone(), identity: None };
+    let identity = match &wanted.identity {
+        None => None,
+        Some(given) => {
+            let schemas = provider.known_schema();
+            let made = identity(schemas.as_ref().and_then(|s| s.identities.get(&kind)), &kind, given);
+            Some(made.map_err(|e| {
+                let detail = format!("The identity to import {text} by does not fit: {e}");
+                Diagnostics::from(Diagnostic::error("Invalid import identity argument", detail).at(wanted.span).about(text.as_str()))
+            })?)
+        }
+    };
+    let request = ImportRequest { type_name: kind.clone(), id: wanted.id.clone(), identity };
     let answer = provider.import(request, ctx).await.map_err(call)?;
     let mut said = super::walk::placed(&answer.diagnostics, &text, None, Some(wanted.span));
     if said.has_errors() {
         return Err(said);
     }
     let fault = |summary: &str, detail: String| Diagnostics::from(Diagnostic::error(summary, detail).at(wanted.span).about(text.as_str()));
-    let shown = lang::addr::quote(&wanted.id);
+    let shown = wanted.shown();
     let [Imported { type_name, state, private, identity }] = answer.imported.as_slice() else {
         let detail = format!(
-            "{who} answered {} objects for the id {shown}, and one is needed. Ids that stand for several objects cannot be imported with a block.",
+            "{who} answered {} objects for the {shown}, and one is needed. What stands for several objects cannot be imported with a block.",
             answer.imported.len()
         );
         return Err(fault("Import did not find one object", detail));
     };
     if *type_name != kind {
-        let detail = format!("{who} answered a {type_name} for the id {shown}, and {address} is a {kind}.");
+        let detail = format!("{who} answered a {type_name} for the {shown}, and {address} is a {kind}.");
         return Err(fault("Import found another type of object", detail));
     }
     let request =
@@ -312,12 +373,13 @@ pub async fn fetch(
     }
     if read.state.is_null() {
         let detail = format!(
-            "{who} found nothing under the id {shown}. Check the id, and that the provider is configured for the account and region where the object is; or leave the import block out, and it is created."
+            "{who} found nothing under the {shown}. Check the id, and that the provider is configured for the account and region where the object is; or leave the import block out, and it is created."
         );
         return Err(fault("Cannot import non-existent remote object", detail));
     }
     let value = managed::mark(schema, read.state, &[]);
-    Ok((Prior { value, private: read.private, tainted: false, identity: read.identity }, said))
+    let identity = read.identity.or_else(|| identity.clone());
+    Ok((Prior { value, private: read.private, tainted: false, identity }, said))
 }
 
 impl PlanWalk<'_> {

@@ -1,7 +1,7 @@
 //! A stage as the store keeps it, and back. Values are kept as msgpack with their marks beside them; types are kept once.
 //! Ephemeral values are never kept: a configured object that has some is worked out again when the stage is deployed.
 
-use super::change::{Change, Digests, Drift, OutputChange, Stage};
+use super::change::{Change, Digests, Drift, Importing, OutputChange, Stage};
 use super::conditions::Statuses;
 use super::managed::Reason;
 use crate::engine::api::StageRequest;
@@ -73,7 +73,11 @@ struct KeptChange {
     skip_destroy: bool,
     tainted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    importing: Option<String>,
+    importing: Option<Importing>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity_before: Option<Kept>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity_after: Option<Kept>,
     drifted: bool,
     deferred_read: bool,
 }
@@ -105,7 +109,7 @@ pub fn record(stage: &Stage, summary: &StageSummary, snapshot: Vec<(String, Stri
     let mut keeper = Keeper::default();
     let detail = Detail {
         layout: LAYOUT,
-        request: stage.request.clone(),
+        request: kept_request(stage),
         took_ms: stage.took_ms,
         changes: stage.changes.iter().map(|c| keeper.change(c)).collect::<Result<_, _>>()?,
         outputs: stage.outputs.iter().map(|o| keeper.output(o)).collect::<Result<_, _>>()?,
@@ -136,6 +140,14 @@ pub fn record(stage: &Stage, summary: &StageSummary, snapshot: Vec<(String, Stri
         left: Vec::new(),
         snapshot,
     })
+}
+
+/// What was asked for, without the values of ephemeral variables: who deploys the stage gives them again.
+fn kept_request(stage: &Stage) -> StageRequest {
+    let mut request = stage.request.clone();
+    let fleeting = |name: &str| stage.variables.get(name).is_some_and(|v| v.contains_mark(&Mark::Ephemeral));
+    request.vars.retain(|(name, _)| !fleeting(name));
+    request
 }
 
 /// The stage of a record. `schemas` answers the schema of a resource (by provider address and resource) where the
@@ -233,6 +245,8 @@ impl Keeper {
             skip_destroy: change.skip_destroy,
             tainted: change.tainted,
             importing: change.importing.clone(),
+            identity_before: change.identity_before.as_ref().map(|v| self.value(v, &id)).transpose()?,
+            identity_after: change.identity_after.as_ref().map(|v| self.value(v, &id)).transpose()?,
             drifted: change.drifted,
             deferred_read: change.deferred_read,
         })
@@ -321,6 +335,8 @@ impl Finder<'_> {
             skip_destroy: kept.skip_destroy,
             tainted: kept.tainted,
             importing: kept.importing,
+            identity_before: kept.identity_before.as_ref().map(|v| self.value(v)).transpose()?,
+            identity_after: kept.identity_after.as_ref().map(|v| self.value(v)).transpose()?,
             drifted: kept.drifted,
             deferred_read: kept.deferred_read,
             address,

@@ -48,9 +48,12 @@ fn whole() -> Stage {
     first.tainted = true;
     first.skip_destroy = true;
     first.importing = Some("an id".into());
+    first.identity_before = Some(Value::object([("name", Value::string("a"))]));
+    first.identity_after = Some(Value::object([("name", Value::unknown(Type::String))]));
     first.drifted = true;
     let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
     second.deferred_read = true;
+    second.importing = Some(Importing::Identity { identity: serde_json::json!({"name": "b"}) });
     let mut out = stage(vec![first, second]);
     out.request.target = vec!["thing_x.a".into()];
     out.request.vars = vec![("v".into(), "1".into())];
@@ -155,6 +158,7 @@ fn ephemeral_values_are_not_kept() {
     let mut made = whole();
     made.changes[0].config = Some(Value::object([("count", Value::string("fleeting").mark(Mark::Ephemeral))]));
     made.variables.insert("token".into(), Value::string("fleeting").mark(Mark::Ephemeral));
+    made.request.vars.push(("token".into(), "fleeting".into()));
     let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
     let after = restore(&kept, |_, _| None).unwrap();
     assert!(after.changes[0].config.is_none());

@@ -4,7 +4,7 @@
 use super::managed::Prior;
 use super::prior;
 use crate::engine::deploy::instance::sensitive_paths;
-use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest};
+use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, ProviderSchema, UpgradeRequest};
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr::ConfigKey;
 use cty::schema::Schema;
@@ -50,8 +50,53 @@ pub async fn load(
         value: prior::marked(answer.state, &object.sensitive),
         private: Bytes::from(object.private.clone()),
         tainted: object.tainted,
-        identity: None,
+        identity: load_identity(provider, object, type_name, ctx).await?,
     })
+}
+
+/// What the provider knows a stored object by, fit for the identity's schema of now. One that was kept for a type without
+/// identities (any more) is none.
+async fn load_identity(
+    provider: &dyn Provider,
+    object: &StateObject,
+    type_name: &str,
+    ctx: &CallContext,
+) -> Result<Option<Value>, Unusable> {
+    let Some(text) = &object.identity else { return Ok(None) };
+    let Some(schema) = provider.known_schema().and_then(|s| s.identities.get(type_name).cloned()) else { return Ok(None) };
+    let stored = object.identity_version;
+    let newer = || {
+        let detail = format!(
+            "The identity of {} was written with schema version {stored}; the provider {} that was found knows versions up to {}. Use a newer version of the provider.",
+            object.address,
+            provider.info().address,
+            schema.version
+        );
+        Unusable::Refused(vec![ProviderDiagnostic::error("Resource identity managed by newer provider version", detail)])
+    };
+    if stored > schema.version {
+        return Err(newer());
+    }
+    if stored == schema.version {
+        let broken = |e: cty::CodecError| {
+            let detail = format!("The identity of {} that the state keeps cannot be read: {e}.", object.address);
+            Unusable::Refused(vec![ProviderDiagnostic::error("Invalid resource identity in state", detail)])
+        };
+        return cty::json::decode(text.as_bytes(), &schema.ty).map(Some).map_err(broken);
+    }
+    let request = UpgradeRequest { type_name: type_name.to_owned(), version: stored, raw_json: Bytes::from(text.clone().into_bytes()) };
+    let answer = provider.upgrade_identity(request, ctx).await.map_err(Unusable::Call)?;
+    if answer.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+        return Err(Unusable::Refused(answer.diagnostics));
+    }
+    Ok(answer.identity)
+}
+
+/// An identity as the state keeps it: its JSON and the version of its schema. One that is not wholly known is not kept.
+pub fn kept_identity(schemas: Option<&ProviderSchema>, kind: &str, identity: Option<&Value>) -> Option<(String, i64)> {
+    let schema = schemas?.identities.get(kind)?;
+    let identity = identity.filter(|v| !v.is_null() && v.is_wholly_known())?;
+    Some((cty::json::encode(identity, &schema.ty).ok()?, schema.version))
 }
 
 /// Everything of a state record but the value.
@@ -64,6 +109,8 @@ pub struct Around<'a> {
     pub create_before_destroy: bool,
     pub skip_destroy: bool,
     pub dependencies: &'a BTreeSet<String>,
+    /// As [`kept_identity`] makes it.
+    pub identity: Option<(String, i64)>,
 }
 
 /// The record of an object; marks of `value` and of the schema become its sensitive paths.
@@ -83,8 +130,8 @@ pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8
         create_before_destroy: around.create_before_destroy,
         skip_destroy: around.skip_destroy,
         dependencies: around.dependencies.iter().cloned().collect(),
-        identity: None,
-        identity_version: 0,
+        identity: around.identity.as_ref().map(|(text, _)| text.clone()),
+        identity_version: around.identity.as_ref().map_or(0, |(_, version)| *version),
     })
 }
 

@@ -1,7 +1,7 @@
 //! A stage as Terraform's plan representation (`format_version` 1.2), shaped as OpenTofu shapes it, so that policy and
 //! cost tools read it. Values are whole, sensitive ones too: what is made here goes to a file of mode 0600 alone.
 
-use super::change::{Change, Drift, Stage};
+use super::change::{Change, Drift, Importing, Stage};
 use super::masks;
 use super::prior_values;
 use crate::engine::event::{Action, StageMode};
@@ -24,8 +24,10 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
     let mut out = Map::new();
     out.insert("format_version".into(), FORMAT_VERSION.into());
     out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
-    if !stage.variables.is_empty() {
-        let all = stage.variables.iter().map(|(name, value)| (name.to_string(), json!({ "value": masks::known_json(value) }))).collect();
+    // An ephemeral value is nobody's to keep, and the representation is kept.
+    let kept = || stage.variables.iter().filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
+    if kept().next().is_some() {
+        let all = kept().map(|(name, value)| (name.to_string(), json!({ "value": masks::known_json(value) }))).collect();
         out.insert("variables".into(), Json::Object(all));
     }
     out.insert("planned_values".into(), planned_values(stage));
@@ -114,8 +116,16 @@ fn resource_change(change: &Change) -> Json {
     if !change.replace_paths.is_empty() {
         what.insert("replace_paths".into(), change.replace_paths.iter().map(path).collect());
     }
-    if let Some(id) = &change.importing {
-        what.insert("importing".into(), json!({ "id": id }));
+    for (name, identity) in [("before_identity", &change.identity_before), ("after_identity", &change.identity_after)] {
+        // One that is not wholly known is not told: its unknown parts have no place here.
+        if let Some(identity) = identity.as_ref().filter(|v| v.is_wholly_known()) {
+            what.insert(name.into(), masks::known_json(identity));
+        }
+    }
+    match &change.importing {
+        None => {}
+        Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
+        Some(Importing::Identity { identity }) => drop(what.insert("importing".into(), json!({ "identity": identity }))),
     }
     out.insert("change".into(), what.into());
     if let Some(reason) = change.reason {

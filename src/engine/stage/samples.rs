@@ -30,6 +30,8 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
         skip_destroy: false,
         tainted: false,
         importing: None,
+        identity_before: None,
+        identity_after: None,
         drifted: false,
         deferred_read: false,
     }

@@ -1,7 +1,7 @@
 //! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass through
 //! [`super::diff`] alone, which masks what is sensitive.
 
-use super::change::{Change, OutputChange, Stage};
+use super::change::{Change, Importing, OutputChange, Stage};
 use super::diff;
 use super::managed::Reason;
 use crate::engine::event::*;
@@ -66,8 +66,10 @@ fn output(change: &OutputChange) -> OutputView {
 /// What caused a change, in words. Names of attributes only, no values.
 fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> String {
     let mut parts = Vec::new();
-    if let Some(id) = &change.importing {
-        parts.push(format!("imported under the id {}", lang::addr::quote(id)));
+    match &change.importing {
+        None => {}
+        Some(Importing::Id(id)) => parts.push(format!("imported under the id {}", lang::addr::quote(id))),
+        Some(Importing::Identity { identity }) => parts.push(format!("imported by the identity {identity}")),
     }
     if let Some(from) = &change.previous {
         parts.push(format!("moved from {from}"));

@@ -19,7 +19,7 @@ use crate::engine::event::{Action, StageId, StageMode};
 use crate::engine::graph::Step;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
-use cty::Value;
+use cty::{Mark, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, Target};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -192,7 +192,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
             .variables
             .iter()
             .filter_map(|(name, v)| {
-                Some((name.clone(), order.given.get(name).map(|(value, _)| value.clone()).or_else(|| v.default.clone())?))
+                let value = order.given.get(name).map(|(value, _)| value.clone()).or_else(|| v.default.clone())?;
+                Some((name.clone(), if v.ephemeral { value.mark(Mark::Ephemeral) } else { value }))
             })
             .collect(),
     };

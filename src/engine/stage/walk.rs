@@ -393,10 +393,11 @@ pub fn placed(said: &[ProviderDiagnostic], address: &str, body: Option<&lang::bo
         }
         .about(address);
         placed.subject = span;
-        if let (Some(body), Some(cty::PathStep::Attr(name))) = (body, d.path.as_ref().and_then(|p| p.steps().first())) {
-            let schema = lang::body::BodySchema::new().optional(&[name]);
-            if let Some(attribute) = body.partial_content(&schema).0.attribute(name) {
-                placed.subject = Some(attribute.expr.span);
+        if let (Some(body), Some(path)) = (body, &d.path) {
+            let place = lang::decode::place_of(body, path);
+            // What is not written there at all is about the block as a whole.
+            if place != body.missing_span() {
+                placed.subject = Some(place);
                 placed.context = span;
             }
         }

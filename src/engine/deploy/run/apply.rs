@@ -66,7 +66,7 @@ impl Deploying<'_> {
                 value: self.value(address, schema).unwrap_or_else(|| Value::null(schema.implied_type().clone())),
                 private: Bytes::from(object.private.clone()),
                 tainted: false,
-                identity: None,
+                identity: change.identity_before.clone(),
             }),
             _ => None,
         };
@@ -96,7 +96,7 @@ impl Deploying<'_> {
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
             // Nothing is left to do but to keep what is sensitive now.
-            return self.keep(change, schema, &planned.after, &planned.private, false).await;
+            return self.keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref()).await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -158,6 +158,7 @@ impl Deploying<'_> {
                     create_before_destroy: change.create_before_destroy,
                     skip_destroy: change.skip_destroy,
                     dependencies: &change.dependencies,
+                    identity: self.kept_identity(change, applied.identity.as_ref()),
                 };
                 let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::text(&e))?;
                 lock(&self.state).insert(address.clone(), object.clone());
@@ -188,7 +189,7 @@ impl Deploying<'_> {
                 let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
                 super::super::provision::run(&scope, provisioner, self.recorder, address, &self.walk.cancel).await?;
             }
-            self.keep(change, schema, &value, &applied.private, false).await?;
+            self.keep(change, schema, &value, &applied.private, applied.identity.as_ref()).await?;
         }
         let scope = ModuleScope { self_value: Some(value), own: None, ..self.scope(module, resource, address) };
         self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
@@ -204,7 +205,7 @@ impl Deploying<'_> {
             return Err(Trouble::text("its provider does not know the resource type any more"));
         };
         let value = if change.action == Action::NoOp { &change.after } else { &change.before };
-        self.keep(change, schema, value, &change.prior_private, false).await
+        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref()).await
     }
 
     /// Keeps an object without having called the provider.
@@ -214,21 +215,28 @@ impl Deploying<'_> {
         schema: &Schema,
         value: &Value,
         private: &[u8],
-        tainted: bool,
+        identity: Option<&Value>,
     ) -> Result<(), Box<Trouble>> {
         let around = Around {
             address: &change.address,
             deposed: "",
             provider: &change.provider,
-            tainted,
+            tainted: false,
             create_before_destroy: change.create_before_destroy,
             skip_destroy: change.skip_destroy,
             dependencies: &change.dependencies,
+            identity: self.kept_identity(change, identity),
         };
         let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
         self.recorder.edit(vec![StateEdit::Put(Box::new(object))]).await.map_err(|e| self.store_trouble(e))
+    }
+
+    /// An identity as the state keeps it.
+    pub(super) fn kept_identity(&self, change: &Change, identity: Option<&Value>) -> Option<(String, i64)> {
+        let schemas = self.walk.around.schemas.get(&change.provider.address).map(AsRef::as_ref);
+        objects::kept_identity(schemas, &change.address.resource.kind, identity)
     }
 
     /// Sets the current object aside, so that its place is free for the new one.
@@ -306,7 +314,7 @@ impl Deploying<'_> {
         self.said(&answer.diagnostics, change, resource)?;
         let value = managed::mark(schema, answer.state, &marks);
         let none = Change { dependencies: BTreeSet::new(), ..change.clone() };
-        self.keep(&none, schema, &value, &[], false).await?;
+        self.keep(&none, schema, &value, &[], None).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
         self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())

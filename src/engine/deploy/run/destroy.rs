@@ -73,7 +73,7 @@ impl Deploying<'_> {
             planned: null.clone(),
             config: null,
             private: Bytes::from(if change.action == Action::Destroy { change.private.clone() } else { change.prior_private.clone() }),
-            identity: None,
+            identity: change.identity_before.clone(),
         };
         self.recorder.intend(change, &deposed, "destroy").await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
@@ -94,6 +94,7 @@ impl Deploying<'_> {
                     create_before_destroy: change.create_before_destroy,
                     skip_destroy: change.skip_destroy,
                     dependencies: &change.prior_dependencies,
+                    identity: self.kept_identity(change, applied.identity.as_ref().or(change.identity_before.as_ref())),
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
                 StateEdit::Put(Box::new(object.map_err(|e| Trouble::text(&e))?))

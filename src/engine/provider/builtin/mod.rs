@@ -93,6 +93,10 @@ impl Provider for Builtin {
         Ok(data::upgrade(&request))
     }
 
+    async fn upgrade_identity(&self, _: UpgradeRequest, _: &CallContext) -> Result<IdentityResponse, ProviderError> {
+        self.unsupported(Method::UpgradeIdentity)
+    }
+
     async fn read(&self, request: ReadRequest, _: &CallContext) -> Result<ReadResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(ReadResponse { state: request.current, private: request.private, identity: None, diagnostics: Vec::new() })

@@ -74,7 +74,7 @@ impl Side<'_> {
 
     pub(super) fn decode_identity(&self, data: Option<pb::ResourceIdentityData>) -> Result<Option<Value>, ProviderError> {
         match (data, &self.identity) {
-            (Some(data), Some(ty)) => self.decode_as(data.identity_data, ty),
+            (Some(data), Some(ty)) => Ok(self.decode_as(data.identity_data, ty)?.filter(|v| !v.is_null())),
             _ => Ok(None),
         }
     }

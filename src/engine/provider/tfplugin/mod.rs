@@ -200,6 +200,17 @@ impl Provider for TfProvider {
         Ok(UpgradeResponse { state: side.decode_or_null(answer.upgraded_state, &diagnostics)?, diagnostics })
     }
 
+    async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
+        let side = self.side(Method::UpgradeIdentity, &request.type_name, ctx).await?;
+        let request = pb::upgrade_resource_identity::Request {
+            type_name: request.type_name,
+            version: request.version,
+            raw_identity: raw(request.raw_json),
+        };
+        let answer: pb::upgrade_resource_identity::Response = self.wire.call(side.method, request).await?;
+        Ok(IdentityResponse { identity: side.decode_identity(answer.upgraded_identity)?, diagnostics: diagnostics(answer.diagnostics) })
+    }
+
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
         let side = self.side(Method::Read, &request.type_name, ctx).await?;
         let wire = pb::read_resource::Request {
@@ -289,7 +300,8 @@ impl Provider for TfProvider {
             source_state: raw(request.raw_json),
             target_type_name: request.target_type,
             source_private: request.source_private,
-            ..Default::default()
+            source_identity: request.source_identity.and_then(raw),
+            source_identity_schema_version: request.source_identity_version,
         };
         let answer: pb::move_resource_state::Response = self.wire.call(side.method, wire).await?;
         let diagnostics = diagnostics(answer.diagnostics);

@@ -55,6 +55,7 @@ impl Protocol {
             ValidateData "ValidateDataSourceConfig" "ValidateDataResourceConfig",
             ValidateEphemeral "ValidateEphemeralResourceConfig" "ValidateEphemeralResourceConfig",
             Upgrade "UpgradeResourceState" "UpgradeResourceState",
+            UpgradeIdentity "UpgradeResourceIdentity" "UpgradeResourceIdentity",
             Read "ReadResource" "ReadResource",
             Plan "PlanResourceChange" "PlanResourceChange",
             Apply "ApplyResourceChange" "ApplyResourceChange",

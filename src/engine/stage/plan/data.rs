@@ -62,6 +62,8 @@ impl PlanWalk<'_> {
                     skip_destroy: false,
                     tainted: false,
                     importing: None,
+                    identity_before: None,
+                    identity_after: None,
                     drifted: false,
                     deferred_read: true,
                 };
@@ -106,6 +108,7 @@ impl PlanWalk<'_> {
             create_before_destroy: false,
             skip_destroy: false,
             dependencies: &none,
+            identity: None,
         };
         if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {
             let old = self.prior.objects(address).and_then(|o| o.current.as_ref());

@@ -66,6 +66,8 @@ impl PlanWalk<'_> {
             skip_destroy: forget,
             tainted: object.tainted,
             importing: None,
+            identity_before: now.identity.clone(),
+            identity_after: None,
             drifted: looked.drifted,
             deferred_read: false,
         };

@@ -28,7 +28,7 @@ impl PlanWalk<'_> {
             type_name: address.resource.kind.to_string(),
             current: stored.value.clone().unmark_deep().0,
             private: stored.private.clone(),
-            identity: None,
+            identity: stored.identity.clone(),
             provider_meta: None,
         };
         let answer = match gone.provider.read(request, ctx).await {
@@ -46,7 +46,8 @@ impl PlanWalk<'_> {
         } else {
             let (_, marks) = stored.value.clone().unmark_deep_with_paths();
             let value = managed::mark(gone.schema, answer.state, &marks);
-            Some(Prior { value, private: answer.private, tainted: object.tainted, identity: answer.identity })
+            let identity = answer.identity.or_else(|| stored.identity.clone());
+            Some(Prior { value, private: answer.private, tainted: object.tainted, identity })
         };
         let drifted = match &now {
             None => true,
@@ -84,6 +85,8 @@ impl PlanWalk<'_> {
             source_version: object.schema_version,
             raw_json: object.attributes.clone().into_bytes().into(),
             source_private: object.private.clone().into(),
+            source_identity: object.identity.clone().map(|text| text.into_bytes().into()),
+            source_identity_version: object.identity_version,
             target_type: address.resource.kind.to_string(),
         };
         let answer = match gone.provider.move_state(request, ctx).await {
@@ -139,6 +142,7 @@ impl PlanWalk<'_> {
             Some(now) => {
                 let old: BTreeSet<String> = object.dependencies.iter().cloned().collect();
                 let dependencies = dependencies.unwrap_or(&old);
+                let schemas = self.walk.around.schemas.get(&declared.key.address).map(AsRef::as_ref);
                 let around = Around {
                     address,
                     deposed: "",
@@ -147,6 +151,7 @@ impl PlanWalk<'_> {
                     create_before_destroy: declared.create_first,
                     skip_destroy: forgets(declared.resource),
                     dependencies,
+                    identity: objects::kept_identity(schemas, &address.resource.kind, now.identity.as_ref()),
                 };
                 match objects::record(&around, declared.schema, &now.value, &now.private) {
                     Ok(new) if same_record(&new, object) => return,
@@ -161,7 +166,7 @@ impl PlanWalk<'_> {
 
 /// Whether two records hold the same, the order of dependencies and the provider's spelling aside.
 pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
-    let attributes = |o: &StateObject| serde_json::from_str::<serde_json::Value>(&o.attributes).ok();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     new.schema_version == old.schema_version
         && new.private == old.private
         && new.tainted == old.tainted
@@ -169,5 +174,7 @@ pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
         && new.dependencies == old.dependencies
         && new.sensitive == old.sensitive
         && new.provider == old.provider
-        && (new.attributes == old.attributes || attributes(new) == attributes(old))
+        && new.identity_version == old.identity_version
+        && (new.identity == old.identity || new.identity.as_deref().map(json) == old.identity.as_deref().map(json))
+        && (new.attributes == old.attributes || json(&new.attributes) == json(&old.attributes))
 }

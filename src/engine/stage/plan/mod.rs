@@ -10,7 +10,7 @@ pub use gone::removed;
 use gone::{forgets, wrong_key};
 use look::same_record;
 
-use super::change::{Change, Drift};
+use super::change::{Change, Drift, Importing};
 use super::conditions::{self, Kind, Status};
 use super::expand::{self, Meta};
 use super::ignore::Ignore;
@@ -277,7 +277,8 @@ impl PlanWalk<'_> {
     /// Looks at the object that an import block names for an instance which the state does not have.
     async fn import(&self, declared: &Declared<'_>, address: &AbsInstance, looked: &mut Looked, ctx: &CallContext) -> Result<(), ()> {
         // An empty id stands for nothing to import: the object is created.
-        let Some(wanted) = declared.imports.get(address).filter(|w| !w.id.is_empty()) else { return Ok(()) };
+        let Some(wanted) = declared.imports.get(address) else { return Ok(()) };
+        let Some(by) = wanted.by() else { return Ok(()) };
         match import::fetch(declared.provider.as_ref(), declared.schema, address, wanted, ctx).await {
             Err(diags) => {
                 self.walk.report(diags);
@@ -286,7 +287,7 @@ impl PlanWalk<'_> {
             Ok((prior, diags)) => {
                 self.walk.report(diags);
                 looked.now = Some(prior);
-                looked.imported = Some(wanted.id.clone());
+                looked.imported = Some(by);
                 Ok(())
             }
         }
@@ -373,6 +374,8 @@ impl PlanWalk<'_> {
             create_before_destroy: declared.create_first,
             skip_destroy: forgets(declared.resource),
             tainted: there.current.as_ref().is_some_and(|o| o.tainted),
+            identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
+            identity_after: planned.identity,
             importing: looked.imported,
             drifted: looked.drifted,
             deferred_read: false,
@@ -425,8 +428,8 @@ struct Looked {
     now: Option<Prior>,
     object: Option<StateObject>,
     drifted: bool,
-    /// The id under which it is imported.
-    imported: Option<String>,
+    /// How it is imported.
+    imported: Option<Importing>,
 }
 
 /// Names the instance that diagnostics are about.
