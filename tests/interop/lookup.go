@@ -7,10 +7,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"flightdeck.internal/interop/store"
 )
 
 // lookup reads a record by its id.
-type lookup struct{ store *store }
+type lookup struct{ store *store.Store }
 
 type lookupModel struct {
 	ID       types.String `tfsdk:"id"`
@@ -35,8 +37,8 @@ func (d *lookup) Schema(_ context.Context, _ datasource.SchemaRequest, response 
 }
 
 func (d *lookup) Configure(_ context.Context, request datasource.ConfigureRequest, _ *datasource.ConfigureResponse) {
-	if kept, ok := request.ProviderData.(*store); ok {
-		d.store = kept
+	if all, ok := request.ProviderData.(*provided); ok {
+		d.store = all.store
 	}
 }
 
@@ -46,7 +48,7 @@ func (d *lookup) Read(ctx context.Context, request datasource.ReadRequest, respo
 	if response.Diagnostics.HasError() {
 		return
 	}
-	object, there, err := d.store.get(config.ID.ValueString())
+	object, there, err := d.store.Get(config.ID.ValueString())
 	switch {
 	case err != nil:
 		response.Diagnostics.AddError("Record not read", err.Error())
@@ -57,4 +59,35 @@ func (d *lookup) Read(ctx context.Context, request datasource.ReadRequest, respo
 		config.Revision = types.Int64Value(object.Revision)
 		response.Diagnostics.Append(response.State.Set(ctx, &config)...)
 	}
+}
+
+// self tells what the provider was configured with.
+type self struct{ note types.String }
+
+type selfModel struct {
+	Note types.String `tfsdk:"note"`
+}
+
+func newSelf() datasource.DataSource { return &self{} }
+
+func (d *self) Metadata(_ context.Context, request datasource.MetadataRequest, response *datasource.MetadataResponse) {
+	response.TypeName = request.ProviderTypeName + "_provider"
+}
+
+func (d *self) Schema(_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse) {
+	response.Schema = schema.Schema{Attributes: map[string]schema.Attribute{"note": schema.StringAttribute{Computed: true}}}
+}
+
+func (d *self) Configure(_ context.Context, request datasource.ConfigureRequest, _ *datasource.ConfigureResponse) {
+	if all, ok := request.ProviderData.(*provided); ok {
+		d.note = all.note
+	}
+}
+
+func (d *self) Read(ctx context.Context, _ datasource.ReadRequest, response *datasource.ReadResponse) {
+	said := d.note
+	if said.IsUnknown() {
+		said = types.StringValue("(not known yet)")
+	}
+	response.Diagnostics.Append(response.State.Set(ctx, &selfModel{Note: said})...)
 }

@@ -7,11 +7,15 @@ import (
 	"log"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"flightdeck.internal/interop/store"
 )
 
 const address = "flightdeck.internal/test/interop"
@@ -20,6 +24,7 @@ type interop struct{}
 
 type interopModel struct {
 	File types.String `tfsdk:"file"`
+	Note types.String `tfsdk:"note"`
 }
 
 func (p *interop) Metadata(_ context.Context, _ provider.MetadataRequest, response *provider.MetadataResponse) {
@@ -31,6 +36,7 @@ func (p *interop) Schema(_ context.Context, _ provider.SchemaRequest, response *
 	response.Schema = schema.Schema{
 		Attributes: map[string]schema.Attribute{
 			"file": schema.StringAttribute{Optional: true, Description: "Where the objects are kept; types without a world need none."},
+			"note": schema.StringAttribute{Optional: true, Description: "What the data source interop_provider gives back; it may be unknown."},
 		},
 	}
 }
@@ -41,13 +47,14 @@ func (p *interop) Configure(ctx context.Context, request provider.ConfigureReque
 	if response.Diagnostics.HasError() {
 		return
 	}
-	kept := &store{path: config.File.ValueString()}
-	response.ResourceData = kept
-	response.DataSourceData = kept
+	all := &provided{store: store.At(config.File.ValueString()), note: config.Note}
+	response.ResourceData = all
+	response.DataSourceData = all
+	response.EphemeralResourceData = all
 }
 
 func (p *interop) Resources(context.Context) []func() resource.Resource {
-	all := []func() resource.Resource{newRecord, newAnything, newPet, newNothing}
+	all := []func() resource.Resource{newRecord, newAnything, newPet, newNothing, newNest, newVault, newDisk, newHeir, newBrittle}
 	if bigSchema() {
 		all = append(all, newBig)
 	}
@@ -55,7 +62,15 @@ func (p *interop) Resources(context.Context) []func() resource.Resource {
 }
 
 func (p *interop) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{newLookup}
+	return []func() datasource.DataSource{newLookup, newSelf}
+}
+
+func (p *interop) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{newJoined, newHalf, newSort}
+}
+
+func (p *interop) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{newLease}
 }
 
 func main() {

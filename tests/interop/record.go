@@ -12,10 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"flightdeck.internal/interop/store"
 )
 
 // record is a resource with every kind of attribute.
-type record struct{ store *store }
+type record struct{ world }
 
 type recordModel struct {
 	ID       types.String  `tfsdk:"id"`
@@ -97,12 +99,6 @@ func (r *record) Schema(_ context.Context, _ resource.SchemaRequest, response *r
 	}
 }
 
-func (r *record) Configure(_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse) {
-	if kept, ok := request.ProviderData.(*store); ok {
-		r.store = kept
-	}
-}
-
 func (r *record) ModifyPlan(_ context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
 	if request.Plan.Raw.IsNull() || request.State.Raw.IsNull() || request.Plan.Raw.Equal(request.State.Raw) {
 		return
@@ -133,8 +129,8 @@ func (r *record) write(plan *recordModel, revision int64) (path.Path, error) {
 	}
 	plan.ID = types.StringValue("record-" + plan.Name.ValueString())
 	plan.Revision = types.Int64Value(revision)
-	return path.Root("id"), r.store.change(func(objects map[string]kept) {
-		objects[plan.ID.ValueString()] = kept{Revision: revision, Text: plan.Text.ValueString()}
+	return path.Root("id"), r.store.Change(func(objects map[string]store.Kept) {
+		objects[plan.ID.ValueString()] = store.Kept{Revision: revision, Text: plan.Text.ValueString()}
 	})
 }
 
@@ -157,7 +153,7 @@ func (r *record) Read(ctx context.Context, request resource.ReadRequest, respons
 	if response.Diagnostics.HasError() {
 		return
 	}
-	object, there, err := r.store.get(state.ID.ValueString())
+	object, there, err := r.store.Get(state.ID.ValueString())
 	if err != nil {
 		response.Diagnostics.AddError("Record not read", err.Error())
 		return
@@ -193,7 +189,7 @@ func (r *record) Delete(ctx context.Context, request resource.DeleteRequest, res
 	if response.Diagnostics.HasError() {
 		return
 	}
-	if err := r.store.change(func(objects map[string]kept) { delete(objects, state.ID.ValueString()) }); err != nil {
+	if err := r.store.Change(func(objects map[string]store.Kept) { delete(objects, state.ID.ValueString()) }); err != nil {
 		response.Diagnostics.AddError("Record not deleted", err.Error())
 	}
 }

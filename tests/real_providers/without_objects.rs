@@ -1,0 +1,182 @@
+//! What a provider has besides resources: functions, data sources, ephemeral resources, and its own configuration.
+
+use crate::place::{Place, line};
+use serde_json::json;
+
+const FUNCTIONS: &str = r#"
+terraform {
+  required_providers {
+    interop = { source = "acme/interop" }
+  }
+}
+
+variable "number" {
+  default = 42
+}
+
+resource "interop_null" "n" {}
+
+locals {
+  parts = ["a", "b"]
+}
+
+output "all" {
+  value = {
+    joined  = provider::interop::joined("-", "x", "y", "z")
+    spread  = provider::interop::joined("+", local.parts...)
+    none    = provider::interop::joined("-")
+    half    = provider::interop::half("84")
+    null    = provider::interop::sort(null)
+    list    = provider::interop::sort(tolist(["a"]))
+    caught  = try(provider::interop::half(3), "odd")
+  }
+}
+
+output "half" {
+  value = provider::interop::half(var.number)
+}
+
+output "later" {
+  value = provider::interop::joined("-", "id", interop_null.n.id)
+}
+
+output "unknown" {
+  value = provider::interop::sort(interop_null.n.id)
+}
+"#;
+
+#[test]
+fn functions_of_a_provider_are_called_with_what_they_take() {
+    let Some(place) = Place::built(&[("main.tf", FUNCTIONS)]) else { return };
+    let plan = place.plan(&[]);
+    let outputs = &plan.0["output_changes"];
+    let all = json!({
+        "joined": "x-y-z", "spread": "a+b", "none": "", "half": 42, "null": "null",
+        "list": "types.ListType[basetypes.StringType]", "caught": "odd",
+    });
+    assert_eq!(outputs["all"]["after"], all);
+    assert_eq!(outputs["half"]["after"], 21);
+    assert_eq!(outputs["later"]["after_unknown"], true, "a parameter that takes no unknown values leaves the result unknown");
+    assert_eq!(outputs["unknown"]["after"], "unknown", "one that does is told");
+    place.deploy(&[], 0);
+    let state = place.exported();
+    let id = state["resources"][0]["instances"][0]["attributes"]["id"].as_str().unwrap();
+    assert_eq!(state["outputs"]["later"]["value"], format!("id-{id}"));
+
+    let refused = place.run(&["stage", "--json", "--var", "number=7"]).expect(1);
+    let diagnostic = &refused.diagnostics()[0];
+    assert!(diagnostic["detail"].as_str().unwrap().contains("an odd number has no half"), "{diagnostic}");
+    assert_eq!(diagnostic["range"]["start"]["line"], line(FUNCTIONS, "half(var.number)"));
+    for (wrong, words) in [("half()", "number"), ("half(\"x\")", "number"), ("half(null)", "null"), ("nothing(1)", "nothing")] {
+        place.workspace.write("wrong.tf", &format!("output \"wrong\" {{\n  value = provider::interop::{wrong}\n}}\n"));
+        let refused = place.run(&["stage", "--json"]).expect(1);
+        let diagnostic = &refused.diagnostics()[0];
+        assert!(diagnostic.to_string().contains(words), "{wrong}: {diagnostic}");
+        assert_eq!(diagnostic["range"]["filename"], "wrong.tf");
+    }
+}
+
+const CONFIGURED: &str = r#"
+terraform {
+  required_providers {
+    interop = { source = "acme/interop" }
+    legacy  = { source = "acme/legacy" }
+  }
+}
+
+variable "file" {}
+
+resource "interop_pet" "first" {}
+
+provider "interop" {
+  file = var.file
+}
+
+provider "interop" {
+  alias = "later"
+  file  = var.file
+  note  = interop_pet.first.id
+}
+
+provider "legacy" {
+  file = var.file
+  note = interop_pet.first.id
+}
+
+data "interop_provider" "plain" {}
+
+data "interop_provider" "later" {
+  provider = interop.later
+}
+
+data "legacy_provider" "later" {}
+
+resource "interop_record" "later" {
+  provider = interop.later
+  name     = "later"
+}
+
+resource "legacy_thing" "later" {
+  name = "later"
+}
+
+output "notes" {
+  value = [data.interop_provider.plain.note, data.interop_provider.later.note, data.legacy_provider.later.note]
+}
+"#;
+
+#[test]
+fn a_provider_is_configured_with_what_is_not_known_yet_and_again_once_it_is() {
+    let Some(place) = Place::built(&[("main.tf", CONFIGURED)]) else { return };
+    let plan = place.plan(&[]);
+    let told = "(not known yet)";
+    assert_eq!(plan.0["output_changes"]["notes"]["after"], json!([null, told, told]), "staged with an unknown note");
+    assert_eq!(plan.actions("interop_record.later"), ["create"]);
+    place.deploy(&[], 0);
+    let pet = place.attributes("interop_pet.first")["id"].clone();
+    let names: Vec<String> = place.kept().as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["record-later", "thing-later"], "both were made by the providers as configured in the end");
+    let plan = place.plan(&[]);
+    assert_eq!(plan.0["output_changes"]["notes"]["after"], json!([null, pet, pet]), "everything is known now");
+    place.deploy(&[], 0);
+    assert_eq!(place.exported()["outputs"]["notes"]["value"], json!([null, pet, pet]));
+}
+
+const LEASE: &str = r#"
+terraform {
+  required_providers {
+    interop = { source = "acme/interop" }
+  }
+}
+
+variable "file" {}
+
+provider "interop" {
+  file = var.file
+}
+
+ephemeral "interop_lease" "l" {
+  name = "l"
+}
+
+resource "interop_vault" "v" {
+  name        = "v"
+  password_wo = ephemeral.interop_lease.l.token
+}
+"#;
+
+#[test]
+fn ephemeral_resources_are_known_of_and_refused_by_name() {
+    let Some(place) = Place::built(&[("main.tf", LEASE)]) else { return };
+    let plugin = place.run(&["plugins", "interop", "--json"]).expect(0).result()["plugins"][0].clone();
+    assert_eq!(plugin["schema"]["ephemeral"]["interop_lease"]["block"]["attributes"]["token"]["sensitive"], true);
+    for command in [&["stage", "--json"][..], &["deploy", "--auto-approve", "--json"]] {
+        let refused = place.run(command).expect(1);
+        let errors: Vec<serde_json::Value> = refused.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        assert_eq!(errors[0]["summary"], "Unsupported block type \"ephemeral\"");
+        assert!(errors[0]["detail"].as_str().unwrap().contains("ephemeral.interop_lease.l cannot be opened"), "{}", errors[0]);
+        assert_eq!(errors[0]["range"]["start"]["line"], line(LEASE, "ephemeral \"interop_lease\""));
+    }
+    assert!(!place.objects().exists(), "nothing was opened");
+}
