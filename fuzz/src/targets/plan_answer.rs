@@ -235,6 +235,10 @@ impl Provider for Answers {
         self.no(Method::Upgrade)
     }
 
+    async fn upgrade_identity(&self, _: UpgradeRequest, _: &CallContext) -> Result<IdentityResponse, ProviderError> {
+        self.no(Method::UpgradeIdentity)
+    }
+
     async fn read(&self, _: ReadRequest, _: &CallContext) -> Result<ReadResponse, ProviderError> {
         self.no(Method::Read)
     }
