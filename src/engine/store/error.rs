@@ -11,8 +11,17 @@ use std::sync::Arc;
 pub enum StoreError {
     #[error("cannot write in {}: {why}; give yourself write permission there, or work on a copy", path.display())]
     ReadOnlyDirectory { path: PathBuf, why: String },
+    #[error("cannot read {}: {why}; it belongs to somebody else: work as its owner, or have its owner give you the permission", path.display())]
+    Unreadable { path: PathBuf, why: String },
     #[error("no space left on the disk that holds {}; nothing of this step was kept: free some space and try again", path.display())]
     DiskFull { path: PathBuf },
+    #[error(
+        "{} cannot be read or written ({why}); nothing of this step was kept: look at the disk (`dmesg`), at quotas and at `ulimit -f`, and try again",
+        path.display()
+    )]
+    Disk { path: PathBuf, why: String },
+    #[error("what is to be kept in {} at once is larger than a gigabyte; divide the configuration", path.display())]
+    TooBig { path: PathBuf },
     #[error("{} is locked by another program for longer than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
     Busy { path: PathBuf, waited_s: u64 },
     #[error("{} is damaged ({why}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
@@ -52,6 +61,14 @@ fn when(at: i64) -> String {
 pub(super) const BUSY_SECONDS: u64 = 5;
 
 impl StoreError {
+    /// A file that cannot be looked into.
+    pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        match source.kind() {
+            std::io::ErrorKind::PermissionDenied => Self::Unreadable { path: path.to_owned(), why: source.to_string() },
+            _ => Self::io(path, "read", source),
+        }
+    }
+
     /// A file that cannot be made, opened or changed.
     pub(super) fn io(path: &Path, what: &str, source: std::io::Error) -> Self {
         use std::io::ErrorKind as K;
@@ -99,7 +116,13 @@ impl Fault {
         match self {
             Self::Store(e) => e,
             Self::Json(what, source) => StoreError::Record { path, what, source: Arc::new(source) },
+            // The file ends before it should.
+            Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
+                StoreError::Damaged { path, why: "it ends too early".into() }
+            }
             Self::Sqlite(e) => match e.sqlite_error_code() {
+                Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, why: e.to_string() },
+                Some(ErrorCode::TooBig) => StoreError::TooBig { path },
                 Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path, waited_s: BUSY_SECONDS },
                 Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, why: e.to_string() },

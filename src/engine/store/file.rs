@@ -70,7 +70,7 @@ impl Store {
         let commits = Arc::<AtomicU64>::default();
         let writer = match access {
             Access::ReadOnly => {
-                if path.exists() {
+                if is_there(&path)? {
                     drop(open_reader(&path)?);
                 }
                 None
@@ -155,11 +155,8 @@ impl Store {
             let idle = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
             let conn = match idle {
                 Some(conn) => conn,
-                None if !inner.path.exists() => return Ok(T::default()),
-                None => match open_reader(&inner.path)? {
-                    Some(conn) => conn,
-                    None => return Ok(T::default()),
-                },
+                None if !is_there(&inner.path)? => return Ok(T::default()),
+                None => open_reader(&inner.path)?,
             };
             // One transaction, so that several statements see one moment.
             let result = conn.execute_batch("BEGIN").map_err(Fault::from).and_then(|()| job(&conn));
@@ -182,7 +179,17 @@ fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
     conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
 
-/// The layout's version of a file that is ours or empty.
+/// Whether there is a store. One that may not be looked at is there, and not to be taken for none.
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(StoreError::NotOurs { path: path.to_owned(), why: "it is a directory".into() }),
+        Ok(_) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(StoreError::unreadable(path, e)),
+    }
+}
+
+/// The layout's version of a file that is ours.
 fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     let read = || -> Job<(i64, i64, i64)> {
         Ok((
@@ -196,6 +203,10 @@ fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
         return Err(StoreError::NotOurs { path: path.to_owned(), why: "another program's SQLite file".into() });
     }
     let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    // Files come into being with their tables in them: one without has lost them.
+    if version == 0 {
+        return Err(StoreError::Damaged { path: path.to_owned(), why: "it is empty".into() });
+    }
     if version > ours {
         return Err(StoreError::Newer { path: path.to_owned(), theirs: version, ours });
     }
@@ -206,7 +217,9 @@ fn is_current(version: i64) -> bool {
     usize::try_from(version) == Ok(MIGRATIONS.len())
 }
 
-fn open_reader(path: &Path) -> Result<Option<Connection>, StoreError> {
+fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    // Asked of the system first, which says why; SQLite would only say that it cannot.
+    std::fs::File::open(path).map_err(|e| StoreError::unreadable(path, e))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let open = |uri: &str| -> Job<Connection> {
         let conn = Connection::open_with_flags(uri, flags)?;
@@ -223,15 +236,12 @@ fn open_reader(path: &Path) -> Result<Option<Connection>, StoreError> {
         other => Err(other),
     })?;
     let version = check(&conn, path)?;
-    if version == 0 {
-        return Ok(None);
-    }
     if !is_current(version) {
         drop(conn);
         drop(open_writer(path)?);
         return open_reader(path);
     }
-    Ok(Some(conn))
+    Ok(conn)
 }
 
 /// A path as it stands in a `file:` address.
@@ -241,26 +251,65 @@ fn uri_path(path: &Path) -> String {
 
 fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     make_private(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> Job<Connection> {
-        let conn = Connection::open_with_flags(path, flags)?;
-        conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
-        conn.set_prepared_statement_cache_capacity(64);
-        Ok(conn)
-    };
-    let conn = open().map_err(|f| f.at(path))?;
+    let conn = connect(path).map_err(|f| f.at(path))?;
     check(&conn, path)?;
-    prepare(&conn, path)?;
+    set(&conn).map_err(|f| f.at(path))?;
+    bring_forward(&conn, path)?;
     Ok(conn)
 }
 
-fn prepare(conn: &Connection, path: &Path) -> Result<(), StoreError> {
-    let set = || -> Job<()> {
-        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-        Ok(())
+fn connect(path: &Path) -> Job<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
+    conn.set_prepared_statement_cache_capacity(64);
+    Ok(conn)
+}
+
+fn set(conn: &Connection) -> Job<()> {
+    conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    Ok(())
+}
+
+/// Makes the file under another name and gives it its own when it is whole: a file that is empty or half made has been
+/// damaged, and is never taken for a new one. Whoever is second keeps the file of the first.
+fn create(path: &Path) -> Result<(), StoreError> {
+    let new = path.with_file_name(format!("flightdeck.{}.new", uuid::Uuid::new_v4().simple()));
+    let made = fill(&new, path).and_then(|()| match std::fs::hard_link(&new, path) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        // Not every file system has links; there the name is given without a look at who was first.
+        Err(_) if !path.exists() => std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e)),
+        linked => linked.map_err(|e| StoreError::io(path, "create", e)),
+    });
+    for left in ["", "-wal", "-shm"] {
+        let mut name = new.clone().into_os_string();
+        name.push(left);
+        match std::fs::remove_file(&name) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => tracing::warn!(error = %e, file = ?name, "could not be removed"),
+            _ => {}
+        }
+    }
+    made?;
+    let dir = path.parent().unwrap_or(path);
+    std::fs::File::open(dir).and_then(|d| d.sync_all()).map_err(|e| StoreError::io(dir, "write", e))
+}
+
+fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
+    std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(new).map_err(|e| StoreError::io(path, "create", e))?;
+    let job = || -> Job<()> {
+        let conn = connect(new)?;
+        set(&conn)?;
+        conn.execute_batch("BEGIN IMMEDIATE")?;
+        migrate(&conn, 0)?;
+        conn.execute_batch("COMMIT")?;
+        // Closing moves all of it from the log into the file.
+        conn.close().map_err(|(_, e)| e.into())
     };
-    set().map_err(|f| f.at(path))?;
+    job().map_err(|f| f.at(path))
+}
+
+fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     if is_current(check(conn, path)?) {
         return Ok(());
     }
@@ -297,7 +346,10 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
         Err(e) => return Err(StoreError::io(dir, "create", e)),
     }
     restrict(dir, 0o700)?;
-    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| StoreError::io(path, "open", e))?;
+    if !is_there(path)? {
+        create(path)?;
+    }
+    std::fs::OpenOptions::new().append(true).open(path).map_err(|e| StoreError::io(path, "open", e))?;
     restrict(path, 0o600)
 }
 
