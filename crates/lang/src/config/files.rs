@@ -76,15 +76,15 @@ pub(super) fn read(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Di
     let mut files = Vec::new();
     for (name, is_tofu, is_override) in names {
         let shown = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
-        if let Some(body) = read_body(&dir.join(&name), &shown, sources, diags) {
+        if let Some(body) = read_body(&dir.join(&name), &shown, false, sources, diags) {
             files.push(ConfigFile { body, is_tofu, is_override });
         }
     }
     Some(files)
 }
 
-/// Reads one file of either syntax.
-pub(super) fn read_body(path: &Path, shown: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Body> {
+/// Reads one file of either syntax; with `private` its lines are shown to nobody.
+pub(super) fn read_body(path: &Path, shown: &str, private: bool, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Body> {
     let read = || -> std::io::Result<Vec<u8>> {
         let meta = std::fs::metadata(path)?;
         if !meta.is_file() {
@@ -102,6 +102,7 @@ pub(super) fn read_body(path: &Path, shown: &str, sources: &SourceMap, diags: &m
             return None;
         }
     };
+    let head: Vec<u8> = bytes.iter().take(2).copied().collect();
     let (text, bad_at) = match String::from_utf8(bytes) {
         Ok(text) => (text, None),
         Err(error) => {
@@ -109,12 +110,19 @@ pub(super) fn read_body(path: &Path, shown: &str, sources: &SourceMap, diags: &m
             (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
         }
     };
-    let file = sources.add(shown, text);
+    let file = if private { sources.add_private(shown, text) } else { sources.add(shown, text) };
+    let text = sources.get(file)?.text.clone();
     if let Some(at) = bad_at {
-        let detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.";
+        let mut detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.".to_owned();
+        // Nothing of such a text can be read: what is wrong with its characters is not worth saying.
+        let other = [(&b"\xff\xfe"[..], "UTF-16 (little endian)"), (&b"\xfe\xff"[..], "UTF-16 (big endian)")];
+        if let Some((_, name)) = other.iter().find(|(mark, _)| head.starts_with(mark)) {
+            detail.push_str(&format!(" This file is {name}, as its first two bytes say."));
+            diags.error(Span::new(file, 0, 0), "Invalid character encoding", detail);
+            return None;
+        }
         diags.error(Span::new(file, at, at + 3), "Invalid character encoding", detail);
     }
-    let text = sources.get(file)?.text.clone();
     if shown.ends_with(".json") {
         let (node, found) = syntax::json::parse(&text, file);
         diags.append(found);

@@ -112,7 +112,8 @@ pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &Sour
                     };
                 }
                 None => {
-                    let file = sources.add(format!("<value for var.{name}>"), text.as_str());
+                    // Whether it is sensitive would stand in the declaration that is not there.
+                    let file = sources.add_private(format!("<value for var.{name}>"), text.as_str());
                     diags.error(
                         Span::new(file, 0, text.len()),
                         "Value for undeclared variable",
@@ -182,14 +183,15 @@ fn settle(variable: &Variable, given: &Given, diags: &mut Diagnostics) -> Value 
 
 /// Files of variables that are read without being asked for, in order.
 fn automatic(dir: &Path) -> Vec<String> {
-    let mut out: Vec<String> =
-        ["terraform.tfvars", "terraform.tfvars.json"].into_iter().filter(|n| dir.join(n).is_file()).map(str::to_owned).collect();
+    // Whatever has the name is meant: a link to nowhere, or a directory, is told when it is read, and not passed over.
+    let there = |name: &str| std::fs::symlink_metadata(dir.join(name)).is_ok();
+    let mut out: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"].into_iter().filter(|n| there(n)).map(str::to_owned).collect();
     let mut auto: Vec<String> = std::fs::read_dir(dir)
         .into_iter()
         .flatten()
         .flatten()
         .map(|e| e.file_name().to_string_lossy().into_owned())
-        .filter(|n| (n.ends_with(".auto.tfvars") || n.ends_with(".auto.tfvars.json")) && dir.join(n).is_file())
+        .filter(|n| n.ends_with(".auto.tfvars") || n.ends_with(".auto.tfvars.json"))
         .collect();
     auto.sort();
     out.extend(auto);
@@ -197,7 +199,8 @@ fn automatic(dir: &Path) -> Vec<String> {
 }
 
 fn from_file(path: &Path, shown: &str, root: &Module, sources: &SourceMap, given: &mut BTreeMap<Arc<str>, Given>, diags: &mut Diagnostics) {
-    let Some(body) = read_body(path, shown, sources, diags) else { return };
+    let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
+    let Some(body) = read_body(path, shown, private, sources, diags) else { return };
     let (attributes, found) = body.just_attributes();
     diags.append(found);
     for (name, attribute) in attributes {
@@ -221,7 +224,9 @@ fn from_text(variable: &Variable, text: &str, sources: &SourceMap, diags: &mut D
         return Some(Value::string(text));
     }
     let name = format!("<value for var.{}>", variable.name);
-    let (expr, found) = crate::syntax::parse_expression(text, &name, sources);
+    let private = variable.sensitive || variable.ephemeral;
+    let file = if private { sources.add_private(name, text) } else { sources.add(name, text) };
+    let (expr, found) = crate::syntax::parse_expression_at(text, file, 0);
     let failed = found.has_errors();
     diags.append(found);
     if failed { None } else { constant::of_expr(&expr, diags) }
@@ -231,7 +236,7 @@ fn from_text(variable: &Variable, text: &str, sources: &SourceMap, diags: &mut D
 pub fn read_tfvars(path: &Path, sources: &SourceMap) -> (BTreeMap<Arc<str>, Value>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut out = BTreeMap::new();
-    if let Some(body) = files::read_body(path, &path.display().to_string(), sources, &mut diags) {
+    if let Some(body) = files::read_body(path, &path.display().to_string(), true, sources, &mut diags) {
         let (attributes, found) = body.just_attributes();
         diags.append(found);
         for (name, attribute) in attributes {

@@ -24,6 +24,15 @@ fn refusal(kind: &str, got: &Type, want: &Type) -> String {
     format!("cannot convert {kind}{} to {}", got.friendly_name(), want.friendly_constraint_name())
 }
 
+/// A text in quotes, as much of it as fits into a sentence.
+fn quoted(text: &str) -> String {
+    const FITS: usize = 200;
+    match text.char_indices().nth(FITS) {
+        Some((end, _)) => format!("{:?} and {} bytes more", &text[..end], text.len() - end),
+        None => format!("{text:?}"),
+    }
+}
+
 /// Why a value of a convertible type still cannot be converted; shows it only where it may be seen.
 fn reason(value: &Value, want: &Type) -> String {
     let got = value.ty();
@@ -34,9 +43,9 @@ fn reason(value: &Value, want: &Type) -> String {
         return refusal("this sensitive ", got, want);
     }
     match (value.as_str(), want) {
-        (Some(text), Type::Bool) => format!("cannot convert {text:?} to bool; only the strings \"true\" or \"false\" are allowed"),
+        (Some(text), Type::Bool) => format!("cannot convert {} to bool; only the strings \"true\" or \"false\" are allowed", quoted(text)),
         (Some(text), Type::Number) => {
-            format!("cannot convert {text:?} to number; given string must be a decimal representation of a number")
+            format!("cannot convert {} to number; given string must be a decimal representation of a number", quoted(text))
         }
         _ => refusal("", got, want),
     }

@@ -11,6 +11,8 @@ use crate::source::Span;
 pub(super) struct Directives<'p, 'a> {
     parts: std::iter::Peekable<std::vec::IntoIter<Part>>,
     depth: usize,
+    /// Set once the rest was left out: nothing is said of what is missing then.
+    given_up: bool,
     parser: &'p mut Parser<'a>,
 }
 
@@ -22,7 +24,7 @@ enum Ended {
 
 impl<'p, 'a> Directives<'p, 'a> {
     pub(super) fn new(parts: Vec<Part>, parser: &'p mut Parser<'a>) -> Self {
-        Directives { parts: parts.into_iter().peekable(), depth: parser.depth, parser }
+        Directives { parts: parts.into_iter().peekable(), depth: parser.depth, given_up: false, parser }
     }
 
     /// Whether there is anything before the end.
@@ -64,6 +66,7 @@ impl<'p, 'a> Directives<'p, 'a> {
             while self.more() {
                 self.parts.next();
             }
+            self.given_up = true;
             return self.parser.placeholder(span);
         }
         self.depth += 1;
@@ -130,6 +133,7 @@ impl<'p, 'a> Directives<'p, 'a> {
 
     fn unbalanced(&mut self, ended: Ended, want: &str, open: &str) -> Expr {
         match ended {
+            Ended::Early(span) if self.given_up => self.parser.placeholder(span),
             Ended::By(control, span) => {
                 self.parser.error(
                     span,

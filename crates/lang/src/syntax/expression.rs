@@ -210,10 +210,10 @@ impl Parser<'_> {
 
     pub(crate) fn number(&mut self, token: Token) -> Option<Value> {
         match super::number_value(self.bytes(token)) {
-            Some(value) => Some(value),
-            None => {
+            Ok(value) => Some(value),
+            Err(error) => {
                 let span = self.span(token);
-                self.error(span, "Invalid number literal", "The value of this number literal is not understood.");
+                self.error(span, "Invalid number literal", super::number_refused(error));
                 None
             }
         }

@@ -109,7 +109,7 @@ fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
 
 /// Parses a whole JSON text. The root may be any value; the caller says what it must be.
 pub fn parse(text: &str, file: FileId) -> (Arc<Node>, Diagnostics) {
-    let mut parser = Json { text, bytes: text.as_bytes(), file, at: 0, depth: 0, diags: Diagnostics::new() };
+    let mut parser = Json { text, bytes: text.as_bytes(), file, at: 0, depth: 0, given_up: false, diags: Diagnostics::new() };
     let node = parser.value().unwrap_or_else(|| Arc::new(Node { kind: NodeKind::Invalid, span: Span::new(file, 0, 0) }));
     if parser.diags.is_empty() {
         let next = parser.peek();
@@ -149,6 +149,8 @@ struct Json<'a> {
     file: FileId,
     at: usize,
     depth: usize,
+    /// Set once the rest was left out: nothing is said of what is missing then.
+    given_up: bool,
     diags: Diagnostics,
 }
 
@@ -223,6 +225,7 @@ impl Json<'_> {
             Tok::BraceO | Tok::BrackO if self.depth >= MAX_DEPTH => {
                 self.error(token, "JSON nested too deeply", format!("Values may be nested in each other at most {MAX_DEPTH} deep."));
                 self.at = self.bytes.len();
+                self.given_up = true;
                 None
             }
             Tok::BraceO => {
@@ -250,6 +253,12 @@ impl Json<'_> {
             }
             Tok::Eof => {
                 self.error(token, "Missing value", "The JSON data ends prematurely.");
+                None
+            }
+            // Nobody sees it: it must be named.
+            _ if self.text[token.start..].starts_with('\u{feff}') => {
+                let detail = "The file begins with a byte order mark, which JSON does not have. Save it as UTF-8 without one.";
+                self.error(token, "Invalid start of value", detail);
                 None
             }
             _ => {
@@ -322,6 +331,7 @@ impl Json<'_> {
                     }
                 }
                 Tok::BraceC => break,
+                Tok::Eof if self.given_up => return None,
                 Tok::Eof => {
                     self.error(open, "Unclosed object", "No closing brace was found for this JSON object.");
                     return None;
@@ -360,6 +370,7 @@ impl Json<'_> {
                     }
                 }
                 Tok::BrackC => break,
+                Tok::Eof if self.given_up => return None,
                 Tok::Eof => {
                     self.error(open, "Unclosed array", "No closing bracket was found for this JSON array.");
                     return None;
@@ -385,13 +396,13 @@ impl Json<'_> {
     fn number(&mut self) -> Option<NodeKind> {
         let token = self.read();
         let text = &self.text[token.start..token.end];
-        match serde_json::from_str::<serde_json::Number>(text).ok().and_then(|_| super::number_value(text)) {
-            Some(value) => Some(NodeKind::Number(value)),
-            None => {
-                self.error(token, "Invalid JSON number", "There is a syntax error in this JSON number.");
-                None
-            }
-        }
+        let detail = match (serde_json::from_str::<serde_json::Number>(text), super::number_value(text)) {
+            (Ok(_), Ok(value)) => return Some(NodeKind::Number(value)),
+            (Ok(_), Err(error)) => super::number_refused(error),
+            (Err(_), _) => "There is a syntax error in this JSON number.".to_owned(),
+        };
+        self.error(token, "Invalid JSON number", detail);
+        None
     }
 
     fn string(&mut self) -> Option<Arc<str>> {

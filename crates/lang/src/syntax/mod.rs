@@ -1,7 +1,7 @@
 //! The syntax of configuration texts: native (`.tf`) and JSON (`.tf.json`) into one tree.
 //! Nothing here evaluates; every node keeps its span. All entry points give what could be read, and all errors.
 
-use cty::{Number, Type, Value};
+use cty::{Number, NumberError, Type, Value};
 
 pub mod ast;
 mod brackets;
@@ -24,17 +24,35 @@ pub use lexer::is_identifier;
 pub use structure::{Attribute, Label, NativeBlock, NativeBody};
 pub(crate) use traversal::parse_traversal_text;
 
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap};
 use lexer::Start;
 use parser::Parser;
 use token::Kind;
 
+/// Errors of syntax that are told of one text: who has more has one cause for them, or no configuration at all.
+const TOLD: usize = 100;
+/// Errors after which a body is not read any further.
+pub(crate) const FLOOD: usize = 1_000;
+
+/// The first of many errors, with a word about the rest.
+pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
+    if let Some(more) = diags.len().checked_sub(TOLD).filter(|more| *more > 0) {
+        diags.0.truncate(TOLD);
+        let at_least = if more + TOLD >= FLOOD { "at least " } else { "" };
+        let detail =
+            format!("There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them.");
+        let last = diags.0.last().and_then(|d| d.subject);
+        diags.push(Diagnostic { subject: last, ..Diagnostic::error("Too many errors", detail) });
+    }
+    diags
+}
+
 /// Parses a file of the native syntax.
 pub fn parse_file(text: &str, file: FileId) -> (NativeBody, Diagnostics) {
     let mut parser = Parser::new(text, file, 0, Start::Normal, true);
     let body = parser.body(Kind::Eof);
-    (body, parser.diags)
+    (body, few(parser.diags))
 }
 
 /// Parses a text that is one expression; `base` is the offset of the text in its file.
@@ -50,7 +68,7 @@ pub fn parse_expression_at(text: &str, file: FileId, base: u32) -> (Expr, Diagno
             "An expression was successfully parsed, but extra characters were found after it.",
         );
     }
-    (expr, parser.diags)
+    (expr, few(parser.diags))
 }
 
 /// Parses a text that is one expression and adds it to the sources under `name`.
@@ -63,7 +81,7 @@ pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, D
 pub fn parse_template_at(text: &str, file: FileId, base: u32, origin: TemplateOrigin) -> (Expr, Diagnostics) {
     let mut parser = Parser::new(text, file, base, Start::Template, false);
     let expr = parser.whole_template(origin);
-    (expr, parser.diags)
+    (expr, few(parser.diags))
 }
 
 pub(crate) fn text_value(text: &str) -> Value {
@@ -78,6 +96,14 @@ pub(crate) fn null_value() -> Value {
     Value::null(Type::Dynamic)
 }
 
-pub(crate) fn number_value(text: &str) -> Option<Value> {
-    Number::parse(text).ok().map(Value::number)
+pub(crate) fn number_value(text: &str) -> Result<Value, NumberError> {
+    Number::parse(text).map(Value::number)
+}
+
+/// What is said of a number literal that is none.
+pub(crate) fn number_refused(error: NumberError) -> String {
+    match error {
+        NumberError::OutOfRange => format!("The value of this number literal is not understood: {error}."),
+        _ => "The value of this number literal is not understood.".to_owned(),
+    }
 }

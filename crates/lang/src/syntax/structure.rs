@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::FLOOD;
 use super::ast::{Expr, MAX_DEPTH};
 use super::json::Node;
 use super::parser::Parser;
@@ -92,6 +93,10 @@ impl Parser<'_> {
             if next.kind == end {
                 self.read();
                 break self.span(next);
+            }
+            if self.mark() >= FLOOD {
+                let last = self.recover(end);
+                break self.span(last);
             }
             match next.kind {
                 Kind::Newline => {

@@ -93,6 +93,9 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
     let mut diags = Diagnostics::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
+        if diags.len() >= super::FLOOD {
+            break;
+        }
         let complaint = match token.kind {
             Kind::BitAnd | Kind::BitOr | Kind::BitXor | Kind::BitNot => {
                 bitwise += 1;
@@ -136,6 +139,7 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
                 let bytes = text.get(token.start as usize..token.end as usize).unwrap_or("");
                 let detail = match bytes {
                     "\u{201c}" | "\u{201d}" => "Curly quotes are not valid here. Replace them with straight quotes (\").",
+                    "\r" => "This is a carriage return that no line feed follows. Save the file with LF or CRLF line endings.",
                     _ => "This character is not used within the language.",
                 };
                 Some(("Invalid character", detail.to_owned()))
