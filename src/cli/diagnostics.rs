@@ -4,7 +4,6 @@ use super::output::{Ink, paint};
 use super::safe::safe;
 use crate::engine::event::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
-use std::path::Path;
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of source longer than this are cut around the marked part.
@@ -32,14 +31,14 @@ pub(super) fn problem(text: &str, color: bool) -> String {
 }
 
 /// A diagnostic for people.
-pub(super) fn text(d: &Diagnostic, workspace: &Path, color: bool) -> String {
+pub(super) fn text(d: &Diagnostic, color: bool) -> String {
     let (word, ink) = match d.severity {
         Severity::Error => ("error:", Ink::Red),
         Severity::Warning => ("warning:", Ink::Yellow),
     };
     let mut out = format!("{} {}", paint(color, ink, word), paint(color, Ink::Bold, &safe(&d.summary)));
     if let Some(range) = &d.range {
-        place(&mut out, d, range, workspace, ink, color);
+        place(&mut out, d, range, ink, color);
     } else if let Some(address) = &d.address {
         out.push_str(&format!("\n  {} {}", paint(color, Ink::Blue, "on"), safe(address)));
     }
@@ -50,7 +49,7 @@ pub(super) fn text(d: &Diagnostic, workspace: &Path, color: bool) -> String {
     out
 }
 
-fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, workspace: &Path, ink: Ink, color: bool) {
+fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color: bool) {
     let blue = |text: &str| paint(color, Ink::Blue, text);
     let digits = range.start.line.to_string();
     let gutter = " ".repeat(digits.len());
@@ -59,9 +58,9 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, workspace: &Path
     if let Some(address) = &d.address {
         out.push_str(&format!(" ({})", safe(address)));
     }
-    let Some(snippet) = d.snippet.clone().or_else(|| look_up(range, workspace)) else { return };
-    let (before, marked) = cut(&snippet);
-    let shown = format!("{before}{marked}{}", rest(&snippet));
+    let Some(snippet) = d.snippet.as_ref() else { return };
+    let (before, marked) = cut(snippet);
+    let shown = format!("{before}{marked}{}", rest(snippet));
     let under = " ".repeat(before.width());
     let carets = "^".repeat(marked.width().max(1));
     out.push_str(&format!(
@@ -107,21 +106,6 @@ fn rest(snippet: &Snippet) -> String {
     flat(&snippet.text[end..]).chars().take(WIDEST / 2).collect()
 }
 
-/// The line from the file itself, where a diagnostic brought none.
-fn look_up(range: &SourceRange, workspace: &Path) -> Option<Snippet> {
-    let source = std::fs::read_to_string(workspace.join(&range.filename)).ok()?;
-    let index = usize::try_from(range.start.line).ok()?.checked_sub(1)?;
-    let text = source.trim_start_matches('\u{feff}').lines().nth(index)?.to_owned();
-    let byte = |column: u32| {
-        use unicode_segmentation::UnicodeSegmentation;
-        let skipped = text.graphemes(true).take(usize::try_from(column).unwrap_or(1).saturating_sub(1)).map(str::len).sum::<usize>();
-        u32::try_from(skipped).unwrap_or(0)
-    };
-    let end = if range.end.line == range.start.line { byte(range.end.column) } else { u32::try_from(text.len()).ok()? };
-    let mark = (byte(range.start.column), end);
-    Some(Snippet { line: range.start.line, text, mark })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_line_is_shown_with_its_mark_under_it() {
-        let shown = text(&diagnostic("  x = a.b.z", (6, 11)), Path::new("."), false);
+        let shown = text(&diagnostic("  x = a.b.z", (6, 11)), false);
         assert_eq!(
             shown,
             "error: Unsupported attribute\n  --> main.tf:12:7 (a.b)\n   |\n12 |   x = a.b.z\n   |       ^^^^^\n  This object has no attribute \"z\".\n"
@@ -150,7 +134,7 @@ mod tests {
 
     #[test]
     fn wide_characters_tabs_and_escapes_keep_the_mark_in_its_place() {
-        let shown = text(&diagnostic("\tä = \"日本\x1b[31m\" + 1", (7, 13)), Path::new("."), false);
+        let shown = text(&diagnostic("\tä = \"日本\x1b[31m\" + 1", (7, 13)), false);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[3], "12 |     ä = \"日本\u{241b}[31m\" + 1");
         assert_eq!(lines[4], "   |          ^^^^");
@@ -159,9 +143,9 @@ mod tests {
     #[test]
     fn a_mark_outside_of_its_line_is_harmless() {
         for mark in [(0, 0), (2, 1), (90, 95), (1, 2)] {
-            assert!(text(&diagnostic("é", mark), Path::new("."), true).contains("main.tf"));
+            assert!(text(&diagnostic("é", mark), true).contains("main.tf"));
         }
-        assert!(text(&diagnostic(&"x".repeat(9_000), (5_000, 5_100)), Path::new("."), false).len() < 1_000);
+        assert!(text(&diagnostic(&"x".repeat(9_000), (5_000, 5_100)), false).len() < 1_000);
     }
 
     #[test]

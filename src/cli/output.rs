@@ -6,7 +6,6 @@ use crate::engine::event::{Diagnostic, Event, EventKind};
 use crate::engine::plugin::record::PluginEvent;
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 
 /// Version of the lines' schema.
 const FORMAT_VERSION: &str = "1.0";
@@ -25,8 +24,6 @@ pub(super) struct Output {
     pub(super) live: bool,
     /// What was asked for; plugins' lines are shown to people only then.
     pub(super) log_level: Option<Level>,
-    /// Where source lines are looked up.
-    pub(super) workspace: PathBuf,
     said: Vec<Diagnostic>,
     /// Kept back until events are over.
     waiting: Vec<Diagnostic>,
@@ -76,7 +73,6 @@ impl Output {
                 && std::io::stdout().is_terminal()
                 && std::env::var_os("TERM").is_none_or(|t| t != "dumb"),
             log_level: None,
-            workspace: PathBuf::from("."),
             said: Vec::new(),
             waiting: Vec::new(),
             closed: false,
@@ -158,7 +154,7 @@ impl Output {
             if self.json {
                 self.line(&diagnostics::json(&diagnostic).to_string());
             } else {
-                self.note(&diagnostics::text(&diagnostic, &self.workspace, self.err_color));
+                self.note(&diagnostics::text(&diagnostic, self.err_color));
             }
         }
     }

@@ -77,9 +77,8 @@ pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -
 
 impl Session {
     /// Starts the engine on the current directory.
-    pub(super) async fn start(settings: Settings, out: &mut Output) -> Result<Self, CliError> {
+    pub(super) async fn start(settings: Settings) -> Result<Self, CliError> {
         let signals = Signals::listen()?;
-        out.workspace.clone_from(&settings.workspace);
         let engine = Engine::start(settings).await?;
         let (_, events) = engine.subscribe();
         Ok(Self { engine, events, signals, asked: 0 })

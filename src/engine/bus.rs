@@ -3,6 +3,7 @@
 
 use super::event::{Event, EventKind};
 use super::plugin::record::{PluginEvent, PluginObserver, UnixMs};
+use super::secrets::Secrets;
 use super::view::View;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,11 +21,20 @@ pub fn now_ms() -> UnixMs {
 pub trait EventSink: Send + Sync + 'static {
     /// Takes one fact.
     fn emit(&self, kind: EventKind);
+
+    /// What must not be in a fact. Known to who keeps facts; nobody else hides anything.
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
+    }
 }
 
 impl EventSink for Bus {
     fn emit(&self, kind: EventKind) {
         Bus::emit(self, kind);
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 
@@ -32,6 +42,7 @@ impl EventSink for Bus {
 #[derive(Clone, Default)]
 pub struct Bus {
     inner: Arc<Mutex<Inner>>,
+    secrets: Secrets,
 }
 
 #[derive(Default)]
@@ -90,6 +101,10 @@ impl Bus {
 impl PluginObserver for Bus {
     fn event(&self, event: PluginEvent) {
         self.emit(EventKind::Plugin(event));
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the engine's handle; answers
 //! the questions that need nothing but what is on record.
 
+use super::Secrets;
 use super::api::*;
-use super::bus::Bus;
+use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
 use super::event::{DeployId, DeploySummary};
 use super::plugin::record::UnixMs;
@@ -14,6 +15,7 @@ use tokio_util::task::TaskTracker;
 pub struct Memory {
     store: Store,
     recorder: Option<Recorder>,
+    secrets: Secrets,
 }
 
 impl Memory {
@@ -27,7 +29,7 @@ impl Memory {
             .await
             .map_err(|e| EngineError::Store(format!("the store could not be opened: {e}")))??;
         let recorder = (access == Access::ReadWrite).then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
-        Ok(Self { store, recorder })
+        Ok(Self { store, recorder, secrets: bus.secrets() })
     }
 
     /// The store itself.
@@ -83,7 +85,12 @@ impl Memory {
 
     /// The state for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        Ok(rows(&self.store.state().await?))
+        let state = self.store.state().await?;
+        self.secrets.learn_state(&state);
+        let mut rows = rows(&state);
+        // A provider may repeat in one attribute what it calls sensitive in another.
+        rows.iter_mut().flat_map(|r| &mut r.attributes).for_each(|(_, text)| self.secrets.hide_in(text));
+        Ok(rows)
     }
 
     /// State version 4.

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod plugin;
 pub mod pool;
 pub mod provider;
+mod secrets;
 pub mod settings;
 pub mod source;
 pub mod stage;
@@ -23,4 +24,5 @@ pub mod workspace;
 
 pub use error::EngineError;
 pub use handle::Engine;
+pub use secrets::Secrets;
 pub use settings::{Access, Settings};

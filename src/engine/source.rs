@@ -158,6 +158,10 @@ impl Providers for Pooled {
     fn functions(&self) -> Functions {
         self.pool.functions()
     }
+
+    fn secrets(&self) -> &super::Secrets {
+        self.pool.secrets()
+    }
 }
 
 /// The schemas of these providers, fetched side by side; or why each is missing.

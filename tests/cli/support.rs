@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -40,7 +41,7 @@ impl Workspace {
     }
 
     /// The binary with these arguments, ready to be run.
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flightdeck"));
         command.args(args).current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, _) in std::env::vars_os() {
@@ -55,7 +56,7 @@ impl Workspace {
     }
 
     /// Runs it to its end. A run that panics is no run.
-    pub(crate) fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run<A: AsRef<OsStr> + std::fmt::Debug>(&self, args: &[A]) -> Run {
         let output = self.command(args).output().unwrap();
         let run = Run {
             code: output.status.code(),

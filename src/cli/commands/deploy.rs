@@ -51,7 +51,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
                 .into(),
         ));
     }
-    let mut session = Session::start(settings(task.command, Access::ReadWrite, task.choice.values.parallelism)?, out).await?;
+    let mut session = Session::start(settings(task.command, Access::ReadWrite, task.choice.values.parallelism)?).await?;
     let applied = apply(&mut session, &task, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,

@@ -42,7 +42,7 @@ pub(super) fn has_changes(summary: &StageSummary) -> bool {
 }
 
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("stage", Access::ReadWrite, args.choice.values.parallelism)?, out).await?;
+    let mut session = Session::start(settings("stage", Access::ReadWrite, args.choice.values.parallelism)?).await?;
     let staged = work_out(&mut session, &args, out).await;
     session.end(out).await;
     let summary = staged?;

@@ -31,7 +31,7 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
 }
 
 async fn rows(out: &mut Output) -> Result<Vec<StateRow>, CliError> {
-    let mut session = Session::start(settings("state", Access::ReadOnly, None)?, out).await?;
+    let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let rows = session.wait(out, &mut progress, engine.state_rows()).await;
@@ -94,7 +94,7 @@ async fn show(address: &str, out: &mut Output) -> Ended {
 }
 
 async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("state", Access::ReadOnly, None)?, out).await?;
+    let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let state = session.wait(out, &mut progress, engine.export_state()).await;

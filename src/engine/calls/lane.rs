@@ -3,6 +3,7 @@
 
 use super::stats::Histogram;
 use super::{Shared, lock};
+use crate::engine::Secrets;
 use crate::engine::api::CallStat;
 use crate::engine::event::*;
 use crate::engine::plugin::record::PluginId;
@@ -73,6 +74,11 @@ impl Lane {
         let past = history.iter().filter_map(|h| Some((Method::named(&h.method)?, Histogram::of(&h.latency)))).collect();
         let line = Line { holders: vec![None; slots as usize], waiting: VecDeque::new() };
         Self { shared, plugin, slots, line: Mutex::new(line), stats: Mutex::new(Stats { live: BTreeMap::new(), past }) }
+    }
+
+    /// What is hidden in its answers.
+    pub fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
     }
 
     /// Whose lane it is.
@@ -164,6 +170,11 @@ impl Lane {
             }
             after = past(deadline) => Err(ProviderError::Deadline { plugin: self.plugin.clone(), method, after }),
         };
+        let mut result = result;
+        match &mut result {
+            Ok(answer) => answer.hide(&self.shared.secrets),
+            Err(error) => error.hide(&self.shared.secrets),
+        }
         match &result {
             Ok(answer) => match answer.first_error() {
                 None => running.report(CallOutcome::Ok, None),

@@ -12,6 +12,7 @@ use super::bus::EventSink;
 use super::event::Latency;
 use super::plugin::record::PluginId;
 use super::provider::Method;
+use super::secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -47,6 +48,7 @@ impl Deadlines {
 /// What all lanes share.
 struct Shared {
     sink: Arc<dyn EventSink>,
+    secrets: Secrets,
     next: AtomicU64,
     deadlines: RwLock<Deadlines>,
 }
@@ -68,8 +70,9 @@ impl std::fmt::Debug for Calls {
 impl Calls {
     /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
     pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
+        let secrets = sink.secrets();
         Self {
-            shared: Arc::new(Shared { sink, next: AtomicU64::new(1), deadlines: RwLock::new(deadlines) }),
+            shared: Arc::new(Shared { sink, secrets, next: AtomicU64::new(1), deadlines: RwLock::new(deadlines) }),
             lanes: Arc::default(),
             history: Arc::new(Mutex::new(history)),
         }
@@ -86,6 +89,11 @@ impl Calls {
         let lane = Arc::new(Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history));
         lanes.insert(plugin.clone(), lane.clone());
         lane
+    }
+
+    /// What is hidden in what plugins answer.
+    pub fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
     }
 
     /// How long a method of a plugin usually takes, over this run and earlier ones.

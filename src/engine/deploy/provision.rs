@@ -3,6 +3,7 @@
 
 use super::record::Recorder;
 use super::run::Trouble;
+use crate::engine::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use cty::{Type, Value};
 use lang::addr::AbsInstance;
@@ -34,7 +35,7 @@ pub async fn run(
     address: &AbsInstance,
     cancel: &CancellationToken,
 ) -> Result<(), Box<Trouble>> {
-    let done = match read(scope, provisioner, false) {
+    let done = match read(scope, provisioner, false, Some(recorder.secrets())) {
         Ok(command) => execute(command, scope, provisioner, recorder, address, cancel).await,
         Err(diags) => return Err(diags.into()),
     };
@@ -50,7 +51,7 @@ pub async fn run(
 /// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
 pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
     match &*provisioner.kind {
-        "local-exec" => read(scope, provisioner, true).err().unwrap_or_default(),
+        "local-exec" => read(scope, provisioner, true, None).err().unwrap_or_default(),
         "remote-exec" | "file" => {
             let detail = format!(
                 "The {:?} provisioner is not supported: nothing is run on, or copied to, other machines. Of the provisioners there is \"local-exec\".",
@@ -66,7 +67,7 @@ pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnosti
 }
 
 /// With `early`, values that are not known yet are no error.
-fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, early: bool) -> Result<Command, Diagnostics> {
+fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, early: bool, secrets: Option<&Secrets>) -> Result<Command, Diagnostics> {
     let schema = BodySchema::new().required(&["command"]).optional(&["interpreter", "working_dir", "environment", "when", "quiet"]);
     let (content, mut diags) = provisioner.body.content(&schema);
     let mut unknown = false;
@@ -79,6 +80,9 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, early: bool) -> Resu
         }
         let (value, more) = lang::eval::evaluate_as(&attribute.expr, &ty, scope);
         diags.append(more);
+        if let Some(secrets) = secrets {
+            secrets.learn(&value);
+        }
         let value = value.unmark_deep().0;
         unknown |= !value.is_wholly_known();
         (value.is_wholly_known() && !value.is_null()).then_some(value)

@@ -1,6 +1,7 @@
 //! What a deploy leaves behind: events for those who watch, records for those who come later. Every operation's state
 //! lives here. Only intents and outcomes are waited for; where an operation stands is durable with the next of them.
 
+use crate::engine::Secrets;
 use crate::engine::bus::{Bus, now_ms};
 use crate::engine::event::*;
 use crate::engine::plugin::record::PluginId;
@@ -121,6 +122,8 @@ impl Recorder {
             plugin.heard(HEARD_WITHIN).await;
             failure.last_lines = plugin.last_lines(KEPT_LINES).into_iter().map(|l| l.text).collect();
         }
+        self.secrets().hide_in(&mut failure.summary);
+        self.secrets().hide_in(&mut failure.detail);
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
             self.bus.emit(EventKind::Notice { text: format!("a failure's reason was not kept: {error}") });
         }
@@ -133,6 +136,11 @@ impl Recorder {
         .await;
     }
 
+    /// What must not be in what is said and kept.
+    pub fn secrets(&self) -> &Secrets {
+        self.pool.secrets()
+    }
+
     /// What a provisioner or the like says of an operation.
     pub fn say(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}"));
@@ -142,7 +150,7 @@ impl Recorder {
             level: crate::engine::plugin::record::LogLevel::Info,
             stream: crate::engine::plugin::record::LogStream::Engine,
             module: None,
-            text: text.to_owned(),
+            text: self.secrets().hide(text).into_owned(),
             panic: false,
         };
         self.bus.emit(EventKind::Plugin(crate::engine::plugin::record::PluginEvent::Log { line }));

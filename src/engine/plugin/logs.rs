@@ -5,6 +5,7 @@ use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
 use super::parse::LineParser;
 use super::record::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
+use crate::engine::Secrets;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,7 @@ pub(super) fn now_ms() -> UnixMs {
 pub(super) struct Logs {
     plugin: PluginId,
     observer: Arc<dyn PluginObserver>,
+    secrets: Secrets,
     kept: Mutex<Kept>,
     /// The pipes of its process.
     pub(super) hearing: Hearing,
@@ -51,7 +53,8 @@ struct Kept {
 
 impl Logs {
     pub(super) fn new(plugin: PluginId, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
-        Arc::new(Self { plugin, observer, kept: Mutex::default(), hearing: Hearing::default() })
+        let secrets = observer.secrets();
+        Arc::new(Self { plugin, observer, secrets, kept: Mutex::default(), hearing: Hearing::default() })
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -72,7 +75,9 @@ impl Logs {
         let (left_out, lines) = {
             let mut kept = self.kept();
             let parser = if stream == LogStream::Stderr { &mut kept.stderr } else { &mut kept.others };
-            let parsed = parser.parse(text);
+            let mut parsed = parser.parse(text);
+            // Before anything keeps it: a plugin may say what it was given.
+            self.secrets.hide_in(&mut parsed.text);
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
             if of_trace {
                 kept.trace.push(short(&parsed.text));

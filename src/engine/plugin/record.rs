@@ -277,4 +277,9 @@ pub enum PluginEvent {
 pub trait PluginObserver: Send + Sync + 'static {
     /// Takes one event.
     fn event(&self, event: PluginEvent);
+
+    /// What must not be in a line of a plugin's output.
+    fn secrets(&self) -> crate::engine::Secrets {
+        crate::engine::Secrets::default()
+    }
 }

@@ -26,6 +26,16 @@ impl Follow {
         Self { configured: true, ..Self::plain(process) }
     }
 
+    /// Keeps in mind what the schema says must not be shown of an answer.
+    fn learn(&self, method: Method, type_name: &str, value: Option<&Value>) {
+        let schema = self.process.known_schema();
+        if let (Some(schema), Some(value)) = (schema.as_ref().and_then(|s| s.of(method, type_name)), value)
+            && schema.block.contains_sensitive()
+        {
+            self.process.lane().secrets().learn_by(&schema.block, value);
+        }
+    }
+
     async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
         if self.configured { self.process.current_configured(ctx).await } else { self.process.current(ctx).await }
     }
@@ -85,7 +95,10 @@ impl Provider for Follow {
     }
 
     async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError> {
-        pass!(self, Upgrade, ctx, |inner| inner.upgrade(request, ctx))
+        let kind = request.type_name.clone();
+        let answer = pass!(self, Upgrade, ctx, |inner| inner.upgrade(request, ctx))?;
+        self.learn(Method::Upgrade, &kind, Some(&answer.state));
+        Ok(answer)
     }
 
     async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
@@ -93,19 +106,32 @@ impl Provider for Follow {
     }
 
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
-        pass!(self, Read, ctx, |inner| inner.read(request, ctx))
+        let kind = request.type_name.clone();
+        let answer = pass!(self, Read, ctx, |inner| inner.read(request, ctx))?;
+        self.learn(Method::Read, &kind, Some(&answer.state));
+        Ok(answer)
     }
 
     async fn plan(&self, request: PlanRequest, ctx: &CallContext) -> Result<PlanResponse, ProviderError> {
-        pass!(self, Plan, ctx, |inner| inner.plan(request, ctx))
+        let kind = request.type_name.clone();
+        let answer = pass!(self, Plan, ctx, |inner| inner.plan(request, ctx))?;
+        self.learn(Method::Plan, &kind, Some(&answer.planned));
+        Ok(answer)
     }
 
     async fn apply(&self, request: ApplyRequest, ctx: &CallContext) -> Result<ApplyResponse, ProviderError> {
-        pass!(self, Apply, ctx, |inner| inner.apply(request, ctx))
+        let kind = request.type_name.clone();
+        let mut answer = pass!(self, Apply, ctx, |inner| inner.apply(request, ctx))?;
+        // An error may speak of what came into being with the same call.
+        self.learn(Method::Apply, &kind, answer.new_state.as_ref());
+        answer.hide(self.process.lane().secrets());
+        Ok(answer)
     }
 
     async fn import(&self, request: ImportRequest, ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
-        pass!(self, Import, ctx, |inner| inner.import(request, ctx))
+        let answer = pass!(self, Import, ctx, |inner| inner.import(request, ctx))?;
+        answer.imported.iter().for_each(|one| self.learn(Method::Import, &one.type_name, Some(&one.state)));
+        Ok(answer)
     }
 
     async fn move_state(&self, request: MoveRequest, ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
@@ -113,7 +139,9 @@ impl Provider for Follow {
     }
 
     async fn read_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<DataResponse, ProviderError> {
-        pass!(self, ReadData, ctx, |inner| inner.read_data(type_name, config, ctx))
+        let answer = pass!(self, ReadData, ctx, |inner| inner.read_data(type_name, config, ctx))?;
+        self.learn(Method::ReadData, type_name, Some(&answer.state));
+        Ok(answer)
     }
 
     async fn call_function(&self, name: &str, arguments: Vec<Value>, ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
@@ -125,7 +153,10 @@ impl Provider for Follow {
     }
 
     async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
-        pass!(self, OpenEphemeral, ctx, |inner| inner.open_ephemeral(type_name, config, ctx))
+        let answer = pass!(self, OpenEphemeral, ctx, |inner| inner.open_ephemeral(type_name, config, ctx))?;
+        // Nothing of what is ephemeral may be kept, whatever its schema says of it.
+        self.process.lane().secrets().learn(&answer.result.clone().mark(cty::Mark::Ephemeral));
+        Ok(answer)
     }
 
     async fn renew_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<RenewResponse, ProviderError> {

@@ -224,6 +224,11 @@ impl Pool {
         Some(entry.processes.get(index)?.id().clone())
     }
 
+    /// What is hidden in what providers answer.
+    pub fn secrets(&self) -> &crate::engine::Secrets {
+        self.shared.calls.secrets()
+    }
+
     /// How long a method of a plugin usually takes.
     pub fn usual(&self, plugin: &PluginId, method: Method) -> Option<Latency> {
         self.shared.calls.usual(plugin, method)

@@ -2,6 +2,7 @@
 //! Words are for an operator: what, where, why, what to do. Plain data.
 
 use super::Method;
+use crate::engine::Secrets;
 use crate::engine::event::{CallOutcome, FailureClass};
 use crate::engine::plugin::record::PluginId;
 use std::time::Duration;
@@ -92,6 +93,21 @@ impl ProviderError {
             Self::Cancelled { sent, .. } => *sent,
             Self::Refused { code, .. } => !matches!(code.as_str(), "InvalidArgument" | "Unimplemented"),
             _ => false,
+        }
+    }
+
+    /// Takes out of the plugin's words what must not be shown.
+    pub fn hide(&mut self, secrets: &Secrets) {
+        match self {
+            Self::Crashed { text, .. } | Self::Refused { message: text, .. } => secrets.hide_in(text),
+            Self::Unavailable { why: text, .. } | Self::Blocked { why: text, .. } => secrets.hide_in(text),
+            Self::Undecodable { what: text, .. } | Self::Unencodable { what: text, .. } => secrets.hide_in(text),
+            Self::Ended { .. }
+            | Self::Deadline { .. }
+            | Self::Cancelled { .. }
+            | Self::Unsupported { .. }
+            | Self::NoSuchType { .. }
+            | Self::NotReady { .. } => {}
         }
     }
 

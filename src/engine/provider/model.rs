@@ -2,6 +2,7 @@
 //! into it. Values carry no marks and have the implied type of their schema. Plain data.
 
 use super::Method;
+use crate::engine::Secrets;
 use crate::engine::event::Severity;
 use cty::schema::Schema;
 use cty::{Path, Type, Value};
@@ -94,6 +95,9 @@ impl ProviderDiagnostic {
 pub trait Answer {
     /// Errors and warnings, in the provider's order.
     fn diagnostics(&self) -> &[ProviderDiagnostic];
+
+    /// Takes out of its texts what must not be shown.
+    fn hide(&mut self, secrets: &Secrets);
 
     /// The first error, if there is any.
     fn first_error(&self) -> Option<&ProviderDiagnostic> {
@@ -281,6 +285,13 @@ macro_rules! answers {
             fn diagnostics(&self) -> &[ProviderDiagnostic] {
                 &self.diagnostics
             }
+
+            fn hide(&mut self, secrets: &Secrets) {
+                for d in &mut self.diagnostics {
+                    secrets.hide_in(&mut d.summary);
+                    secrets.hide_in(&mut d.detail);
+                }
+            }
         }
     )*};
 }
@@ -302,11 +313,20 @@ impl Answer for std::sync::Arc<ProviderSchema> {
     fn diagnostics(&self) -> &[ProviderDiagnostic] {
         &self.diagnostics
     }
+
+    /// A schema comes before any value.
+    fn hide(&mut self, _: &Secrets) {}
 }
 
 impl Answer for FunctionResponse {
     fn diagnostics(&self) -> &[ProviderDiagnostic] {
         &[]
+    }
+
+    fn hide(&mut self, secrets: &Secrets) {
+        if let Err(error) = &mut self.result {
+            secrets.hide_in(&mut error.text);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use super::change::{Change, Importing, OutputChange, Stage};
 use super::diff;
 use super::managed::Reason;
+use crate::engine::Secrets;
 use crate::engine::event::*;
 use crate::engine::workspace::provider_addr::short;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many attributes are named in words.
 const NAMED: usize = 3;
 
-/// The whole stage, ready to be shown; nothing sensitive is in it.
+/// The whole stage, ready to be shown. A provider may repeat in one attribute what is sensitive in another: known secrets
+/// are hidden wherever they stand.
+pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
+    let mut summary = summary(stage);
+    let attributes = summary.changes.iter_mut().flat_map(|c| &mut c.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
+    let outputs = summary.outputs.iter_mut().flat_map(|o| [&mut o.before, &mut o.after]);
+    attributes.chain(outputs).flatten().for_each(|text| secrets.hide_in(text));
+    summary
+}
+
+/// The same with nothing hidden but what is marked.
 pub fn summary(stage: &Stage) -> StageSummary {
     let needs = Needs::new(&stage.changes);
     let mut counts = Counts::default();

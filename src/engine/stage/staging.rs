@@ -150,8 +150,10 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         diags.append(faults);
         return (None, diags);
     }
+    // What was said of the configuration as a whole is said again of its instances.
+    let before = diags.len();
     for d in std::mem::take(&mut *lock(&plan.walk.diags)) {
-        if !diags.iter().any(|known| *known == d) {
+        if !diags.0[..before].contains(&d) {
             diags.push(d);
         }
     }
@@ -191,6 +193,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
             .root
             .variables
             .iter()
+            // What is ephemeral is kept by nobody, not even with the stage.
+            .filter(|(_, v)| !v.ephemeral)
             .filter_map(|(name, v)| {
                 let value = order.given.get(name).map(|(value, _)| value.clone()).or_else(|| v.default.clone())?;
                 Some((name.clone(), if v.ephemeral { value.mark(Mark::Ephemeral) } else { value }))

@@ -6,6 +6,7 @@ use super::conditions::{self, Kind, Statuses};
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
+use crate::engine::Secrets;
 use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
@@ -19,6 +20,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
+/// How many of the newest diagnostics a new one is compared with.
+const COMPARED: usize = 64;
+
 /// Where a walk gets its providers from.
 #[async_trait]
 pub trait Providers: Send + Sync {
@@ -30,6 +34,9 @@ pub trait Providers: Send + Sync {
 
     /// The functions of the providers that are up.
     fn functions(&self) -> Functions;
+
+    /// What must not be shown; whatever a walk evaluates that is sensitive is told to it.
+    fn secrets(&self) -> &Secrets;
 }
 
 /// One walk over the nodes.
@@ -63,7 +70,10 @@ impl<'p> Walk<'p> {
         let good = !diags.has_errors();
         let mut all = lock(&self.diags);
         for d in diags {
-            if !all.iter().any(|known| *known == d) {
+            // Several instances of one thing say the same right after each other; who has very many to say has them at
+            // very many places, and is not compared with all of them.
+            let from = all.len().saturating_sub(COMPARED);
+            if !all.0[from..].contains(&d) {
                 all.push(d);
             }
         }
@@ -107,6 +117,7 @@ impl<'p> Walk<'p> {
         for instance in self.around.values.instances(path).iter() {
             let (value, diags) = ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
             good &= self.report(diags);
+            self.providers.secrets().learn(&value);
             self.around.values.put_local(instance, name, value);
         }
         good
@@ -145,6 +156,7 @@ impl<'p> Walk<'p> {
             };
             let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
             let value = if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            self.providers.secrets().learn(&value);
             if good {
                 good &= self.validate_variable(module, instance, variable, &value, span);
             }
@@ -276,6 +288,7 @@ impl<'p> Walk<'p> {
             good &= self.report(diags);
             let value = if output.sensitive { value.mark(Mark::Sensitive) } else { value };
             let value = if output.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            self.providers.secrets().learn(&value);
             self.around.values.put_output(instance, name, value);
         }
         good
@@ -374,7 +387,12 @@ impl<'p> Walk<'p> {
         if faults.has_errors() {
             return (Value::unknown(block.implied_type()), faults);
         }
-        lang::decode::decode_block(body, block, scope)
+        let (value, diags) = lang::decode::decode_block(body, block, scope);
+        self.providers.secrets().learn(&value);
+        if block.contains_sensitive() || !block.write_only_paths(&value).is_empty() {
+            self.providers.secrets().learn_by(block, &value);
+        }
+        (value, diags)
     }
 
     /// The process of a provider configuration that this walk has made ready.

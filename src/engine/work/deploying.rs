@@ -66,10 +66,11 @@ impl Work {
         let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
         let state = store.state().await?;
         let pooled = Pooled { pool: self.pool.clone() };
+        self.learn(&staged.loaded, &state);
         let walk = self.walk(&staged, &state, &pooled, switches);
         let deploying = Deploying::new(walk, stage, taken, &recorder, request.parallelism, switches.stop.clone(), state.objects);
         let went = deploying.run().await;
-        let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources);
+        let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources, self.pool.secrets());
         told.iter().for_each(|d| self.diagnose(d.clone()));
         let operations = recorder.counts();
         let failed = operations.failed + operations.unknown > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;

@@ -160,6 +160,17 @@ impl Work {
         if diags.iter().any(|d| d.severity == Severity::Error) { Err(EngineError::Diagnostics(diags)) } else { Ok(()) }
     }
 
+    /// Keeps in mind what the variables and the state say must not be shown.
+    fn learn(&self, loaded: &Loaded, state: &State) {
+        let secrets = self.pool.secrets();
+        for (name, (value, _)) in &loaded.given {
+            if loaded.root.variables.get(name).is_some_and(|v| v.sensitive || v.ephemeral) {
+                secrets.learn(&value.clone().mark(cty::Mark::Sensitive));
+            }
+        }
+        secrets.learn_state(state);
+    }
+
     fn begin(&self) -> Switches {
         let switches = Switches::default();
         *lock(&self.switches) = Some(switches.clone());
@@ -175,11 +186,11 @@ impl Work {
         let read = tokio::task::spawn_blocking(move || load::load(&dir, &request)).await;
         match read.map_err(|e| EngineError::Refused(format!("the configuration could not be read: {e}")))? {
             Ok((loaded, warnings)) => {
-                self.tell(tell_all(warnings.iter(), &loaded.sources))?;
+                self.tell(tell_all(warnings.iter(), &loaded.sources, self.pool.secrets()))?;
                 Ok(loaded)
             }
             Err((sources, diags)) => {
-                self.tell(tell_all(diags.iter(), &sources))?;
+                self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
                 Err(EngineError::Refused("the configuration cannot be used".to_owned()))
             }
         }

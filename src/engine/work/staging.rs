@@ -28,8 +28,9 @@ impl Work {
         self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
         let state = store.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
+        self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
-        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources))?;
+        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
         let pooled = Pooled { pool: self.pool.clone() };
         let last = std::sync::atomic::AtomicI64::new(0);
         let progress = |done: u32, total: u32, now: &str| {
@@ -64,9 +65,9 @@ impl Work {
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        self.tell(tell_all(diags.iter(), &loaded.sources))?;
+        self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
-        let summary = show::summary(&stage);
+        let summary = show::shown(&stage, self.pool.secrets());
         let record = keep::record(&stage, &summary, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
@@ -91,7 +92,7 @@ impl Work {
                 let why = sought.missing.get(address)?;
                 let mut d = lang::diag::Diagnostic::error("Provider not found", why.clone());
                 d.subject = load::place_of(&loaded.root, address);
-                Some(tell(&d, &loaded.sources))
+                Some(tell(&d, &loaded.sources, self.pool.secrets()))
             })
             .collect();
         if let Some(first) = missing.first() {
@@ -119,7 +120,7 @@ impl Work {
         for (address, error) in bad {
             let mut d = lang::diag::Diagnostic::error("A required plugin did not register", error.to_string());
             d.subject = load::place_of(root, &address);
-            self.diagnose(tell(&d, sources));
+            self.diagnose(tell(&d, sources, self.pool.secrets()));
             first.get_or_insert(error);
         }
         match first {
@@ -135,7 +136,7 @@ impl Work {
     /// A stage worked out before; the newest where none is named.
     pub async fn staged(&self, stage: Option<StageId>) -> Result<StageSummary, EngineError> {
         if let Some(staged) = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)) {
-            return Ok(show::summary(&staged.stage));
+            return Ok(show::shown(&staged.stage, self.pool.secrets()));
         }
         let store = self.memory.store();
         let record = match stage {

@@ -333,13 +333,17 @@ impl<'p> Deploying<'p> {
                 continue;
             }
             let ty = value.ty().clone();
-            if let Ok(text) = cty::json::encode(&value, &ty) {
-                edits.push(StateEdit::PutOutput(StateOutput {
+            match cty::json::encode(&value, &ty) {
+                Ok(text) => edits.push(StateEdit::PutOutput(StateOutput {
                     name: change.name.to_string(),
                     value: text,
                     ty: ty.to_json(),
                     sensitive: output.sensitive,
-                }));
+                })),
+                Err(error) => {
+                    let detail = format!("The value of output {} cannot be kept: {error}.", change.name);
+                    self.walk.report(Diagnostic::error("Output could not be kept", detail).at(output.span).into());
+                }
             }
         }
         if !edits.is_empty()
