@@ -115,6 +115,47 @@ fn plain() -> Vec<Case> {
     ]
 }
 
+/// What the language has and is not accepted yet: refused by name, at its place.
+fn not_accepted() -> Vec<Case> {
+    let lab = |name, says| case(name, says).file("versions.tf", LAB);
+    vec![
+        case("module of a registry", "registries, git and archives are not supported yet")
+            .main("module \"m\" {\n  source = \"acme/network/aws\"\n}\n")
+            .at("main.tf", 2, 12),
+        case("module from git", "registries, git and archives are not supported yet")
+            .main("module \"m\" {\n  source = \"git::https://example.com/m.git?ref=v1\"\n}\n")
+            .at("main.tf", 2, 12),
+        case("version of a module", "the version argument is for modules of a registry")
+            .main("module \"m\" {\n  source  = \"./m\"\n  version = \"1.0.0\"\n}\n")
+            .file("m/main.tf", "")
+            .at("main.tf", 3, 3),
+        lab("for_each of a provider", "for_each in provider blocks is not supported yet")
+            .main("provider \"lab\" {\n  alias    = \"by_region\"\n  for_each = toset([\"a\"])\n}\n")
+            .at("main.tf", 3, 3),
+        lab("instance of a provider", "provider configurations with for_each are not supported yet")
+            .main("provider \"lab\" {\n  alias = \"x\"\n}\nresource \"lab_thing\" \"a\" {\n  provider = lab.x[\"a\"]\n  name     = \"a\"\n}\n")
+            .at("main.tf", 5, 14),
+        lab("ephemeral resource", "ephemeral").main("\nephemeral \"lab_token\" \"t\" {\n}\n").at("main.tf", 2, 1),
+        lab("data source in a check", "data sources in checks are not supported yet")
+            .main("check \"c\" {\n  data \"lab_image\" \"i\" {\n    name = \"debian\"\n  }\n  assert {\n    condition     = data.lab_image.i.id != \"\"\n    error_message = \"none\"\n  }\n}\n")
+            .at("main.tf", 2, 3),
+        case("encryption", "\"encryption\" blocks are not supported yet").main("terraform {\n  encryption {\n  }\n}\n").at("main.tf", 2, 3),
+        case("provider_meta", "\"provider_meta\" blocks are not supported yet")
+            .main("terraform {\n  provider_meta \"lab\" {\n  }\n}\n")
+            .at("main.tf", 2, 3),
+        case("experiments", "experiments are not supported").main("terraform {\n  experiments = [example]\n}\n").at("main.tf", 2, 3),
+        case("another edition", "language edition \"tofu2099\" is not supported")
+            .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")
+            .at("main.tf", 4, 13),
+        case("provisioner on other machines", "the \"remote-exec\" provisioner is not supported")
+            .main(with_a("  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n"))
+            .at("main.tf", 2, 3),
+        case("provisioner that copies", "the \"file\" provisioner is not supported")
+            .main(with_a("  provisioner \"file\" {\n    content     = \"x\"\n    destination = \"/x\"\n  }\n"))
+            .at("main.tf", 2, 3),
+    ]
+}
+
 /// Bytes that are no text, or not the text that is meant.
 fn bytes() -> Vec<Case> {
     let variable = "variable \"v\" {}\n";
@@ -344,6 +385,11 @@ fn check_all(cases: &[Case]) {
 #[test]
 fn everything_that_can_be_wrong_has_its_words_its_place_and_its_exit_code() {
     check_all(&plain());
+}
+
+#[test]
+fn what_is_not_accepted_yet_is_refused_by_name() {
+    check_all(&not_accepted());
 }
 
 #[test]
