@@ -130,16 +130,40 @@ pub(super) enum StateCommand {
     },
     /// Give an object another address (not yet there)
     Mv { from: String, to: String },
-    /// Take an object out of the state without destroying it (not yet there)
-    Forget { address: String },
-    /// Take an existing object into the state (not yet there)
-    Import { address: String, id: String },
+    /// Take objects out of the state without destroying them; settles what is unknown of them
+    Forget {
+        /// Instances, resources, modules, or deposed objects as `state list` names them
+        #[arg(required = true, value_name = "ADDRESS")]
+        addresses: Vec<String>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take an object that is there into the state; settles what is unknown of its address
+    Import(ImportArgs),
     /// Mark an object to be replaced (not yet there)
     Taint { address: String },
     /// Take that mark away (not yet there)
     Untaint { address: String },
     /// Take over the state of another tool (not yet there)
     Adopt { file: Option<PathBuf> },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct ImportArgs {
+    /// The resource instance that it is to be; it must be in the configuration
+    pub(super) address: String,
+    /// Its id, as its provider has it
+    pub(super) id: String,
+    /// Value of a variable; may be repeated
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    pub(super) vars: Vec<(String, String)>,
+    /// File with values of variables; may be repeated
+    #[arg(long = "var-file", value_name = "FILE")]
+    pub(super) var_files: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -255,7 +279,8 @@ impl Command {
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
             | Self::Doctor { json }
-            | Self::State(StateCommand::List { json, .. } | StateCommand::Show { json, .. }) => *json,
+            | Self::State(StateCommand::List { json, .. } | StateCommand::Show { json, .. } | StateCommand::Forget { json, .. }) => *json,
+            Self::State(StateCommand::Import(args)) => args.json,
             Self::Stage(args) => args.json,
             Self::Deploy(args) => args.json,
             Self::Destroy(args) => args.json,
@@ -275,6 +300,8 @@ impl Command {
             Self::Failures { .. } => "failures",
             Self::State(StateCommand::List { .. }) => "state list",
             Self::State(StateCommand::Show { .. }) => "state show",
+            Self::State(StateCommand::Forget { .. }) => "state forget",
+            Self::State(StateCommand::Import(_)) => "state import",
             Self::State(_) => "state",
             Self::Logs { .. } => "logs",
             Self::Doctor { .. } => "doctor",

@@ -4,7 +4,9 @@ use super::output::{Ink, Output};
 use super::progress::ink_of;
 use super::safe::safe;
 use super::time::{duration, moment};
-use crate::engine::event::{Action, AttributeChange, ChangeView, Counts, DeploySummary, OperationCounts, OutputView, StageSummary};
+use crate::engine::event::{
+    Action, AttributeChange, ChangeView, Counts, DeploySummary, OperationCounts, OutputView, StageSummary, StateChange, StateChangeKind,
+};
 
 /// Prints a stage: its changes, outputs, drift and counts.
 pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
@@ -97,6 +99,19 @@ pub(super) fn operations(c: &OperationCounts) -> String {
     let named = [(c.done, "done"), (c.failed, "failed"), (c.not_attempted, "not attempted"), (c.unknown, "with unknown outcome")];
     let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     if said.is_empty() { "nothing to do".to_owned() } else { said.join(", ") }
+}
+
+/// One line about a change of the state by hand.
+pub(super) fn state_change(c: &StateChange) -> String {
+    let id = c.id.as_ref().map_or_else(String::new, |id| format!(" (id {})", safe(id)));
+    let deposed = c.deposed.as_ref().map_or_else(String::new, |key| format!(" (deposed {key})"));
+    let what = match c.what {
+        StateChangeKind::Imported => format!("imported{id}"),
+        StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
+        StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
+    };
+    let settled = if c.settled.is_empty() { String::new() } else { format!("; settled: {}", c.settled.join(", ")) };
+    format!("{}{deposed}: {what}{settled}", safe(&c.address))
 }
 
 /// One line about a deploy.

@@ -34,6 +34,18 @@ pub struct DeployRequest {
     pub parallelism: usize,
 }
 
+/// An object that is there and is to be taken into the state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportObject {
+    /// The resource instance that it is to be.
+    pub address: String,
+    /// As the provider knows it.
+    pub id: String,
+    /// `--var name=text`, in order.
+    pub vars: Vec<(String, String)>,
+    pub var_files: Vec<PathBuf>,
+}
+
 /// How a selection is to change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

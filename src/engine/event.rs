@@ -59,6 +59,8 @@ pub enum EventKind {
         holder: Option<LockHolder>,
         ours: bool,
     },
+    /// The state was changed by hand: an object was imported or forgotten.
+    StateChanged(StateChange),
     /// Something that the operator should know and that is no error: a lock taken over, events dropped.
     Notice {
         text: String,
@@ -218,6 +220,32 @@ impl Action {
             Self::Replace | Self::ReplaceCreateFirst => "replace",
             Self::Destroy => "destroy",
             Self::Forget => "forget",
+        }
+    }
+
+    /// What was done, in the past tense.
+    pub fn done_word(self) -> &'static str {
+        match self {
+            Self::Create => "created",
+            Self::Update => "updated",
+            Self::Replace | Self::ReplaceCreateFirst => "replaced",
+            Self::Destroy => "destroyed",
+            Self::Read => "read",
+            Self::Forget => "forgotten",
+            // An operation without an action is an import.
+            Self::NoOp => "imported",
+        }
+    }
+
+    /// Whether it is done once this step of it is on record as done.
+    pub fn ends_with(self, step: &str) -> bool {
+        match self {
+            Self::Create | Self::Replace => step == "create",
+            Self::Update => step == "update",
+            Self::ReplaceCreateFirst | Self::Destroy => matches!(step, "destroy" | "forget"),
+            Self::Read => step == "read",
+            Self::Forget => step == "forget",
+            Self::NoOp => step == "import",
         }
     }
 
@@ -502,6 +530,54 @@ pub struct DeploySummary {
     pub operations: OperationCounts,
     pub counts: Counts,
     pub config_digest: String,
+}
+
+/// The summary of a diagnostic that names an operation whose end is not on record.
+pub const UNKNOWN_OUTCOME: &str = "Unknown outcome";
+
+/// What an operator did to the state by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateChangeKind {
+    /// An object that was there already was taken in.
+    Imported,
+    /// An object was let go of; it was not destroyed.
+    Forgotten,
+    /// Nothing of it was in the state; what was unknown of it is settled.
+    Settled,
+}
+
+impl StateChangeKind {
+    /// The word for a table cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Imported => "imported",
+            Self::Forgotten => "forgotten",
+            Self::Settled => "settled",
+        }
+    }
+}
+
+/// A change of the state by hand, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChange {
+    /// Named apart from the time of the event that carries it.
+    #[serde(rename = "changed_at")]
+    pub at: UnixMs,
+    pub what: StateChangeKind,
+    pub address: String,
+    /// Key of a deposed object; `None` for the current one.
+    pub deposed: Option<String>,
+    /// The id that it was imported under; of a forgotten object its `id`, where it has one that is not sensitive.
+    pub id: Option<String>,
+    /// The provider configuration, as state version 4 writes it; `None` where there was no object.
+    pub provider: Option<String>,
+    /// Unknown outcomes that it settled: `create in deploy #3`.
+    pub settled: Vec<String>,
+    pub who: String,
+    pub host: String,
+    /// The state's serial afterwards.
+    pub serial: i64,
 }
 
 /// The rungs of the cancel ladder, from soft to hard.

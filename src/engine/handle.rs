@@ -162,6 +162,33 @@ impl Engine {
         self.shared.memory.logs(query).await
     }
 
+    /// Takes an object that is there into the state. What is unknown of the address is settled by it.
+    ///
+    /// # Errors
+    /// The address is not in the configuration or has an object already, its provider knows no such object, a held lock.
+    pub async fn import(&self, object: ImportObject) -> Result<StateChange, EngineError> {
+        Box::pin(self.shared.work.import(object)).await
+    }
+
+    /// Takes objects out of the state without destroying them: instances, whole resources or modules, deposed objects by the
+    /// name that lists show. What is unknown of them is settled by it.
+    ///
+    /// # Errors
+    /// One of them is not there, which keeps all of them; a held lock.
+    pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
+        self.shared.work.forget(addresses).await
+    }
+
+    /// What was begun and has no end on record, in words and by address: one warning each, oldest first.
+    pub async fn unknown_outcomes(&self) -> Result<Vec<Diagnostic>, EngineError> {
+        Ok(self.shared.memory.store().unknown_outcomes().await?.iter().map(super::work::unknown_outcome).collect())
+    }
+
+    /// Changes of the state by hand, newest first; all that are kept for a `limit` of 0.
+    pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, EngineError> {
+        Ok(self.shared.memory.store().state_changes(limit).await?)
+    }
+
     /// The state, for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         self.shared.memory.state_rows().await

@@ -174,6 +174,13 @@ impl View {
                 self.lock.clone_from(holder);
                 self.lock_is_ours = *ours;
             }
+            EventKind::StateChanged(change) => {
+                if !change.settled.is_empty() {
+                    let settled = |d: &Diagnostic| d.summary == UNKNOWN_OUTCOME && d.address.as_ref() == Some(&change.address);
+                    self.diagnostics.retain(|d| !settled(d));
+                }
+                push(&mut self.notices, (event.at, format!("{} {}", change.address, change.what.word())));
+            }
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }
     }

@@ -17,12 +17,12 @@ resource "lab_bucket" "b" {
 }
 "#;
 
-struct Lab {
-    workspace: Workspace,
+pub(crate) struct Lab {
+    pub(crate) workspace: Workspace,
 }
 
 impl Lab {
-    fn new(resources: &str) -> Self {
+    pub(crate) fn new(resources: &str) -> Self {
         let workspace = Workspace::new(&[]);
         let lab = Self { workspace };
         let provider = format!(
@@ -35,19 +35,19 @@ impl Lab {
         lab
     }
 
-    fn file(&self) -> std::path::PathBuf {
+    pub(crate) fn file(&self) -> std::path::PathBuf {
         self.workspace.path().join("lab.json")
     }
 
-    fn breaks(&self, fault: Fault) {
+    pub(crate) fn breaks(&self, fault: Fault) {
         control::set(&self.file(), fault).unwrap();
     }
 
-    fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         self.workspace.run(args)
     }
 
-    fn deploy(&self) -> Run {
+    pub(crate) fn deploy(&self) -> Run {
         self.run(&["deploy", "--auto-approve", "--json"])
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 mod bad_input;
+mod by_hand;
 mod deploys;
 mod kept;
 mod lab;

@@ -79,10 +79,84 @@ fn an_unknown_outcome_is_named_to_who_comes_next() {
     // What else was under way when the plugin died is among them.
     let unknown: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["summary"] == "Unknown outcome").collect();
     assert!(unknown.iter().any(|d| d["address"] == "lab_thing.a"), "{unknown:#?}");
-    // Once the operation has been done again it is settled.
-    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    let run = lab.workspace.run(&["stage", "--json"]).expect(0);
+    for diagnostic in &unknown {
+        let (address, detail) = (diagnostic["address"].as_str().unwrap(), diagnostic["detail"].as_str().unwrap());
+        assert!(detail.contains(&format!("flightdeck state import {address} ID")), "{detail}");
+        assert!(detail.contains(&format!("flightdeck state forget {address}")), "{detail}");
+    }
+    // Readers are told too.
+    for args in [&["state", "list", "--json"][..], &["history", "--json"], &["history", "1", "--json"]] {
+        let told = lab.workspace.run(args).expect(0).diagnostics();
+        assert!(told.iter().any(|d| d["address"] == "lab_thing.a"), "{args:?}: {told:#?}");
+    }
+    // It is not made a second time.
+    let made = lab.objects();
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(1);
+    assert!(run.diagnostics().iter().any(|d| d["severity"] == "error" && d["address"] == "lab_thing.a"), "{run:#?}");
+    assert_eq!(lab.objects(), made);
+    // It is settled by taking in what is there, and by saying of the rest that it is not.
+    for diagnostic in &unknown {
+        let address = diagnostic["address"].as_str().unwrap();
+        let objects = providers::lab::control::objects(&lab.file()).unwrap();
+        match objects.iter().find(|o| format!("lab_thing.{}", o.name) == address) {
+            Some(object) => lab.workspace.run(&["state", "import", address, &object.id]).expect(0),
+            None => lab.workspace.run(&["state", "forget", address]).expect(0),
+        };
+    }
+    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
     assert!(run.diagnostics().iter().all(|d| d["summary"] != "Unknown outcome"), "{run:#?}");
+    assert_eq!(lab.objects(), ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]);
+    let text = lab.workspace.run(&["history", "1"]).expect(0).stdout;
+    assert!(text.contains("unknown outcome (imported under the id thing-"), "{text}");
+}
+
+#[test]
+fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_change() {
+    let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"one\"\n}\n");
+    let crash = |on: On| Fault { on, name: Some("a".to_owned()), after: true, times: Some(1), ..Fault::new(Kind::Crash) };
+    let unknown = |args: &[&str]| {
+        let all = lab.workspace.run(args).diagnostics();
+        all.iter().filter(|d| d["summary"] == "Unknown outcome").count()
+    };
+    lab.break_it(crash(On::Create));
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    let id = providers::lab::control::objects(&lab.file()).unwrap()[0].id.clone();
+    let block = format!("import {{\n  to = lab_thing.a\n  id = {id:?}\n}}\n");
+    lab.configure(&format!("{block}resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n  kind = \"one\"\n}}\n"));
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert_eq!((lab.objects().len(), unknown(&["stage", "--json"])), (1, 0));
+
+    // What was changed, or gone, and never answered.
+    lab.mend();
+    lab.break_it(crash(On::Update));
+    lab.configure("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"two\"\n}\n");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
+    let run = lab.workspace.run(&["stage", "--json"]).expect(0);
+    assert_eq!(run.result()["changes"]["no_op"], 1, "what is there is as it should be");
+    assert!(run.diagnostics()[0]["detail"].as_str().unwrap().contains("reads the object back"), "{run:#?}");
+    assert_eq!(unknown(&["state", "list", "--json"]), 1, "a stage alone keeps nothing");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert_eq!(unknown(&["state", "list", "--json"]), 0);
+    lab.mend();
+    lab.break_it(crash(On::Delete));
+    lab.workspace.run(&["destroy", "--auto-approve"]).expect(5);
+    assert_eq!((lab.objects().len(), lab.state().len(), unknown(&["state", "list", "--json"])), (0, 1, 1));
+    lab.workspace.run(&["destroy", "--auto-approve"]).expect(0);
+    assert_eq!((lab.state().len(), unknown(&["state", "list", "--json"])), (0, 0));
+}
+
+#[test]
+fn a_stage_from_before_an_unknown_change_is_stale() {
+    let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"one\"\n}\n");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    lab.configure("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"two\"\n}\n");
+    lab.workspace.run(&["stage", "--out", "once"]).expect(0);
+    lab.break_it(Fault { on: On::Update, after: true, times: Some(1), ..Fault::new(Kind::Crash) });
+    lab.workspace.run(&["deploy", "once"]).expect(5);
+    // The state has not moved: what the stage has read is from before the change all the same.
+    let run = lab.workspace.run(&["deploy", "once"]).expect(1);
+    assert!(run.stderr.contains("stale") && run.stderr.contains("lab_thing.a"), "{run:#?}");
+    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
 }
 
 #[test]

@@ -6,9 +6,10 @@ use crate::cli::progress::{Progress, ink_of};
 use crate::cli::safe::safe;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
-use crate::cli::time::duration;
+use crate::cli::time::{duration, moment};
 use crate::engine::api::DeployRecord;
-use crate::engine::event::{DeployId, Operation, OperationState};
+use crate::engine::event::{DeployId, DeploySummary, Diagnostic, Operation, OperationState, StateChange};
+use crate::engine::plugin::record::UnixMs;
 use crate::engine::settings::Access;
 use serde_json::{Value, json};
 
@@ -19,21 +20,52 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("history", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let told = match deploy {
-        Some(id) => session.wait(out, &mut progress, engine.deploy_record(id)).await.map(|record| one(out, record)),
-        None => session.wait(out, &mut progress, engine.history(SHOWN)).await.map(|all| {
-            if out.json {
-                out.result("history", fields(json!({ "history": all })));
-            } else if all.is_empty() {
-                out.line("no deploys yet");
-            } else {
-                all.iter().for_each(|d| out.line(&show::deploy_line(d)));
-            }
-        }),
+    let asked = async {
+        let unknown = engine.unknown_outcomes().await?;
+        let told = match deploy {
+            Some(id) => Told::One(Box::new(engine.deploy_record(id).await?)),
+            None => Told::All(engine.history(SHOWN).await?, engine.state_changes(SHOWN).await?),
+        };
+        Ok((told, unknown))
     };
+    let answer = session.wait(out, &mut progress, asked).await;
     session.end(out).await;
-    told?;
+    let (told, unknown) = answer?;
+    let about = |d: &Diagnostic| match &told {
+        Told::One(record) => record.operations.iter().any(|o| Some(&o.address) == d.address.as_ref()),
+        Told::All(..) => true,
+    };
+    unknown.iter().filter(|d| about(d)).for_each(|d| out.diagnostic(d));
+    out.flush_diagnostics();
+    match told {
+        Told::One(record) => one(out, *record),
+        Told::All(deploys, changes) => all(out, &deploys, &changes),
+    }
     Ok(OK)
+}
+
+/// What was asked for.
+enum Told {
+    One(Box<DeployRecord>),
+    All(Vec<DeploySummary>, Vec<StateChange>),
+}
+
+/// Deploys and changes of the state by hand, newest first.
+fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
+    if out.json {
+        out.result("history", fields(json!({ "history": deploys, "state_changes": changes })));
+        return;
+    }
+    let mut lines: Vec<(UnixMs, String)> = deploys.iter().map(|d| (d.began, show::deploy_line(d))).collect();
+    lines.extend(changes.iter().map(|c| {
+        let who = format!("by {} on {}", safe(&c.who), safe(&c.host));
+        (c.at, format!("      {}  {} {who}", moment(c.at), show::state_change(c)))
+    }));
+    lines.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    if lines.is_empty() {
+        out.line("no deploys yet");
+    }
+    lines.iter().for_each(|(_, line)| out.line(line));
 }
 
 fn one(out: &mut Output, record: DeployRecord) {
@@ -58,7 +90,9 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         OperationState::Failed | OperationState::Unknown => out.paint(Ink::Red, operation.state.word()),
         _ => operation.state.word().to_owned(),
     };
-    out.line(format!("{head}  {state} {took}").trim_end());
+    let settled = if operation.state == OperationState::Unknown { operation.step.strip_prefix("settled: ") } else { None };
+    let settled = settled.map_or_else(String::new, |how| format!(" ({})", safe(how)));
+    out.line(format!("{head}  {state}{settled} {took}").trim_end());
     let Some(failure) = &operation.failure else { return };
     out.line(&format!("        {}: {}", failure.class.word(), safe(&failure.summary)));
     for line in safe(&failure.detail).lines() {

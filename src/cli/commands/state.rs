@@ -1,15 +1,17 @@
-//! `flightdeck state`: look at the state and export it.
+//! `flightdeck state`: look at the state, export it, change it by hand.
 
 use super::files::write_private;
 use super::not_yet;
-use crate::cli::args::StateCommand;
+use crate::cli::args::{ImportArgs, StateCommand};
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::safe::safe;
 use crate::cli::session::{Session, settings};
+use crate::cli::show;
 use crate::cli::suggest::nearest;
-use crate::engine::api::StateRow;
+use crate::engine::api::{ImportObject, StateRow};
+use crate::engine::event::StateChange;
 use crate::engine::settings::Access;
 use serde_json::json;
 use std::path::Path;
@@ -20,10 +22,8 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
         StateCommand::Show { address, .. } => show(&address, out).await,
         StateCommand::Export { file } => export(file.as_deref(), out).await,
         StateCommand::Mv { .. } => Err(not_yet("state mv", "a `moved` block in the configuration gives an object another address")),
-        StateCommand::Forget { .. } => {
-            Err(not_yet("state forget", "a `removed` block with `destroy = false` in the configuration lets go of an object"))
-        }
-        StateCommand::Import { .. } => Err(not_yet("state import", "an `import` block in the configuration takes an object in")),
+        StateCommand::Forget { addresses, .. } => forget(addresses, out).await,
+        StateCommand::Import(args) => import(args, out).await,
         StateCommand::Taint { .. } => Err(not_yet("state taint", "`flightdeck stage --replace ADDRESS` replaces an object")),
         StateCommand::Untaint { .. } => Err(not_yet("state untaint", "the mark goes with the next replacement")),
         StateCommand::Adopt { .. } => Err(not_yet("state adopt", "keep working on that state with the tool that wrote it")),
@@ -34,9 +34,45 @@ async fn rows(out: &mut Output) -> Result<Vec<StateRow>, CliError> {
     let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let rows = session.wait(out, &mut progress, engine.state_rows()).await;
+    let answer = async {
+        let rows = engine.state_rows().await?;
+        Ok((rows, engine.unknown_outcomes().await?))
+    };
+    let answer = session.wait(out, &mut progress, answer).await;
     session.end(out).await;
-    rows
+    let (rows, unknown) = answer?;
+    unknown.iter().for_each(|d| out.diagnostic(d));
+    out.flush_diagnostics();
+    Ok(rows)
+}
+
+async fn import(args: ImportArgs, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("state import", Access::ReadWrite, None)?).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let object = ImportObject { address: args.address, id: args.id, vars: args.vars, var_files: args.var_files };
+    let change = session.wait(out, &mut progress, engine.import(object)).await;
+    session.end(out).await;
+    changed("state import", vec![change?], out)
+}
+
+async fn forget(addresses: Vec<String>, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("state forget", Access::ReadWrite, None)?).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let changes = session.wait(out, &mut progress, engine.forget(addresses)).await;
+    session.end(out).await;
+    changed("state forget", changes?, out)
+}
+
+fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended {
+    out.flush_diagnostics();
+    if out.json {
+        out.result(command, fields(json!({ "state_changes": changes })));
+    } else {
+        changes.iter().for_each(|change| out.line(&show::state_change(change)));
+    }
+    Ok(OK)
 }
 
 /// The address as it is shown: a deposed object has its key behind it.

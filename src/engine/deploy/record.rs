@@ -8,10 +8,11 @@ use crate::engine::plugin::record::PluginId;
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::walk::lock;
-use crate::engine::store::model::{Intent, Outcome, StateEdit};
+use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Store, StoreError};
+use cty::Value;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -27,8 +28,8 @@ pub struct Recorder {
     pool: Pool,
     deploy: DeployId,
     operations: Mutex<Operations>,
-    /// Addresses whose outcome an earlier deploy left unknown.
-    unknown_before: BTreeSet<String>,
+    /// What earlier deploys left unknown.
+    unknown_before: Vec<UnknownOutcome>,
 }
 
 struct Operations {
@@ -38,7 +39,14 @@ struct Operations {
 
 impl Recorder {
     /// For a deploy whose operations are on record.
-    pub fn new(store: Store, bus: Bus, pool: Pool, deploy: DeployId, operations: Vec<Operation>, unknown_before: BTreeSet<String>) -> Self {
+    pub fn new(
+        store: Store,
+        bus: Bus,
+        pool: Pool,
+        deploy: DeployId,
+        operations: Vec<Operation>,
+        unknown_before: Vec<UnknownOutcome>,
+    ) -> Self {
         let by_id = operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
         Self { store, bus, pool, deploy, operations: Mutex::new(Operations { all: operations, by_id }), unknown_before }
     }
@@ -97,7 +105,7 @@ impl Recorder {
         self.change(id, |o| match state {
             Some(state) => {
                 o.state = state;
-                o.step = done_word(o.action).to_owned();
+                o.step = o.action.done_word().to_owned();
                 o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             }
             None => o.step = "waiting for its second half".to_owned(),
@@ -156,10 +164,28 @@ impl Recorder {
         self.bus.emit(EventKind::Plugin(crate::engine::plugin::record::PluginEvent::Log { line }));
     }
 
-    /// Commits what is about to be done; only then may it be done.
-    pub async fn intend(&self, change: &Change, deposed: &str, step: &str) -> Result<(), StoreError> {
-        let detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
-        let intent = Intent {
+    /// Commits what is about to be done; only then may it be done. `object` is what is there before it, or for a create
+    /// what is planned.
+    pub async fn intend(&self, change: &Change, deposed: &str, step: &str, object: &Value) -> Result<(), StoreError> {
+        self.store.intend(self.intent(change, deposed, step, object)).await
+    }
+
+    /// Commits a step that changes the state and for which nobody is asked, together with the state that it leaves.
+    pub async fn done(&self, change: &Change, deposed: &str, step: &str, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        self.store.record_done(self.intent(change, deposed, step, &change.before), edits).await?;
+        if step == "import" {
+            let made = self.unknown_before.iter().filter(|u| u.address == change.address.to_string() && u.is_creation());
+            self.settle_earlier(made, step).await?;
+        }
+        Ok(())
+    }
+
+    fn intent(&self, change: &Change, deposed: &str, step: &str, object: &Value) -> Intent {
+        let mut detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
+        if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
+            all.insert("id".to_owned(), id.into());
+        }
+        Intent {
             deploy: self.deploy,
             index: self.index(&change.id()),
             address: change.address.to_string(),
@@ -167,8 +193,7 @@ impl Recorder {
             step: step.to_owned(),
             at: now_ms(),
             detail: detail.to_string(),
-        };
-        self.store.intend(intent).await
+        }
     }
 
     fn index(&self, id: &str) -> u32 {
@@ -178,10 +203,24 @@ impl Recorder {
 
     /// Commits what came of it, together with the state that it left.
     pub async fn settle(&self, change: &Change, step: &str, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        let removed = edits.iter().find_map(|e| if let StateEdit::Remove { deposed, .. } = e { Some(deposed.clone()) } else { None });
+        let deposed = removed.unwrap_or_default();
         let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.to_owned(), at: now_ms(), ok, edits };
         self.store.settle(outcome).await?;
-        if ok && self.unknown_before.contains(&change.address.to_string()) {
-            self.store.settle_unknown(&change.address.to_string(), &format!("{step} in deploy #{}", self.deploy)).await?;
+        if ok && step != "create" {
+            // What is known to be so now was reached from whatever an earlier deploy left. Not so a creation: what it may
+            // have made would not be this object.
+            let address = change.address.to_string();
+            let answered = |u: &&UnknownOutcome| u.address == address && !u.is_creation() && (u.deposed.is_empty() || u.deposed == deposed);
+            self.settle_earlier(self.unknown_before.iter().filter(answered), step).await?;
+        }
+        Ok(())
+    }
+
+    async fn settle_earlier(&self, unknown: impl Iterator<Item = &UnknownOutcome>, step: &str) -> Result<(), StoreError> {
+        let ids: Vec<i64> = unknown.map(|u| u.id).collect();
+        if !ids.is_empty() {
+            self.store.settle_unknown(ids, &format!("{step} in deploy #{}", self.deploy)).await?;
         }
         Ok(())
     }
@@ -222,17 +261,15 @@ impl Recorder {
     }
 }
 
-fn done_word(action: Action) -> &'static str {
-    match action {
-        Action::Create => "created",
-        Action::Update => "updated",
-        Action::Replace | Action::ReplaceCreateFirst => "replaced",
-        Action::Destroy => "destroyed",
-        Action::Read => "read",
-        Action::Forget => "forgotten",
-        // An operation without an action is an import.
-        Action::NoOp => "imported",
+/// The `id` of an object, where it has one that is known and no secret.
+fn plain_id(object: &Value) -> Option<String> {
+    if object.is_null() || !object.is_known() {
+        return None;
     }
+    let id = object.clone().unmark_deep_with_paths();
+    let secret = id.1.iter().any(|(path, marks)| marks.is_sensitive() && cty::Path::root().attr("id").starts_with(path));
+    let id = id.0.get_attr("id").filter(|v| !secret && v.is_known() && !v.is_null())?;
+    id.as_str().map(str::to_owned)
 }
 
 /// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do not count.

@@ -1,5 +1,6 @@
 //! `import` blocks: which objects are to be taken into the state under which ids, and what their provider says of them.
-//! Pure but for the provider's calls; the state gets an imported object when the stage is deployed.
+//! Pure but for the provider's calls; the state gets an imported object when the stage is deployed. What is imported by hand
+//! is looked at here too, see [`super::adopt`].
 
 use super::change::Importing;
 use super::managed::{self, Prior};
@@ -17,14 +18,14 @@ use lang::source::Span;
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
 use std::collections::BTreeMap;
 
-/// What an `import` block asks for one instance.
+/// What an `import` block, or an operator, asks for one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
     /// Empty where the object is to be created after all, or the identity says which object it is.
     pub id: String,
     /// As it is written, not yet of the type that the provider wants.
     pub identity: Option<Value>,
-    /// The block.
+    /// The block; the resource where an operator asks.
     pub span: Span,
 }
 
@@ -355,7 +356,7 @@ pub async fn fetch(
     let shown = wanted.shown();
     let [Imported { type_name, state, private, identity }] = answer.imported.as_slice() else {
         let detail = format!(
-            "{who} answered {} objects for the {shown}, and one is needed. What stands for several objects cannot be imported with a block.",
+            "{who} answered {} objects for the {shown}, and one is needed. What stands for several objects cannot be imported; name one.",
             answer.imported.len()
         );
         return Err(fault("Import did not find one object", detail));
@@ -373,7 +374,7 @@ pub async fn fetch(
     }
     if read.state.is_null() {
         let detail = format!(
-            "{who} found nothing under the {shown}. Check the id, and that the provider is configured for the account and region where the object is; or leave the import block out, and it is created."
+            "{who} found nothing under the {shown}. Check the id, and that the provider is configured for the account and region where the object is. Where nothing is imported, it is created."
         );
         return Err(fault("Cannot import non-existent remote object", detail));
     }

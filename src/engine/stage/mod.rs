@@ -1,6 +1,7 @@
 //! Staging: configuration and state to changes. A walk over the configuration's nodes, each worked out once; nothing is
 //! written but the stage itself.
 
+pub mod adopt;
 pub mod change;
 pub mod conditions;
 pub mod diff;

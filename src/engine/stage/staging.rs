@@ -142,7 +142,9 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     plan.walk
         .nodes
         .graph
-        .walk(NODES_AT_A_TIME, go_on, |step| async move { if skip(step) { plan_ref.skipped(step) } else { plan_ref.run(step).await } })
+        .walk(NODES_AT_A_TIME, go_on, |step| async move {
+            if skip(step) { keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) } else { plan_ref.run(step).await }
+        })
         .await;
     let faults = plan.moves_faults();
     if faults.has_errors() && !order.cancel.is_cancelled() {
@@ -310,7 +312,7 @@ fn covers_whole(target: &Target, resource: &ConfigResource) -> bool {
 
 /// Resources that are replaced by creating first: declared so, or needed by such a one, or known as such by the state
 /// where they are declared no longer.
-fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> HashSet<ConfigResource> {
+pub(super) fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> HashSet<ConfigResource> {
     let declared = nodes.nodes.iter().enumerate().filter_map(|(step, node)| match node {
         Node::Resource(r) => {
             let resource = root.descendant(&r.module.0)?.resources.get(&r.resource)?;
@@ -333,42 +335,33 @@ fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> HashSet<Con
         .collect()
 }
 
-impl PlanWalk<'_> {
-    /// A node that is not staged: resources keep the value that the state has, everything else stays without one.
-    fn skipped(&self, step: Step) -> bool {
-        if let Node::Resource(address) = &self.walk.nodes.nodes[step]
-            && let Some(module) = self.walk.module(&address.module)
-            && let Some(resource) = module.resources.get(&address.resource)
-        {
-            let key = crate::engine::workspace::provider_addr::for_resource(&self.walk.around.root, module, resource);
-            if let Some(schema) = self.walk.around.schema(&key.address, &address.resource) {
-                self.keep_as_stored(address, resource, schema);
-            }
-        }
-        true
+/// A node that is not staged: resources keep the value that the state has, everything else stays without one.
+pub(super) fn keep_as_stored(walk: &Walk<'_>, prior: &PriorState, step: Step) -> bool {
+    let Node::Resource(address) = &walk.nodes.nodes[step] else { return true };
+    let Some(module) = walk.module(&address.module) else { return true };
+    let Some(resource) = module.resources.get(&address.resource) else { return true };
+    let key = crate::engine::workspace::provider_addr::for_resource(&walk.around.root, module, resource);
+    let Some(schema) = walk.around.schema(&key.address, &address.resource) else { return true };
+    let ty = schema.implied_type().clone();
+    for (abs, instances) in prior.of_config(address) {
+        let values: Vec<(InstanceKey, Value)> = instances
+            .iter()
+            .filter_map(|(k, o)| {
+                let object = o.current.as_ref()?;
+                let value = cty::json::decode(object.attributes.as_bytes(), &ty).ok()?;
+                Some((k.clone(), super::prior::marked(value, &object.sensitive)))
+            })
+            .collect();
+        let value = if resource.count.is_some() {
+            Value::tuple(values.into_iter().map(|(_, v)| v).collect())
+        } else if resource.for_each.is_some() {
+            Value::object(values.into_iter().map(|(k, v)| (if let InstanceKey::Str(s) = k { s } else { "".into() }, v)))
+        } else {
+            values.into_iter().next().map_or_else(|| Value::unknown(ty.clone()), |(_, v)| v)
+        };
+        walk.around.values.put_resource(abs.clone(), value);
     }
-
-    fn keep_as_stored(&self, address: &ConfigResource, resource: &lang::config::Resource, schema: &cty::schema::Schema) {
-        let ty = schema.implied_type().clone();
-        for (abs, instances) in self.prior.of_config(address) {
-            let values: Vec<(InstanceKey, Value)> = instances
-                .iter()
-                .filter_map(|(k, o)| {
-                    let object = o.current.as_ref()?;
-                    let value = cty::json::decode(object.attributes.as_bytes(), &ty).ok()?;
-                    Some((k.clone(), super::prior::marked(value, &object.sensitive)))
-                })
-                .collect();
-            let value = if resource.count.is_some() {
-                Value::tuple(values.into_iter().map(|(_, v)| v).collect())
-            } else if resource.for_each.is_some() {
-                Value::object(values.into_iter().map(|(k, v)| (if let InstanceKey::Str(s) = k { s } else { "".into() }, v)))
-            } else {
-                values.into_iter().next().map_or_else(|| Value::unknown(ty.clone()), |(_, v)| v)
-            };
-            self.walk.around.values.put_resource(abs.clone(), value);
-        }
-    }
+    true
 }
 
 /// The changes of root outputs.

@@ -1,10 +1,10 @@
 //! Deploys: their operations, the intent before each call and the outcome after it, their events. What a flightdeck that
-//! died left behind is found by the process that each deploy names.
+//! died left behind is found by the process that each deploy names; see [`super::interrupted`].
 
 use super::error::{Job, StoreError};
 use super::file::Store;
 use super::liveness::{is_alive, now_ms, this_process};
-use super::model::{Intent, Outcome, UnknownOutcome};
+use super::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use super::stages::{from_word, json, parse, word};
 use crate::engine::api::DeployRecord;
 use crate::engine::calls::lock;
@@ -38,20 +38,15 @@ impl Store {
 
     /// Records what is about to be done. It is durable when this returns: only then may the call be made.
     pub async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
-        self.write("an intent", move |conn| {
-            conn.prepare_cached(
-                "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute((
-                intent.deploy,
-                intent.index,
-                &intent.address,
-                &intent.deposed,
-                &intent.step,
-                intent.at,
-                &intent.detail,
-            ))?;
-            Ok(())
+        self.write("an intent", move |conn| put_intent(conn, &intent, None)).await
+    }
+
+    /// Records a step that needed no call, together with the state that it left, in one transaction. The answer is the
+    /// state's serial.
+    pub async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
+        self.write("an outcome", move |conn| {
+            put_intent(conn, &step, Some(step.at))?;
+            super::state::apply(conn, &edits)
         })
         .await
     }
@@ -101,19 +96,21 @@ impl Store {
     pub async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
-                "SELECT i.deploy, i.address, i.deposed, i.step, i.at, i.detail, d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot
+                "SELECT i.id, i.deploy, i.address, i.deposed, i.step, i.at, i.detail,
+                 d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot
                  FROM intent i JOIN deploy d ON d.id = i.deploy WHERE i.ok IS NULL AND i.settled_at IS NULL ORDER BY i.id",
             )?;
             let rows = query.query_map([], |r| {
                 let unknown = UnknownOutcome {
-                    deploy: r.get(0)?,
-                    address: r.get(1)?,
-                    deposed: r.get(2)?,
-                    step: r.get(3)?,
-                    at: r.get(4)?,
-                    detail: r.get(5)?,
+                    id: r.get("id")?,
+                    deploy: r.get("deploy")?,
+                    address: r.get("address")?,
+                    deposed: r.get("deposed")?,
+                    step: r.get("step")?,
+                    at: r.get("at")?,
+                    detail: r.get("detail")?,
                 };
-                let runs = r.get::<_, String>(6)? == "running" && is_alive(&runner(r)?);
+                let runs = r.get::<_, String>("outcome")? == "running" && is_alive(&runner(r)?);
                 Ok((unknown, runs))
             })?;
             let all = rows.collect::<Result<Vec<_>, _>>()?;
@@ -122,16 +119,11 @@ impl Store {
         .await
     }
 
-    /// Settles what is unknown of `address`, `how` in words (`read back`, `imported`, `forgotten`). The answer: how many records it settled.
-    pub async fn settle_unknown(&self, address: &str, how: &str) -> Result<usize, StoreError> {
-        let (address, how) = (address.to_owned(), how.to_owned());
-        self.write("an outcome", move |conn| {
-            Ok(conn.execute(
-                "UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE address = ?1 AND ok IS NULL AND settled_at IS NULL",
-                (address, now_ms(), how),
-            )?)
-        })
-        .await
+    /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for stage #4`). The answer: how
+    /// many there were to settle.
+    pub async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError> {
+        let how = how.to_owned();
+        self.write("an outcome", move |conn| settle_intents(conn, &intents, &how)).await
     }
 
     /// The newest deploys, newest first; all of them for a `limit` of 0.
@@ -140,7 +132,9 @@ impl Store {
         self.read(move |conn| {
             let mut query = conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
             let rows = query.query_map([limit], row)?.collect::<Result<Vec<_>, _>>()?;
-            rows.into_iter().map(summary).collect()
+            rows.into_iter()
+                .map(|found| if found.is_dead()? { whole(conn, found).map(|(summary, _)| summary) } else { summary(found) })
+                .collect()
         })
         .await
     }
@@ -151,8 +145,7 @@ impl Store {
             let Some(found) = conn.prepare_cached("SELECT * FROM deploy WHERE id = ?1")?.query_row([id], row).optional()? else {
                 return Ok(None);
             };
-            let summary = summary(found)?;
-            let operations = operations(conn, id)?;
+            let (summary, operations) = whole(conn, found)?;
             let mut query = conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
             let events = query.query_map([id], |r| r.get::<_, String>(0))?.map(|text| parse("event", &text?)).collect::<Job<Vec<_>>>()?;
             Ok(Some(DeployRecord { summary, operations, events }))
@@ -194,7 +187,45 @@ fn begin(conn: &Connection, new: NewDeploy) -> Job<DeployId> {
     Ok(id)
 }
 
-fn put_operation(conn: &Connection, operation: &Operation) -> Job<()> {
+/// Writes an intent; with `done`, its good outcome at that time too.
+fn put_intent(conn: &Connection, intent: &Intent, done: Option<UnixMs>) -> Job<()> {
+    conn.prepare_cached(
+        "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute((
+        intent.deploy,
+        intent.index,
+        &intent.address,
+        &intent.deposed,
+        &intent.step,
+        intent.at,
+        &intent.detail,
+        done.map(|_| true),
+        done,
+    ))?;
+    Ok(())
+}
+
+/// Settles within the caller's transaction; the operations say how from then on.
+pub(super) fn settle_intents(conn: &Connection, intents: &[i64], how: &str) -> Job<usize> {
+    let mut settled = 0;
+    for id in intents {
+        let found: Option<(DeployId, u32)> = conn
+            .prepare_cached("SELECT deploy, idx FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
+            .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let Some((deploy, index)) = found else { continue };
+        conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?.execute((id, now_ms(), how))?;
+        settled += 1;
+        if let Some(mut operation) = operations(conn, deploy)?.into_iter().find(|o| o.index == index) {
+            operation.step = format!("settled: {how}");
+            put_operation(conn, &operation)?;
+        }
+    }
+    Ok(settled)
+}
+
+pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()> {
     conn.prepare_cached(
         "INSERT INTO operation (deploy, idx, address, state, data) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (deploy, idx) DO UPDATE SET state = excluded.state, data = excluded.data",
@@ -228,7 +259,7 @@ fn append(conn: &Connection, deploy: DeployId, events: &[Event], known: &mut Opt
     Ok(dropped)
 }
 
-fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operation>> {
+pub(super) fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operation>> {
     let mut query = conn.prepare_cached("SELECT data FROM operation WHERE deploy = ?1 ORDER BY idx")?;
     let rows = query.query_map([deploy], |r| r.get::<_, String>(0))?;
     rows.map(|text| parse("operation", &text?)).collect()
@@ -247,8 +278,8 @@ fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
     })
 }
 
-struct Found {
-    summary: DeploySummary,
+pub(super) struct Found {
+    pub(super) summary: DeploySummary,
     mode: String,
     outcome: String,
     operations: String,
@@ -256,7 +287,14 @@ struct Found {
     runner: LockHolder,
 }
 
-fn row(r: &Row<'_>) -> Result<Found, rusqlite::Error> {
+impl Found {
+    /// Whether it is on record as running and its process is gone.
+    pub(super) fn is_dead(&self) -> Job<bool> {
+        Ok(from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running && !is_alive(&self.runner))
+    }
+}
+
+pub(super) fn row(r: &Row<'_>) -> Result<Found, rusqlite::Error> {
     Ok(Found {
         summary: DeploySummary {
             deploy: r.get("id")?,
@@ -285,61 +323,21 @@ fn summary(found: Found) -> Job<DeploySummary> {
     summary.outcome = from_word("outcome", &found.outcome)?;
     summary.operations = parse("counts", &found.operations)?;
     summary.counts = parse("counts", &found.counts)?;
-    // A reader must not take a dead deploy for a running one before anybody who may write has been here.
-    if summary.outcome == DeployOutcome::Running && !is_alive(&found.runner) {
-        summary.outcome = DeployOutcome::Interrupted;
-    }
     Ok(summary)
 }
 
-/// [`mark_interrupted`] in a transaction of its own, when a store is opened.
-pub(super) fn sweep(conn: &Connection) -> Job<()> {
-    let any: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')", [], |r| r.get(0))?;
-    if !any {
-        return Ok(());
+/// A deploy with its operations. A reader must not take a dead deploy for a running one before anybody who may write has
+/// been here: it sees what will be written then.
+fn whole(conn: &Connection, found: Found) -> Job<(DeploySummary, Vec<Operation>)> {
+    let dead = found.is_dead()?;
+    let mut summary = summary(found)?;
+    if !dead {
+        let operations = operations(conn, summary.deploy)?;
+        return Ok((summary, operations));
     }
-    conn.execute_batch("BEGIN IMMEDIATE")?;
-    let marked = mark_interrupted(conn);
-    conn.execute_batch(if marked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    marked
-}
-
-/// Deploys on record as running whose process is dead become interrupted, their running operations unknown.
-pub(super) fn mark_interrupted(conn: &Connection) -> Job<()> {
-    let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
-    let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
-    for dead in running.into_iter().filter(|found| !is_alive(&found.runner)) {
-        let id = dead.summary.deploy;
-        interrupt(conn, id, dead.summary.began)?;
-    }
-    Ok(())
-}
-
-fn interrupt(conn: &Connection, id: DeployId, began: UnixMs) -> Job<()> {
-    let open: Vec<u32> = conn
-        .prepare("SELECT DISTINCT idx FROM intent WHERE deploy = ?1 AND ok IS NULL")?
-        .query_map([id], |r| r.get(0))?
-        .collect::<Result<_, _>>()?;
-    let last: Option<UnixMs> =
-        conn.query_row("SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1", [id], |r| r.get(0))?;
-    let mut counts = OperationCounts::default();
-    for mut operation in operations(conn, id)? {
-        if open.contains(&operation.index) {
-            operation.state = OperationState::Unknown;
-        } else if matches!(operation.state, OperationState::Waiting | OperationState::Running) {
-            operation.state = OperationState::NotAttempted;
-        }
-        match operation.state {
-            OperationState::Done => counts.done += 1,
-            OperationState::Failed => counts.failed += 1,
-            OperationState::Unknown => counts.unknown += 1,
-            OperationState::Waiting | OperationState::Running | OperationState::NotAttempted => counts.not_attempted += 1,
-        }
-        put_operation(conn, &operation)?;
-    }
-    conn.execute(
-        "UPDATE deploy SET outcome = 'interrupted', ended = ?2, operations = ?3 WHERE id = ?1 AND outcome = 'running'",
-        (id, last.unwrap_or(began), json("counts", &counts)?),
-    )?;
-    Ok(())
+    let left = super::interrupted::left(conn, summary.deploy, summary.began)?;
+    summary.outcome = DeployOutcome::Interrupted;
+    summary.ended = Some(left.ended);
+    summary.operations = left.counts;
+    Ok((summary, left.operations))
 }

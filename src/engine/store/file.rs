@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 /// `FLDK`: what marks a file as ours.
 const APPLICATION_ID: i64 = 0x464C_444B;
 /// Layouts, oldest first; `user_version` is how many of them a file has.
-const MIGRATIONS: [&str; 2] = [include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+const MIGRATIONS: [&str; 3] = [include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 /// Idle connections kept for readers.
 const READERS: usize = 4;
 
@@ -77,7 +77,7 @@ impl Store {
             }
             Access::ReadWrite => {
                 let conn = open_writer(&path)?;
-                super::deploys::sweep(&conn).map_err(|f| f.at(&path))?;
+                super::interrupted::sweep(&conn).map_err(|f| f.at(&path))?;
                 let (jobs, queue) = mpsc::channel(writer::QUEUE);
                 let (for_thread, for_release, counted) = (path.clone(), token.clone(), Arc::clone(&commits));
                 let thread = std::thread::Builder::new()

@@ -76,7 +76,7 @@ fn acquire(conn: &Connection, token: &str, holder: &LockHolder) -> Job<Acquired>
         taken_over = Some(before);
     }
     conn.execute("INSERT OR REPLACE INTO lock (one, token, holder) VALUES (1, ?1, ?2)", (token, text))?;
-    super::deploys::mark_interrupted(conn)?;
+    super::interrupted::mark(conn)?;
     Ok(Acquired { taken_over })
 }
 

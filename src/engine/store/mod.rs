@@ -3,11 +3,13 @@
 //! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which commits all that is
 //! queued in one transaction; readers have read-only connections of their own. The SQL is private to this room.
 
+mod by_hand;
 mod deploys;
 mod error;
 mod export;
 mod failures;
 mod file;
+mod interrupted;
 mod launches;
 mod liveness;
 mod lock;

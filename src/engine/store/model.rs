@@ -137,10 +137,30 @@ pub struct Outcome {
 /// An operation whose intent is on record and whose outcome is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownOutcome {
+    /// Number of the intent.
+    pub id: i64,
     pub deploy: DeployId,
     pub address: String,
     pub deposed: String,
     pub step: String,
     pub at: UnixMs,
     pub detail: String,
+}
+
+impl UnknownOutcome {
+    /// Whether it is not known if an object was made that the state does not have. Reading back cannot settle that.
+    pub fn is_creation(&self) -> bool {
+        self.step == "create"
+    }
+
+    /// `create in deploy #3`.
+    pub fn text(&self) -> String {
+        format!("{} in deploy #{}", self.step, self.deploy)
+    }
+
+    /// The id of the object, where it was known before the call.
+    pub fn object_id(&self) -> Option<String> {
+        let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
+        detail.get("id")?.as_str().map(str::to_owned)
+    }
 }

@@ -31,6 +31,7 @@ impl Work {
         let taken: BTreeSet<usize> = (0..stage.changes.len())
             .filter(|&i| steps::acts(&stage.changes[i]) && only.as_ref().is_none_or(|o| o.contains(&stage.changes[i].id())))
             .collect();
+        self.nothing_twice(stage, &taken).await?;
         let mut counts = Counts::default();
         for change in taken.iter().map(|&i| &stage.changes[i]) {
             counts.add(change.action);
@@ -61,10 +62,10 @@ impl Work {
         if !stage.edits.is_empty() {
             store.edit_state(stage.edits.clone()).await?;
         }
-        self.settle_by_reading(stage).await?;
-        let unknown = store.unknown_outcomes().await?.into_iter().map(|u| u.address).collect();
-        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
         let state = store.state().await?;
+        self.settle_by_reading(stage, &state).await?;
+        let unknown = store.unknown_outcomes().await?;
+        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
         let pooled = Pooled { pool: self.pool.clone() };
         self.learn(&staged.loaded, &state);
         let walk = self.walk(&staged, &state, &pooled, switches);
@@ -98,31 +99,9 @@ impl Work {
         Ok(summary)
     }
 
-    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those of creations stay, for
-    /// there was nothing to read.
-    pub(super) async fn settle_by_reading(&self, stage: &Stage) -> Result<(), EngineError> {
-        if stage.request.no_refresh {
-            return Ok(());
-        }
-        let store = self.memory.store();
-        for unknown in store.unknown_outcomes().await? {
-            let read = stage.changes.iter().any(|c| c.address.to_string() == unknown.address && !c.before.is_null())
-                || stage.drift.iter().any(|d| d.address.to_string() == unknown.address);
-            if read && unknown.step != "create" {
-                store.settle_unknown(&unknown.address, &format!("read back for stage #{}", stage.id)).await?;
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {
         let prior = PriorState::new(state);
-        let nodes = Nodes::build(&Sources {
-            root: &staged.root,
-            schemas: &staged.schemas,
-            in_state: &prior.config_resources(),
-            orphan_providers: &prior.providers(),
-        });
+        let nodes = nodes(&staged.root, &staged.schemas, &prior);
         Walk {
             around: Surroundings {
                 root: staged.root.clone(),

@@ -1,8 +1,10 @@
 //! What the engine does on demand: load, stage, select, deploy, cancel. One piece of work at a time; owns the newest stage
 //! and the switches that end what runs.
 
+mod by_hand;
 mod deploying;
 mod staging;
+mod unknown;
 
 use super::api::*;
 use super::bus::{Bus, now_ms};
@@ -34,6 +36,8 @@ use super::workspace::provider_addr::{BUILTIN, ConfigKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
+use unknown::quoted;
+pub(super) use unknown::warning as unknown_outcome;
 
 /// How often plugins are asked to stop while something still runs, and how many times at most: an hour of it.
 const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
@@ -88,20 +92,28 @@ impl Work {
         }
     }
 
-    /// Takes the workspace's lock; nested uses share it.
+    /// Takes the workspace's lock; nested uses share it. What earlier runs left unknown is said.
     pub async fn lock(&self) -> Result<(), EngineError> {
+        if self.take_lock().await? {
+            self.say_unknown().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the lock; answers whether it was not ours before.
+    async fn take_lock(&self) -> Result<bool, EngineError> {
         if self.settings.access == Access::ReadOnly {
             return Err(EngineError::Refused("the workspace is open for reading only".to_owned()));
         }
         let mut held = self.locks.lock().await;
-        if *held == 0 {
+        let first = *held == 0;
+        if first {
             match self.memory.lock(&self.settings.reason).await {
                 Ok(taken_over) => {
                     if let Some(text) = taken_over {
                         self.bus.emit(EventKind::Notice { text });
                     }
                     self.bus.emit(EventKind::Lock { holder: Some(this_process(&self.settings.reason)), ours: true });
-                    self.say_unknown().await?;
                 }
                 Err(EngineError::Locked(holder)) => {
                     self.bus.emit(EventKind::Lock { holder: Some((*holder).clone()), ours: false });
@@ -111,7 +123,7 @@ impl Work {
             }
         }
         *held += 1;
-        Ok(())
+        Ok(first)
     }
 
     /// Gives one use of the lock back; the last one gives the lock back.
@@ -127,25 +139,6 @@ impl Work {
             }
             self.bus.emit(EventKind::Lock { holder: None, ours: false });
         }
-    }
-
-    /// Names what an earlier run left with an unknown outcome.
-    async fn say_unknown(&self) -> Result<(), EngineError> {
-        for unknown in self.memory.store().unknown_outcomes().await? {
-            let text = format!(
-                "unknown outcome: {} of {} in deploy #{} was begun and its end is not on record; look whether the object is there",
-                unknown.step, unknown.address, unknown.deploy
-            );
-            self.diagnose(Diagnostic {
-                severity: Severity::Warning,
-                summary: "Unknown outcome".to_owned(),
-                detail: text,
-                address: Some(unknown.address),
-                range: None,
-                snippet: None,
-            });
-        }
-        Ok(())
     }
 
     fn diagnose(&self, diagnostic: Diagnostic) {
@@ -268,4 +261,9 @@ impl Work {
         }
         self.memory.flush().await;
     }
+}
+
+/// The graph of a configuration and of what the state has.
+fn nodes(root: &lang::config::Module, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>, prior: &PriorState) -> Nodes {
+    Nodes::build(&Sources { root, schemas, in_state: &prior.config_resources(), orphan_providers: &prior.providers() })
 }

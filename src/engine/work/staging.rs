@@ -26,6 +26,8 @@ impl Work {
         let store = self.memory.store();
         let id = store.next_stage_id().await?;
         self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
+        // Whoever holds the lock for long is told with each stage.
+        self.say_unknown().await?;
         let state = store.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);

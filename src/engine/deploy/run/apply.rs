@@ -96,7 +96,7 @@ impl Deploying<'_> {
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
             // Nothing is left to do but to keep what is sensitive now.
-            return self.keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref()).await;
+            return self.keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref(), Some("update")).await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -112,7 +112,8 @@ impl Deploying<'_> {
             identity: planned.identity.clone(),
         };
         let word = if change.action == Action::Update { "update" } else { "create" };
-        self.recorder.intend(change, "", word).await.map_err(|e| self.store_trouble(e))?;
+        let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
+        self.recorder.intend(change, "", word, known).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
         // What provisioners do belongs to the operation.
         let turn = (!resource.provisioners.is_empty()).then_some(turn);
@@ -189,7 +190,7 @@ impl Deploying<'_> {
                 let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
                 super::super::provision::run(&scope, provisioner, self.recorder, address, &self.walk.cancel).await?;
             }
-            self.keep(change, schema, &value, &applied.private, applied.identity.as_ref()).await?;
+            self.keep(change, schema, &value, &applied.private, applied.identity.as_ref(), None).await?;
         }
         let scope = ModuleScope { self_value: Some(value), own: None, ..self.scope(module, resource, address) };
         self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
@@ -205,10 +206,10 @@ impl Deploying<'_> {
             return Err(Trouble::text("its provider does not know the resource type any more"));
         };
         let value = if change.action == Action::NoOp { &change.after } else { &change.before };
-        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref()).await
+        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref(), Some("import")).await
     }
 
-    /// Keeps an object without having called the provider.
+    /// Keeps an object without having called the provider to change it; with a step, that step is on record as done.
     pub(super) async fn keep(
         &self,
         change: &Change,
@@ -216,6 +217,7 @@ impl Deploying<'_> {
         value: &Value,
         private: &[u8],
         identity: Option<&Value>,
+        step: Option<&str>,
     ) -> Result<(), Box<Trouble>> {
         let around = Around {
             address: &change.address,
@@ -230,7 +232,12 @@ impl Deploying<'_> {
         let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
-        self.recorder.edit(vec![StateEdit::Put(Box::new(object))]).await.map_err(|e| self.store_trouble(e))
+        let edits = vec![StateEdit::Put(Box::new(object))];
+        let kept = match step {
+            Some(step) => self.recorder.done(change, "", step, edits).await,
+            None => self.recorder.edit(edits).await,
+        };
+        kept.map_err(|e| self.store_trouble(e))
     }
 
     /// An identity as the state keeps it.
@@ -314,7 +321,7 @@ impl Deploying<'_> {
         self.said(&answer.diagnostics, change, resource)?;
         let value = managed::mark(schema, answer.state, &marks);
         let none = Change { dependencies: BTreeSet::new(), ..change.clone() };
-        self.keep(&none, schema, &value, &[], None).await?;
+        self.keep(&none, schema, &value, &[], None, Some("read")).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
         self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())

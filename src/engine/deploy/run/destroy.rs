@@ -52,7 +52,7 @@ impl Deploying<'_> {
             if deposed.is_empty() {
                 lock(&self.state).remove(&change.address);
             }
-            self.recorder.edit(vec![remove]).await.map_err(|e| self.store_trouble(e))?;
+            self.recorder.done(change, &deposed, "forget", vec![remove]).await.map_err(|e| self.store_trouble(e))?;
             return Ok(());
         }
         let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
@@ -75,7 +75,7 @@ impl Deploying<'_> {
             private: Bytes::from(if change.action == Action::Destroy { change.private.clone() } else { change.prior_private.clone() }),
             identity: change.identity_before.clone(),
         };
-        self.recorder.intend(change, &deposed, "destroy").await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.intend(change, &deposed, "destroy", &change.before).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
         drop(turn);
         let failed = applied.failure.clone();

@@ -157,9 +157,11 @@ async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
     store.finish_deploy(finished(id, DeployOutcome::Cancelled)).await.unwrap();
     let unknown = store.unknown_outcomes().await.unwrap();
     assert_eq!((unknown.len(), unknown[0].address.as_str(), unknown[0].deploy), (1, "a.b", id));
-    assert_eq!(store.settle_unknown("a.b", "forgotten").await.unwrap(), 1);
+    let intents = vec![unknown[0].id];
+    assert_eq!(store.settle_unknown(intents.clone(), "forgotten").await.unwrap(), 1);
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
-    assert_eq!(store.settle_unknown("a.b", "forgotten").await.unwrap(), 0);
+    assert_eq!(store.settle_unknown(intents, "forgotten").await.unwrap(), 0);
+    assert_eq!(store.deploy_record(id).await.unwrap().unwrap().operations[0].step, "settled: forgotten");
 }
 
 fn failure(fingerprint: &str, address: &str, lines: usize) -> Failure {

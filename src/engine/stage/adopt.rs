@@ -1,0 +1,144 @@
+//! One object taken into the state by hand: its place in the configuration, its provider configured with what the state
+//! has, the object found by its id and read. Pure but for the provider's calls; whoever asks keeps the record.
+
+use super::expand::{self, Meta};
+use super::import::{self, Wanted};
+use super::nodes::Node;
+use super::objects::{self, Around};
+use super::plan::about;
+use super::prior::PriorState;
+use super::scope::ModuleScope;
+use super::staging::{create_first, keep_as_stored};
+use super::walk::Walk;
+use crate::engine::store::model::StateObject;
+use crate::engine::workspace::provider_addr;
+use lang::addr::{AbsInstance, AbsResource};
+use lang::config::{Module, Resource};
+use lang::diag::Diagnostic;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+/// How many nodes are worked out at a time.
+const NODES_AT_A_TIME: usize = 64;
+/// At most this many names are listed in an error.
+const NAMED: usize = 10;
+
+/// The record of the object that `address` is to have, found under `id`; `None` where the walk has the reasons among its
+/// diagnostics. `prior` is the state with its moves made.
+pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, id: &str) -> Option<StateObject> {
+    let refuse = |d: Diagnostic| {
+        walk.report(d.about(address.to_string()).into());
+        None
+    };
+    let (module, resource) = match declared(walk, address) {
+        Ok(found) => found,
+        Err(d) => return refuse(d),
+    };
+    let config = address.config();
+    let step = walk.nodes.step(&Node::Resource(config.clone()))?;
+    let needed = walk.nodes.graph.closure([step]);
+    let run = |s| {
+        let wanted = s != step && needed.contains(&s);
+        async move {
+            if !wanted {
+                return true;
+            }
+            match walk.common(&walk.nodes.nodes[s]).await {
+                Some(good) => good,
+                None => keep_as_stored(walk, prior, s),
+            }
+        }
+    };
+    walk.nodes.graph.walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run).await;
+    if super::walk::lock(&walk.diags).has_errors() || walk.cancel.is_cancelled() {
+        return None;
+    }
+    if let Err(d) = instance(walk, module, resource, address)? {
+        return refuse(d.at(resource.span));
+    }
+    let key = provider_addr::for_resource(&walk.around.root, module, resource);
+    let provider = walk.ready(&key)?;
+    let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
+        let detail = format!("{} has no resource type {:?}.", provider_addr::short(&key.address), &*address.resource.kind);
+        return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span));
+    };
+    let wanted = Wanted { id: id.to_owned(), identity: None, span: resource.span };
+    let ctx = walk.context(address.to_string());
+    let found = match import::fetch(provider.as_ref(), schema, address, &wanted, &ctx).await {
+        Err(diags) => {
+            walk.report(diags);
+            return None;
+        }
+        Ok((found, diags)) => {
+            walk.report(diags);
+            found
+        }
+    };
+    let dependencies: BTreeSet<String> = walk.nodes.dependencies(step).iter().map(ToString::to_string).collect();
+    let around = Around {
+        address,
+        deposed: "",
+        provider: &key,
+        tainted: false,
+        create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior).contains(&config),
+        skip_destroy: resource.lifecycle.destroy == Some(false),
+        dependencies: &dependencies,
+        identity: objects::kept_identity(
+            walk.around.schemas.get(&key.address).map(AsRef::as_ref),
+            &address.resource.kind,
+            found.identity.as_ref(),
+        ),
+    };
+    match objects::record(&around, schema, &found.value, &found.private) {
+        Ok(object) => Some(object),
+        Err(text) => refuse(Diagnostic::error("The object cannot be kept", text)),
+    }
+}
+
+/// The resource in the configuration.
+fn declared<'w>(walk: &'w Walk<'_>, address: &AbsInstance) -> Result<(&'w Module, &'w Resource), Diagnostic> {
+    let path = address.module.path();
+    let found = walk.module(&path).and_then(|module| Some((module, module.resources.get(&address.resource)?)));
+    found.ok_or_else(|| {
+        let all: Vec<String> = walk.nodes.nodes.iter().filter_map(Node::resource).map(ToString::to_string).collect();
+        let wrong = address.config().to_string();
+        let near = lang::eval::closest(&wrong, all.iter().map(String::as_str));
+        let hint = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+        let detail = format!("{wrong} is not in the configuration. What is imported must be declared: add the block.{hint}");
+        Diagnostic::error("Configuration for import target does not exist", detail)
+    })
+}
+
+/// Whether the instance is one that the configuration asks for; `None` where that could not be worked out.
+fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &AbsInstance) -> Option<Result<(), Diagnostic>> {
+    let refuse = |what: String, there: String| {
+        let detail = format!("{what}, as the configuration has it. {there}");
+        Some(Err(Diagnostic::error("The configuration has no such instance", detail)))
+    };
+    let modules = walk.around.values.instances(&address.module.path());
+    if !modules.contains(&address.module) {
+        return refuse(format!("There is no {}", address.module), names(modules.iter()));
+    }
+    let abs: AbsResource = address.abs();
+    let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+    let (expansion, diags) = expand::expand(&ModuleScope::new(&walk.around, module, &abs.module), meta);
+    if !walk.report(about(diags, address)) {
+        return None;
+    }
+    let keys: Vec<_> = expansion?.instances().into_iter().map(|(key, _)| key).collect();
+    if keys.contains(&address.key) {
+        return Some(Ok(()));
+    }
+    refuse(format!("There is no {address}"), names(keys.into_iter().map(|key| abs.instance(key))))
+}
+
+/// What there is instead.
+fn names(all: impl ExactSizeIterator<Item = impl Display>) -> String {
+    let count = all.len();
+    let some: Vec<String> = all.take(NAMED).map(|name| name.to_string()).collect();
+    match (some.is_empty(), count > NAMED) {
+        (true, _) => "There are none at all.".to_owned(),
+        (false, true) => format!("There are {}, and {} more.", some.join(", "), count - NAMED),
+        (false, false) => format!("There is {}.", some.join(", ")),
+    }
+}

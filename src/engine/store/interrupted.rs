@@ -1,0 +1,115 @@
+//! Deploys whose flightdeck died: what their operations came to, told by the intents and outcomes that are on record. An
+//! operation's own record may be older than its outcome, since the two are not written together.
+
+use super::deploys::{operations, put_operation, row};
+use super::error::Job;
+use super::stages::json;
+use crate::engine::event::*;
+use crate::engine::plugin::record::UnixMs;
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+
+/// What a deploy came to.
+pub(super) struct Left {
+    pub(super) operations: Vec<Operation>,
+    pub(super) counts: OperationCounts,
+    /// The last that was heard of it.
+    pub(super) ended: UnixMs,
+}
+
+/// A step of an operation: its word, and how it ended where that is known.
+struct Step {
+    word: String,
+    address: String,
+    ok: Option<bool>,
+}
+
+/// Works out what a dead deploy came to; changes nothing.
+pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> {
+    let mut steps: HashMap<u32, Vec<Step>> = HashMap::new();
+    let mut query = conn.prepare_cached("SELECT idx, step, address, ok FROM intent WHERE deploy = ?1 ORDER BY id")?;
+    let rows = query.query_map([id], |r| Ok((r.get(0)?, Step { word: r.get(1)?, address: r.get(2)?, ok: r.get(3)? })))?;
+    for row in rows {
+        let (index, step) = row?;
+        steps.entry(index).or_default().push(step);
+    }
+    let last: Option<UnixMs> = conn
+        .prepare_cached("SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1")?
+        .query_row([id], |r| r.get(0))?;
+    let mut counts = OperationCounts::default();
+    let mut all = operations(conn, id)?;
+    for operation in &mut all {
+        judge(conn, operation, steps.get(&operation.index).map_or(&[], Vec::as_slice))?;
+        match operation.state {
+            OperationState::Done => counts.done += 1,
+            OperationState::Failed => counts.failed += 1,
+            OperationState::Unknown => counts.unknown += 1,
+            OperationState::Waiting | OperationState::Running | OperationState::NotAttempted => counts.not_attempted += 1,
+        }
+    }
+    Ok(Left { operations: all, counts, ended: last.unwrap_or(began) })
+}
+
+fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
+    operation.waits_for.clear();
+    if steps.iter().any(|s| s.ok.is_none()) {
+        operation.state = OperationState::Unknown;
+        return Ok(());
+    }
+    if !matches!(operation.state, OperationState::Waiting | OperationState::Running) {
+        return Ok(());
+    }
+    let (state, text) = match steps.last() {
+        None => (OperationState::NotAttempted, "not attempted".to_owned()),
+        Some(step) if step.ok == Some(false) => (OperationState::Failed, format!("{} failed", operation.action.word())),
+        // Provisioners that have not run leave the object tainted.
+        Some(step) if operation.action.ends_with(&step.word) && !is_tainted(conn, &step.address)? => {
+            (OperationState::Done, operation.action.done_word().to_owned())
+        }
+        Some(step) => (OperationState::NotAttempted, format!("not finished: only its {} was done", step.word)),
+    };
+    operation.state = state;
+    operation.step = text;
+    Ok(())
+}
+
+fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
+    let tainted = conn
+        .prepare_cached("SELECT tainted FROM state_resource WHERE address = ?1 AND deposed = ''")?
+        .query_row([address], |r| r.get(0))
+        .optional()?;
+    Ok(tainted.unwrap_or(false))
+}
+
+/// [`mark`] in a transaction of its own, when a store is opened.
+pub(super) fn sweep(conn: &Connection) -> Job<()> {
+    let any: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')", [], |r| r.get(0))?;
+    if !any {
+        return Ok(());
+    }
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let marked = mark(conn);
+    conn.execute_batch(if marked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    marked
+}
+
+/// Writes down what became of deploys that are on record as running and whose process is dead.
+pub(super) fn mark(conn: &Connection) -> Job<()> {
+    let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
+    let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
+    for found in running {
+        if !found.is_dead()? {
+            continue;
+        }
+        let id = found.summary.deploy;
+        let left = left(conn, id, found.summary.began)?;
+        for operation in &left.operations {
+            put_operation(conn, operation)?;
+        }
+        conn.execute(
+            "UPDATE deploy SET outcome = 'interrupted', ended = ?2, operations = ?3 WHERE id = ?1 AND outcome = 'running'",
+            (id, left.ended, json("counts", &left.counts)?),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! What operators do to the state by hand: import and forget. Each settles what is unknown of the address.
+
+use super::*;
+use crate::engine::stage::{adopt, moves};
+use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
+use lang::addr::{AbsInstance, Mode, Target};
+
+/// A name of something in the state.
+enum Named {
+    /// A module, a resource, or an instance.
+    Whole(Target),
+    /// One deposed object, as lists show it: `lab_thing.a (deposed 0a1b2c3d)`.
+    Deposed(AbsInstance, String),
+}
+
+impl Work {
+    /// Takes an object that is there into the state.
+    pub async fn import(&self, request: ImportObject) -> Result<StateChange, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.take_lock().await?;
+        let switches = self.begin();
+        let result = self.import_locked(request, &switches).await;
+        self.end();
+        let said = self.say_unknown().await;
+        self.unlock().await;
+        let change = result?;
+        said.map(|()| change)
+    }
+
+    async fn import_locked(&self, request: ImportObject, switches: &Switches) -> Result<StateChange, EngineError> {
+        let address: AbsInstance =
+            request.address.trim().parse().map_err(|e: lang::addr::AddrError| EngineError::Refused(e.to_string()))?;
+        if address.resource.mode != Mode::Managed {
+            return Err(EngineError::Refused(format!("{address} is no managed resource; only those can be imported")));
+        }
+        let id = request.id;
+        if id.is_empty() {
+            return Err(EngineError::Refused(format!("the id of {address} is empty; give the one under which its provider knows it")));
+        }
+        let store = self.memory.store();
+        let state = store.state().await?;
+        let name = address.to_string();
+        let taken = |how: &str| {
+            EngineError::Refused(format!(
+                "{name} is in the state already{how}; nothing was imported. `flightdeck state forget {}` lets go of the object that it has",
+                quoted(&name)
+            ))
+        };
+        if state.objects.iter().any(|o| o.address == name && o.deposed.is_empty()) {
+            return Err(taken(""));
+        }
+        let wanted = StageRequest { vars: request.vars, var_files: request.var_files, ..StageRequest::default() };
+        let loaded = self.read(&wanted).await?;
+        let (root, schemas, _) = self.providers(&loaded, &state, switches).await?;
+        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
+        let mut prior = PriorState::new(&state);
+        self.tell(tell_all(moves::apply(&root, &mut prior).iter(), &loaded.sources, self.pool.secrets()))?;
+        if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
+            return Err(taken(" once the next deploy has moved an object there, as a moved block says"));
+        }
+        let pooled = Pooled { pool: self.pool.clone() };
+        let walk = Walk {
+            nodes: nodes(&root, &schemas, &prior),
+            around: Surroundings {
+                root,
+                dir: loaded.dir.clone(),
+                sources: loaded.sources.clone(),
+                phase: Phase::Plan,
+                schemas,
+                functions: self.pool.functions(),
+                values: Values::default(),
+                timestamp: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            },
+            providers: &pooled,
+            cancel: switches.stop.clone(),
+            given: loaded.given.clone(),
+            ready: Mutex::default(),
+            diags: Mutex::default(),
+            statuses: Mutex::default(),
+            destroying: false,
+        };
+        let object = Box::pin(adopt::adopt(&walk, &prior, &address, &id)).await;
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        self.tell(tell_all(lock(&walk.diags).iter(), &loaded.sources, self.pool.secrets()))?;
+        let Some(object) = object else { return Err(EngineError::Refused(format!("{name} could not be imported"))) };
+        self.twice(&object, &state);
+        let unknown: Vec<UnknownOutcome> =
+            store.unknown_outcomes().await?.into_iter().filter(|u| u.address == name && u.deposed.is_empty()).collect();
+        let change = StateChange {
+            settled: unknown.iter().map(UnknownOutcome::text).collect(),
+            id: Some(id.clone()),
+            provider: Some(object.provider.clone()),
+            ..by_hand(StateChangeKind::Imported, &name)
+        };
+        let settled = unknown.iter().map(|u| u.id).collect();
+        let kept = store
+            .change_by_hand(vec![StateEdit::Put(Box::new(object))], settled, &format!("imported under the id {id}"), vec![change])
+            .await?;
+        self.changed(kept).pop().ok_or_else(|| EngineError::Store("the import was not kept".to_owned()))
+    }
+
+    /// An object under two addresses would be changed by both, and destroyed by one of them.
+    fn twice(&self, object: &StateObject, state: &State) {
+        let Some(id) = id_of(object) else { return };
+        let kind = |o: &StateObject| o.address.parse::<AbsInstance>().ok().map(|a| a.resource.kind);
+        let same = |o: &&StateObject| o.provider == object.provider && kind(o) == kind(object) && id_of(o).as_ref() == Some(&id);
+        if let Some(other) = state.objects.iter().find(same) {
+            let other = &other.address;
+            self.diagnose(Diagnostic {
+                severity: Severity::Warning,
+                summary: "The object is in the state twice".to_owned(),
+                detail: format!(
+                    "The object with the id {id} is {other} too. What one of them changes the other one changes back; let go of one of them with `flightdeck state forget`."
+                ),
+                address: Some(object.address.clone()),
+                range: None,
+                snippet: None,
+            });
+        }
+    }
+
+    /// Takes objects out of the state; they stay as they are. Where nothing but an unknown outcome is known of an address,
+    /// that is settled. All of the addresses, or none.
+    pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.take_lock().await?;
+        let result = self.forget_locked(&addresses).await;
+        let said = self.say_unknown().await;
+        self.unlock().await;
+        let changes = result?;
+        said.map(|()| changes)
+    }
+
+    async fn forget_locked(&self, addresses: &[String]) -> Result<Vec<StateChange>, EngineError> {
+        let store = self.memory.store();
+        let state = store.state().await?;
+        let unknown = store.unknown_outcomes().await?;
+        // By instance, so that one that is named twice is forgotten once.
+        let mut all: BTreeMap<AbsInstance, Held<'_>> = BTreeMap::new();
+        for object in &state.objects {
+            if let Ok(address) = object.address.parse() {
+                all.entry(address).or_default().objects.push(object);
+            }
+        }
+        for outcome in &unknown {
+            if let Ok(address) = outcome.address.parse() {
+                all.entry(address).or_default().unknown.push(outcome);
+            }
+        }
+        let mut going: BTreeMap<&AbsInstance, Going<'_>> = BTreeMap::new();
+        for text in addresses {
+            let named = parse(text)?;
+            let mut found = false;
+            for (address, held) in &all {
+                let Some(goes) = held.named(&named, address) else { continue };
+                found = true;
+                let known = going.entry(address).or_default();
+                known.objects.extend(goes.objects.into_iter().filter(|o| !known.objects.contains(o)).collect::<Vec<_>>());
+                known.unknown.extend(goes.unknown.into_iter().filter(|u| !known.unknown.contains(u)).collect::<Vec<_>>());
+            }
+            if !found {
+                return Err(absent(text, &all));
+            }
+        }
+        let (mut edits, mut changes, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+        for (address, goes) in going {
+            let name = address.to_string();
+            let mut said: Vec<String> = goes.unknown.iter().map(|u| u.text()).collect();
+            settled.extend(goes.unknown.iter().map(|u| u.id));
+            if goes.objects.is_empty() {
+                changes.push(StateChange { settled: said, ..by_hand(StateChangeKind::Settled, &name) });
+                continue;
+            }
+            for object in goes.objects {
+                edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
+                changes.push(StateChange {
+                    deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
+                    id: id_of(object),
+                    provider: Some(object.provider.clone()),
+                    settled: std::mem::take(&mut said),
+                    ..by_hand(StateChangeKind::Forgotten, &name)
+                });
+            }
+        }
+        let kept = store.change_by_hand(edits, settled, "forgotten", changes).await?;
+        Ok(self.changed(kept))
+    }
+
+    fn changed(&self, changes: Vec<StateChange>) -> Vec<StateChange> {
+        for change in &changes {
+            self.bus.emit(EventKind::StateChanged(change.clone()));
+        }
+        changes
+    }
+}
+
+/// What there is of one address.
+#[derive(Default)]
+struct Held<'a> {
+    objects: Vec<&'a StateObject>,
+    unknown: Vec<&'a UnknownOutcome>,
+}
+
+/// What of it is let go.
+type Going<'a> = Held<'a>;
+
+impl<'a> Held<'a> {
+    /// What a name means here; `None` where it means nothing.
+    fn named(&self, named: &Named, address: &AbsInstance) -> Option<Going<'a>> {
+        match named {
+            Named::Deposed(of, key) => {
+                let objects: Vec<_> = self.objects.iter().copied().filter(|o| of == address && o.deposed == *key).collect();
+                let unknown = self.unknown.iter().copied().filter(|u| u.deposed == *key).collect();
+                (!objects.is_empty()).then_some(Held { objects, unknown })
+            }
+            Named::Whole(target) if !target.contains(address) => None,
+            Named::Whole(_) => {
+                let current = self.objects.iter().any(|o| o.deposed.is_empty());
+                let made: Vec<_> = self.unknown.iter().copied().filter(|u| u.is_creation()).collect();
+                // A creation of which nothing is known is all that is meant; the old object that it was to replace stays.
+                if !current && !made.is_empty() {
+                    return Some(Held { objects: Vec::new(), unknown: made });
+                }
+                Some(Held { objects: self.objects.clone(), unknown: self.unknown.clone() })
+            }
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Named, EngineError> {
+    let refuse = |e: lang::addr::AddrError| EngineError::Refused(e.to_string());
+    let text = text.trim();
+    match text.strip_suffix(')').and_then(|t| t.split_once(" (deposed ")) {
+        Some((address, key)) => Ok(Named::Deposed(address.parse().map_err(refuse)?, key.to_owned())),
+        None => Ok(Named::Whole(text.parse().map_err(refuse)?)),
+    }
+}
+
+fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> EngineError {
+    // Instances, and what they belong to.
+    let names: BTreeSet<String> =
+        all.keys().flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()]).filter(|name| !name.is_empty()).collect();
+    let hint = match lang::eval::closest(text, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`flightdeck state list` shows what there is".to_owned(),
+    };
+    EngineError::NotFound(format!("{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"))
+}
+
+fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
+    let me = this_process("state");
+    StateChange {
+        at: now_ms(),
+        what,
+        address: address.to_owned(),
+        deposed: None,
+        id: None,
+        provider: None,
+        settled: Vec::new(),
+        who: me.who,
+        host: me.host,
+        serial: 0,
+    }
+}
+
+/// The `id` of an object, unless it is sensitive.
+fn id_of(object: &StateObject) -> Option<String> {
+    let secret = crate::engine::stage::prior::paths_from_json(&object.sensitive);
+    if secret.iter().any(|path| cty::Path::root().attr("id").starts_with(path)) {
+        return None;
+    }
+    let attributes: serde_json::Value = serde_json::from_str(&object.attributes).ok()?;
+    attributes.get("id")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,144 @@
+//! Operations that were begun and whose end is not on record: said whenever the workspace is worked on, settled by reading
+//! back, and in the way of what would do them a second time.
+
+use super::*;
+use crate::engine::store::model::UnknownOutcome;
+use lang::addr::{AbsInstance, Mode};
+
+impl Work {
+    /// Names what an earlier run left with an unknown outcome, and how each is settled.
+    pub(super) async fn say_unknown(&self) -> Result<(), EngineError> {
+        for unknown in self.memory.store().unknown_outcomes().await? {
+            self.diagnose(warning(&unknown));
+        }
+        Ok(())
+    }
+
+    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those of creations stay, for
+    /// there was nothing to read.
+    pub(super) async fn settle_by_reading(&self, stage: &Stage, state: &State) -> Result<(), EngineError> {
+        if stage.request.no_refresh {
+            return Ok(());
+        }
+        let limited = !stage.request.target.is_empty() || !stage.request.exclude.is_empty();
+        let all_read = stage.request.mode == StageMode::RefreshOnly && !limited;
+        let store = self.memory.store();
+        let mut settled = Vec::new();
+        for unknown in store.unknown_outcomes().await? {
+            let is_it = |address: &AbsInstance| address.to_string() == unknown.address;
+            let deposed = (!unknown.deposed.is_empty()).then_some(&unknown.deposed);
+            let was_it = |now: &AbsInstance, before: &Option<AbsInstance>| is_it(now) || before.as_ref().is_some_and(is_it);
+            let changes = stage.changes.iter().filter(|c| was_it(&c.address, &c.previous));
+            let read = changes.into_iter().any(|c| c.deposed.as_ref() == deposed && !c.before.is_null())
+                || stage.drift.iter().any(|d| was_it(&d.address, &d.previous))
+                || (all_read && state.objects.iter().any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
+            // What was begun after the reading is not answered by it.
+            if read && !unknown.is_creation() && unknown.at < stage.at {
+                settled.push(unknown.id);
+            }
+        }
+        if !settled.is_empty() {
+            store.settle_unknown(settled, &format!("read back for stage #{}", stage.id)).await?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a deploy that would create a second time what an earlier one may have created, and one whose stage does not
+    /// know of what an earlier deploy may have done since.
+    pub(super) async fn nothing_twice(&self, stage: &Stage, taken: &BTreeSet<usize>) -> Result<(), EngineError> {
+        let unknown = self.memory.store().unknown_outcomes().await?;
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let mut by_address: HashMap<&str, Vec<&UnknownOutcome>> = HashMap::new();
+        for outcome in &unknown {
+            by_address.entry(&outcome.address).or_default().push(outcome);
+        }
+        let mut refused = Vec::new();
+        for change in taken.iter().map(|&i| &stage.changes[i]) {
+            let address = change.address.to_string();
+            for outcome in by_address.get(address.as_str()).into_iter().flatten() {
+                if outcome.is_creation() && change.action == Action::Create && change.importing.is_none() {
+                    refused.push(Diagnostic {
+                        severity: Severity::Error,
+                        summary: "Nothing is created twice".to_owned(),
+                        ..warning(outcome)
+                    });
+                } else if outcome.at >= stage.at && change.address.resource.mode == Mode::Managed && !outcome.is_creation() {
+                    let what = format!("the outcome of {} of {address} is unknown since", outcome.text());
+                    return Err(EngineError::Stale { stage: stage.id, what });
+                }
+            }
+        }
+        if refused.is_empty() { Ok(()) } else { Err(EngineError::Diagnostics(refused)) }
+    }
+}
+
+/// What is said of an unknown outcome.
+pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
+    let (address, object) = (&unknown.address, if unknown.deposed.is_empty() { "" } else { "the old object of " });
+    let name = quoted(address);
+    let begun = format!("the {} of {object}{address} was begun in deploy #{}, and its end is not on record", unknown.step, unknown.deploy);
+    let detail = if unknown.is_creation() {
+        let id = unknown.object_id().map_or_else(|| "ID".to_owned(), |id| quoted(&id));
+        format!(
+            "{begun}: the object may be there or not. A deploy does not create it again before that is settled. Look for it in the target system: \
+             where it is there, `flightdeck state import {name} {id}` takes it in{}; where it is not, `flightdeck state forget {name}` says so.",
+            if id == "ID" { " under the id that it has there" } else { "" }
+        )
+    } else {
+        format!(
+            "{begun}: it may have been carried out or not. The next stage reads the object back, and the deploy of that stage settles it; \
+             `flightdeck state forget {name}` lets go of the object instead."
+        )
+    };
+    Diagnostic {
+        severity: Severity::Warning,
+        summary: UNKNOWN_OUTCOME.to_owned(),
+        detail,
+        address: Some(address.clone()),
+        range: None,
+        snippet: None,
+    }
+}
+
+/// A word for a shell: in quotes where it needs them.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(step: &str, address: &str, detail: &str) -> UnknownOutcome {
+        UnknownOutcome {
+            id: 1,
+            deploy: 3,
+            address: address.to_owned(),
+            deposed: String::new(),
+            step: step.to_owned(),
+            at: 0,
+            detail: detail.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_says_how_it_is_settled() {
+        let made = warning(&outcome("create", "lab_thing.a[\"x y\"]", "{}"));
+        assert!(made.detail.contains("`flightdeck state import 'lab_thing.a[\"x y\"]' ID`"), "{}", made.detail);
+        assert!(made.detail.contains("`flightdeck state forget 'lab_thing.a[\"x y\"]'`"), "{}", made.detail);
+        let known = warning(&outcome("create", "lab_thing.a", "{\"id\":\"thing-1\"}"));
+        assert!(known.detail.contains("`flightdeck state import lab_thing.a thing-1`"), "{}", known.detail);
+        let changed = warning(&outcome("update", "lab_thing.a", "{}"));
+        assert!(changed.detail.contains("reads the object back") && !changed.detail.contains("state import"), "{}", changed.detail);
+    }
+
+    #[test]
+    fn words_for_a_shell_are_quoted_where_they_must_be() {
+        for (word, quotes) in [("a.b", "a.b"), ("a.b[0]", "'a.b[0]'"), ("it's", "'it'\\''s'"), ("", "''")] {
+            assert_eq!(quoted(word), quotes);
+        }
+    }
+}
