@@ -91,6 +91,10 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
         Effect::LoadPlugins => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
+        Effect::Forget(addresses) => told("forget", engine.forget(addresses).await, |all| {
+            let all: Vec<String> = all.iter().map(|c| format!("{}: {}", c.address, c.what.word())).collect();
+            Some(Answer::Done(all.join(", ")))
+        }),
         Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
         Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
         Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),

@@ -55,6 +55,8 @@ pub enum Effect {
     Stage(StageRequest),
     Select(StageId, Vec<Select>),
     Deploy(DeployRequest),
+    /// Takes objects out of the state, or settles what is unknown of them.
+    Forget(Vec<String>),
     Cancel(CancelRung),
     Plugin(PluginId, PluginCommand),
     LoadHistory,

@@ -40,6 +40,7 @@ pub static COMMANDS: &[Command] = commands![
     "diff", "enter", "diff", "the whole diff of this change: unchanged attributes and every line of long texts too", Scope::In(&[Stage]), has_row, open_detail;
     "why", "w", "why", "why this change: the reason, what forces replacement, who needs it", Scope::In(&[Stage]), has_row, show_why;
     "apply", "a", "apply…", "apply what is taken; names every destroy and replace, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
+    "forget", "X", "", "say that what an earlier deploy began to create here was never made; asks first", Scope::In(&[Stage]), on_unknown, ask_forget;
     "stage", "s", "stage", "read the configuration again and work out the changes", Scope::In(&[Stage, Deploy]), can_stage, stage_again;
     "stage-destroy", "D", "", "work out how to destroy everything (nothing is destroyed until you apply it)", Scope::In(&[Stage]), can_stage, stage_destroy;
     "refresh-only", "F", "", "only compare the state with the world", Scope::In(&[Stage]), can_stage, stage_refresh;

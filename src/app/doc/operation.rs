@@ -37,7 +37,14 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         }
         OperationState::Unknown => {
             doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
-            doc.push(line(Role::Dim, "stage again: what is there is read back before anything else is done"));
+            if let Some(how) = op.step.strip_prefix("settled: ") {
+                doc.push(line(Role::Dim, format!("settled since: {how}")));
+            } else if matches!(op.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
+                doc.push(line(Role::Dim, "stage again: an old object is read back; a new one is not created again before it is settled"));
+                doc.push(line(Role::Dim, "whether it is there: an import block takes it in, X on the Stage screen says that it is not"));
+            } else {
+                doc.push(line(Role::Dim, "stage again: what is there is read back before anything else is done"));
+            }
         }
         OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),

@@ -8,7 +8,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{Action, ChangeView, OperationState, StageMode};
+use crate::engine::event::{Action, ChangeView, Diagnostic, OperationState, StageMode, UNKNOWN_OUTCOME};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -250,6 +250,35 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
         effects: vec![Effect::Deploy(DeployRequest { stage, only, parallelism })],
         after: After::Goto(Screen::Deploy),
         stage: Some(stage),
+        scroll: 0,
+    })));
+}
+
+/// Whether the object under the cursor was made by an earlier deploy is not known.
+pub fn on_unknown(state: &State) -> Available {
+    can_stage(state)?;
+    let unknown = |c: &&ChangeView| {
+        let its = |d: &&Diagnostic| d.summary == UNKNOWN_OUTCOME && d.address.as_deref() == Some(c.address.as_str());
+        c.action == Action::Create && state.view.diagnostics.iter().any(|d| its(&d))
+    };
+    if state.change().filter(unknown).is_some() { Ok(()) } else { Err("nothing that was to be created here is unknown".into()) }
+}
+
+pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
+    let Some(address) = state.change().map(|c| c.address.clone()) else { return };
+    let body = vec![
+        line(Role::Plain, "An earlier deploy began to create it, and no answer is on record."),
+        line(Role::Warn, "Look for it in the target system first: if it is there, the next deploy makes a second one."),
+        line(Role::Dim, "Where it is there, take it in instead: with an import block, or with `flightdeck state import`."),
+    ];
+    state.popup = Some(Popup::Confirm(Box::new(Confirm {
+        title: format!("was {address} never made?"),
+        body,
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Forget(vec![address])],
+        after: After::Nothing,
+        stage: None,
         scroll: 0,
     })));
 }

@@ -175,6 +175,24 @@ fn stage() -> Vec<Story> {
             c.shows("- aws_eip.old");
             assert!(c.take_effects().is_empty());
         }),
+        after(
+            "forget",
+            S,
+            |c| {
+                c.event(EventKind::Diagnostic(Diagnostic {
+                    severity: Severity::Warning,
+                    summary: UNKNOWN_OUTCOME.into(),
+                    detail: "the create of aws_s3_bucket.logs was begun".into(),
+                    address: Some("aws_s3_bucket.logs".into()),
+                    range: None,
+                    snippet: None,
+                }));
+            },
+            |c, _| {
+                c.shows("was aws_s3_bucket.logs never made?");
+                assert!(c.take_effects().is_empty());
+            },
+        ),
         story("stage", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
             c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 7 }));
