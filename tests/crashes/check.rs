@@ -1,0 +1,115 @@
+//! What must hold after a kill, and what must hold in the end.
+
+use crate::world::{Known, Real, WANTED, World};
+use flightdeck::engine::event::{Action, Operation, OperationState};
+use flightdeck::engine::store::model::StateObject;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn attributes(object: &StateObject) -> Value {
+    serde_json::from_str(&object.attributes).unwrap()
+}
+
+/// Whether the state has what the lab has: the lab keeps no attribute by which trouble is asked for.
+fn same(state: &Value, real: &Value) -> bool {
+    real.as_object().unwrap().iter().all(|(name, value)| state[name] == *value)
+}
+
+impl Known {
+    fn is_unknown(&self, address: &str, deposed: &str, step: &str) -> bool {
+        self.unknown.iter().any(|u| u.address == address && u.deposed == deposed && u.step == step)
+    }
+
+    fn current(&self, address: &str) -> Option<&StateObject> {
+        self.state.objects.iter().find(|o| o.address == address && o.deposed.is_empty())
+    }
+}
+
+/// What the lab holds, what the state says and what the record says agree, or the difference is an unknown outcome.
+pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for object in &known.state.objects {
+        let (address, state) = (&object.address, attributes(object));
+        let id = state["id"].as_str().unwrap().to_owned();
+        match lab.get(&id) {
+            None if known.is_unknown(address, &object.deposed, "destroy") => {}
+            None => return Err(format!("{address} ({id}, {:?}) is in the state and gone from the lab", object.deposed)),
+            Some(real) if same(&state, &real.attributes) || known.is_unknown(address, "", "update") => {}
+            Some(real) => return Err(format!("{address} is {real:?} in the lab and {state} in the state")),
+        }
+        seen.insert(id);
+    }
+    for (id, real) in lab.iter().filter(|(id, _)| !seen.contains(*id)) {
+        if !known.is_unknown(&real.address, "", "create") {
+            return Err(format!("{id} is in the lab as {} and nobody knows of it", real.address));
+        }
+    }
+    once(lab)?;
+    let Some(record) = &known.deploy else {
+        return if known.unknown.is_empty() { Ok(()) } else { Err(format!("unknown without a deploy: {:?}", known.unknown)) };
+    };
+    for operation in &record.operations {
+        record_of(operation, known)?;
+    }
+    let unknown: BTreeSet<&str> = known.unknown.iter().map(|u| u.address.as_str()).collect();
+    let named: BTreeSet<&str> =
+        record.operations.iter().filter(|o| o.state == OperationState::Unknown).map(|o| o.address.as_str()).collect();
+    if unknown != named {
+        return Err(format!("unknown are {unknown:?}, and the record names {named:?}"));
+    }
+    let count = |state| record.operations.iter().filter(|o| o.state == state).count();
+    let counts = record.summary.operations;
+    if (counts.done as usize, counts.unknown as usize) != (count(OperationState::Done), count(OperationState::Unknown)) {
+        return Err(format!("the summary counts {counts:?}"));
+    }
+    Ok(())
+}
+
+/// Nothing is there twice.
+fn once(lab: &BTreeMap<String, Real>) -> Result<(), String> {
+    let mut all = BTreeSet::new();
+    match lab.values().find(|real| !all.insert((&real.address, &real.version))) {
+        Some(twice) => Err(format!("{} was made twice in {}", twice.address, twice.version)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the record of an operation is what the state shows.
+fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
+    let address = operation.address.as_str();
+    let deposed = known.state.objects.iter().filter(|o| o.address == address && !o.deposed.is_empty()).count();
+    let version = known.current(address).map(|o| attributes(o)["kind"].as_str().unwrap_or("v2").to_owned());
+    let version = version.as_deref();
+    let fits = match (operation.state, operation.action) {
+        (OperationState::Unknown, _) => return Ok(()),
+        (OperationState::Done, Action::Destroy) => version.is_none(),
+        (OperationState::Done, _) => version == Some("v2") && deposed == 0,
+        (OperationState::NotAttempted, Action::Create) => version.is_none(),
+        (OperationState::NotAttempted, Action::Replace) if operation.step.starts_with("not finished") => version.is_none(),
+        (OperationState::NotAttempted, Action::ReplaceCreateFirst) if operation.step.starts_with("not finished") => {
+            version == Some("v2") && deposed == 1
+        }
+        // The old object may have been set aside already, or not.
+        (OperationState::NotAttempted, Action::ReplaceCreateFirst) => (version == Some("v1")) != (deposed == 1),
+        (OperationState::NotAttempted, _) => version == Some("v1"),
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(format!("the record says {operation:?}, the state has {version:?} and {deposed} deposed"))
+}
+
+/// In the end everything is as it is wanted, once, and nothing is unknown.
+pub(crate) fn the_end(world: &World) -> Result<(), String> {
+    let (lab, known) = (world.lab(), world.known());
+    agreement(&lab, &Known { deploy: None, ..known })?;
+    let old: Vec<_> = lab.values().filter(|real| real.version != "v2" || real.address.starts_with("lab_thing.gone")).collect();
+    let known = world.known();
+    let deposed = known.state.objects.iter().filter(|o| !o.deposed.is_empty()).count();
+    let counts = (lab.len(), known.state.objects.len(), deposed, old.len());
+    if counts != (WANTED, WANTED, 0, 0) {
+        return Err(format!("in the lab, in the state, deposed, old: {counts:?}; {old:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! A deploy that runs to its end or is killed: after a time, or as soon as a certain line of its output is read.
+
+use crate::world::{OPERATIONS, Template, World};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Nothing here takes longer, however busy the machine.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Numbers that a seed repeats (splitmix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut it = Self(seed);
+        // Neighbouring seeds part ways.
+        it.next();
+        it
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    /// Once in so many times.
+    pub(crate) fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// A deploy that nobody disturbed.
+pub(crate) struct Whole {
+    pub(crate) took: Duration,
+    /// Lines of output at which a deploy can be killed.
+    pub(crate) moments: u64,
+}
+
+/// When a deploy is killed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Moment {
+    After(Duration),
+    /// As soon as this many lines about operations and their calls are read.
+    Line(u64),
+}
+
+impl Moment {
+    pub(crate) fn any(whole: &Whole, random: &mut Random) -> Self {
+        if random.one_in(2) {
+            Self::After(Duration::from_micros(random.below(u64::try_from(whole.took.as_micros()).unwrap())))
+        } else {
+            Self::Line(1 + random.below(whole.moments))
+        }
+    }
+}
+
+/// What a killed deploy had said.
+pub(crate) struct Killed {
+    pub(crate) pid: u32,
+    /// It ended by itself before it could be killed.
+    pub(crate) ended: bool,
+    lines: Vec<Value>,
+}
+
+impl Killed {
+    fn said(&self, kind: &str) -> bool {
+        self.lines.iter().any(|l| l["type"] == kind)
+    }
+
+    /// Whether it was killed between the beginning and the end of its deploy.
+    pub(crate) fn deploying(&self) -> bool {
+        self.said("deploy_started") && !self.said("deploy_finished")
+    }
+}
+
+/// Whether a line is a moment to kill at: an operation moves on, its call is sent or answered.
+fn is_moment(line: &Value) -> bool {
+    match line["type"].as_str() {
+        Some("operation") => line["state"] == "running" || line["state"] == "done",
+        Some("call_started" | "call_finished") => line["method"] == "ApplyResourceChange",
+        _ => false,
+    }
+}
+
+fn start(world: &World) -> std::process::Child {
+    world.workspace.command(&["deploy", "--auto-approve", "--json"]).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// How long a deploy takes that is left alone.
+pub(crate) fn undisturbed(template: &Template) -> Whole {
+    let world = template.copy();
+    let began = Instant::now();
+    let mut child = start(&world);
+    let lines: Vec<Value> =
+        BufReader::new(child.stdout.take().unwrap()).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert!(child.wait().unwrap().success(), "{:#?}", lines.last());
+    let took = began.elapsed();
+    assert_eq!(lines.last().unwrap()["operations"]["done"], OPERATIONS, "{:#?}", lines.last());
+    Whole { took, moments: lines.iter().filter(|l| is_moment(l)).count() as u64 }
+}
+
+/// Starts a deploy and kills it at a moment, unless it is done before.
+pub(crate) fn at(world: &World, moment: Moment) -> Killed {
+    let mut child = start(world);
+    let pid = child.id();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (said, end) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let (mut lines, mut moments) = (Vec::new(), 0);
+        for line in output.lines() {
+            // The last line of a killed process may be cut off.
+            let Some(line) = line.ok().and_then(|l| serde_json::from_str::<Value>(&l).ok()) else { break };
+            moments += u64::from(is_moment(&line));
+            if matches!(moment, Moment::Line(n) if n == moments) && is_moment(&line) {
+                // Nobody waits any more where the other side is gone, which it is not.
+                said.send(()).unwrap_or_default();
+            }
+            lines.push(line);
+        }
+        lines
+    });
+    let (wait, by_line) = match moment {
+        Moment::After(time) => (time, false),
+        Moment::Line(_) => (DEADLINE, true),
+    };
+    // An end of the output is an end of the process, or nearly so.
+    let reached = match end.recv_timeout(wait) {
+        Ok(()) => true,
+        Err(mpsc::RecvTimeoutError::Timeout) => !by_line,
+        Err(mpsc::RecvTimeoutError::Disconnected) => false,
+    };
+    assert!(reached || end.try_recv() != Err(mpsc::TryRecvError::Empty), "a deploy that is not disturbed does not end");
+    let over = !reached && child.wait().is_ok();
+    if !over {
+        // It may have ended just now: then there is nobody to kill, which is no error.
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    Killed { pid, ended: status.code().is_some(), lines: reader.join().unwrap() }
+}
+
+/// Waits until nobody works in the workspace any more.
+pub(crate) fn nobody_left(world: &World) -> Result<(), String> {
+    let until = Instant::now() + Duration::from_secs(15);
+    loop {
+        let left = world.processes();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            return Err(format!("processes are left behind: {left:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,186 @@
+//! One kill and all that follows: a start that names what is unknown, the settling of it, the deploy of the rest.
+
+use crate::check;
+use crate::kill::{self, Moment, Random, Whole};
+use crate::support::Run;
+use crate::world::{Known, Template, WANTED, World};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What was met.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    kills: u32,
+    /// Before the deploy began, after it had ended, or not reached at all.
+    before_the_deploy: u32,
+    in_the_deploy: u32,
+    after_the_deploy: u32,
+    ended_by_itself: u32,
+    unknown_creations_that_were_made: u32,
+    unknown_creations_that_were_not: u32,
+    unknown_updates: u32,
+    unknown_destructions: u32,
+    refused_to_create_twice: u32,
+    imported: u32,
+    forgotten: u32,
+    locks_taken_over: u32,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.kills += more.kills;
+        self.before_the_deploy += more.before_the_deploy;
+        self.in_the_deploy += more.in_the_deploy;
+        self.after_the_deploy += more.after_the_deploy;
+        self.ended_by_itself += more.ended_by_itself;
+        self.unknown_creations_that_were_made += more.unknown_creations_that_were_made;
+        self.unknown_creations_that_were_not += more.unknown_creations_that_were_not;
+        self.unknown_updates += more.unknown_updates;
+        self.unknown_destructions += more.unknown_destructions;
+        self.refused_to_create_twice += more.refused_to_create_twice;
+        self.imported += more.imported;
+        self.forgotten += more.forgotten;
+        self.locks_taken_over += more.locks_taken_over;
+    }
+}
+
+/// Kills one deploy and sees to everything after it.
+pub(crate) fn one(template: &Template, whole: &Whole, random: &mut Random) -> Result<Tally, String> {
+    let world = template.copy();
+    let moment = Moment::any(whole, random);
+    follow(&world, moment, random).map_err(|what| format!("{moment:?}: {what}"))
+}
+
+fn follow(world: &World, moment: Moment, random: &mut Random) -> Result<Tally, String> {
+    let mut tally = Tally { kills: 1, ..Tally::default() };
+    let killed = kill::at(world, moment);
+    kill::nobody_left(world)?;
+    let known = world.known();
+    match (&known.deploy, killed.ended) {
+        (_, true) => tally.ended_by_itself = 1,
+        (None, _) => tally.before_the_deploy = 1,
+        (Some(record), _) if record.summary.outcome.word() == "interrupted" => tally.in_the_deploy = 1,
+        (Some(_), _) => tally.after_the_deploy = 1,
+    }
+    let lab = world.lab();
+    check::agreement(&lab, &known).map_err(|what| format!("after the kill: {what}"))?;
+
+    named(world, &known, random, &mut tally)?;
+    // What readers were told is what is written down now.
+    let after = world.known();
+    check::agreement(&lab, &after).map_err(|what| format!("after the start: {what}"))?;
+    if world.lab() != lab {
+        return Err("the start changed the lab".to_owned());
+    }
+    if killed.deploying() {
+        if !after.taken_over.contains(&killed.pid) {
+            return Err(format!("the lock of {} was not taken over: {:?}", killed.pid, after.taken_over));
+        }
+        tally.locks_taken_over = 1;
+    }
+
+    settle(world, &known, random, &mut tally)?;
+    let run = world.workspace.run(&["deploy", "--auto-approve", "--json"]);
+    if run.code != Some(0) {
+        return Err(format!("the deploy after it: {:?} {:#?}", run.code, said(&run)));
+    }
+    check::the_end(world)?;
+    let run = world.workspace.run(&["stage", "--json", "--detailed-exitcode"]);
+    if run.code != Some(0) || run.result()["changes"]["no_op"] != WANTED || !unknown_in(&run).is_empty() {
+        return Err(format!("the stage after all: {:?} {:#?}", run.code, said(&run)));
+    }
+    kill::nobody_left(world)?;
+    Ok(tally)
+}
+
+fn said(run: &Run) -> (Vec<Value>, Value) {
+    (run.diagnostics(), run.result())
+}
+
+/// Addresses that a run named as unknown.
+fn unknown_in(run: &Run) -> BTreeSet<String> {
+    let all = run.diagnostics().into_iter().filter(|d| d["summary"] == "Unknown outcome");
+    all.map(|d| d["address"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The next start, whichever it is, names what is unknown; a deploy does not create what may be there.
+fn named(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let expected: BTreeSet<String> = known.unknown.iter().map(|u| u.address.clone()).collect();
+    let creations: BTreeSet<String> = known.unknown.iter().filter(|u| u.is_creation()).map(|u| u.address.clone()).collect();
+    let readers = [&["state", "list", "--json"][..], &["history", "--json"]];
+    let reader = readers[usize::from(random.one_in(2))];
+    let twice = !creations.is_empty() && random.one_in(2);
+    let writer: &[&str] = if twice { &["deploy", "--auto-approve", "--json"] } else { &["stage", "--json"] };
+    for args in [reader, writer] {
+        let run = world.workspace.run(args);
+        if run.code != Some(i32::from(twice && args == writer)) {
+            return Err(format!("{args:?}: {:?} {:#?}", run.code, said(&run)));
+        }
+        if unknown_in(&run) != expected {
+            return Err(format!("{args:?} names {:?} as unknown instead of {expected:?}", unknown_in(&run)));
+        }
+        if twice && args == writer {
+            let refused = run.diagnostics().into_iter().filter(|d| d["severity"] == "error");
+            let refused: BTreeSet<String> = refused.map(|d| d["address"].as_str().unwrap_or_default().to_owned()).collect();
+            if refused != creations {
+                return Err(format!("refused are {refused:?} instead of {creations:?}"));
+            }
+            tally.refused_to_create_twice = 1;
+        }
+    }
+    Ok(())
+}
+
+/// Creations are imported where the lab has the object and forgotten where it has not. What else is unknown is left to be
+/// read back; now and then it is forgotten and imported instead.
+fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let lab = world.lab();
+    let ids: BTreeSet<String> = known
+        .state
+        .objects
+        .iter()
+        .map(|o| serde_json::from_str::<Value>(&o.attributes).unwrap()["id"].as_str().unwrap().to_owned())
+        .collect();
+    let (mut import, mut forget) = (Vec::new(), Vec::new());
+    for unknown in &known.unknown {
+        let address = unknown.address.clone();
+        match unknown.step.as_str() {
+            "create" => match lab.iter().find(|(id, real)| real.address == address && !ids.contains(*id)) {
+                Some((id, _)) => {
+                    tally.unknown_creations_that_were_made += 1;
+                    import.push((address, id.clone()));
+                }
+                None => {
+                    tally.unknown_creations_that_were_not += 1;
+                    forget.push(address);
+                }
+            },
+            "update" => {
+                tally.unknown_updates += 1;
+                let real = lab.iter().find(|(id, real)| real.address == address && ids.contains(*id));
+                if let Some((id, _)) = real.filter(|_| random.one_in(4)) {
+                    forget.push(address.clone());
+                    import.push((address, id.clone()));
+                }
+            }
+            _ => tally.unknown_destructions += 1,
+        }
+    }
+    tally.forgotten += u32::try_from(forget.len()).unwrap();
+    tally.imported += u32::try_from(import.len()).unwrap();
+    if !forget.is_empty() {
+        let args: Vec<&str> = ["state", "forget", "--json"].into_iter().chain(forget.iter().map(String::as_str)).collect();
+        let run = world.workspace.run(&args);
+        if run.code != Some(0) || run.result()["state_changes"].as_array().map(Vec::len) != Some(forget.len()) {
+            return Err(format!("{args:?}: {:?} {:#?}", run.code, said(&run)));
+        }
+    }
+    for (address, id) in &import {
+        let run = world.workspace.run(&["state", "import", "--json", address, id]);
+        if run.code != Some(0) || run.result()["state_changes"][0]["id"] != **id {
+            return Err(format!("import {address} {id}: {:?} {:#?}", run.code, said(&run)));
+        }
+    }
+    let left: Vec<_> = world.known().unknown.into_iter().filter(|u| u.is_creation()).map(|u| u.address).collect();
+    if left.is_empty() { Ok(()) } else { Err(format!("still unknown: {left:?}")) }
+}

@@ -1,0 +1,203 @@
+//! The workspace that is deployed over and over: what is there before, what is wanted, and what the lab and the store say.
+
+use crate::support::Workspace;
+use flightdeck::engine::api::DeployRecord;
+use flightdeck::engine::store::model::{State, UnknownOutcome};
+use flightdeck::engine::store::{Access, Store};
+use providers::lab::{Cloud, SharedFile};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+const HEAD: &str = r#"
+terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+provider "lab" {
+  file      = "lab.json"
+  create_ms = 1
+  update_ms = 2
+  delete_ms = 1
+}
+"#;
+
+/// What both versions have: updated in place, replaced, replaced by creating first, updated in a module.
+const BOTH: &str = r#"
+resource "lab_thing" "kept" {
+  count = 12
+  name  = "kept-${count.index}"
+  kind  = "VERSION"
+}
+resource "lab_thing" "swap" {
+  count    = 8
+  name     = "swap-${count.index}"
+  kind     = "VERSION"
+  triggers = { version = "VERSION", on = lab_thing.kept[count.index].id }
+}
+resource "lab_thing" "turn" {
+  count    = 5
+  name     = "turn-${count.index}"
+  kind     = "VERSION"
+  triggers = { version = "VERSION" }
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+module "inner" {
+  source  = "./inner"
+  count   = 5
+  number  = count.index
+  version_of_it = "VERSION"
+}
+"#;
+
+const INNER: &str = r#"
+terraform {
+  required_providers {
+    lab = { source = "flightdeck.internal/bundled/lab" }
+  }
+}
+variable "number" { type = number }
+variable "version_of_it" { type = string }
+resource "lab_thing" "one" {
+  name = "inner-${var.number}"
+  kind = var.version_of_it
+}
+"#;
+
+/// What goes.
+const GONE: &str = r#"
+resource "lab_thing" "gone" {
+  for_each = toset(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"])
+  name     = "gone-${each.key}"
+  kind     = "v1"
+}
+"#;
+
+/// What comes, some of it after the rest.
+const NEW: &str = r#"
+resource "lab_thing" "new" {
+  count = 10
+  name  = "new-${count.index}"
+  kind  = "v2"
+}
+resource "lab_thing" "leaf" {
+  count    = 5
+  name     = "leaf-${count.index}"
+  kind     = "v2"
+  triggers = { on = lab_thing.new[count.index].id, and = lab_thing.swap[count.index].id }
+}
+resource "lab_bucket" "box" {
+  for_each = toset(["a", "b", "c", "d", "e"])
+  name     = "box-${each.key}"
+}
+"#;
+
+/// Operations of the deploy that is killed.
+pub(crate) const OPERATIONS: usize = 60;
+/// Objects that are wanted in the end.
+pub(crate) const WANTED: usize = 50;
+
+/// A workspace in its first version, ready for the deploy of the second.
+pub(crate) struct Template {
+    workspace: Workspace,
+}
+
+impl Template {
+    pub(crate) fn new() -> Self {
+        let workspace = Workspace::new(&[("inner/main.tf", INNER)]);
+        workspace.write("main.tf", &format!("{HEAD}{}{GONE}", BOTH.replace("VERSION", "v1")));
+        workspace.run(&["deploy", "--auto-approve"]).expect(0);
+        workspace.write("main.tf", &format!("{HEAD}{}{NEW}", BOTH.replace("VERSION", "v2")));
+        Self { workspace }
+    }
+
+    /// A workspace of its own, just like it.
+    pub(crate) fn copy(&self) -> World {
+        let workspace = Workspace::new(&[]);
+        copy(&self.workspace.path(), &workspace.path());
+        World { workspace }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// One copy of the template and its lab.
+pub(crate) struct World {
+    pub(crate) workspace: Workspace,
+}
+
+/// An object as the lab has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Real {
+    pub(crate) address: String,
+    /// `v1`, `v2`; `v2` for what has no version.
+    pub(crate) version: String,
+    pub(crate) attributes: Value,
+}
+
+/// What flightdeck has on record.
+pub(crate) struct Known {
+    pub(crate) state: State,
+    pub(crate) unknown: Vec<UnknownOutcome>,
+    /// The deploy that was killed, unless that was before it began.
+    pub(crate) deploy: Option<DeployRecord>,
+    /// Processes whose lock was taken over.
+    pub(crate) taken_over: Vec<u32>,
+}
+
+impl World {
+    /// The lab's objects by id.
+    pub(crate) fn lab(&self) -> BTreeMap<String, Real> {
+        let cloud: Cloud = SharedFile::new(self.workspace.path().join("lab.json")).load().unwrap();
+        let real = |kind: &str, name: &str, attributes: serde_json::Map<String, Value>| Real {
+            address: address(kind, name),
+            version: attributes.get("kind").and_then(Value::as_str).unwrap_or("v2").to_owned(),
+            attributes: Value::Object(attributes),
+        };
+        cloud.objects.into_iter().map(|(id, o)| (id, real(&o.kind, &o.name, o.attributes))).collect()
+    }
+
+    /// What the store says, read as a reader would who must not change anything.
+    pub(crate) fn known(&self) -> Known {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let store = Store::open(&self.workspace.path(), Access::ReadOnly).unwrap();
+        runtime.block_on(async {
+            Known {
+                state: store.state().await.unwrap(),
+                unknown: store.unknown_outcomes().await.unwrap(),
+                deploy: store.deploy_record(2).await.unwrap(),
+                taken_over: store.takeovers().await.unwrap().into_iter().map(|(_, before, _)| before.pid).collect(),
+            }
+        })
+    }
+
+    /// Processes that work in this workspace.
+    pub(crate) fn processes(&self) -> BTreeSet<PathBuf> {
+        let here = self.workspace.path().canonicalize().unwrap();
+        let all = std::fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
+        all.filter(|p| std::fs::read_link(p.join("cwd")).is_ok_and(|dir| dir == here)).collect()
+    }
+}
+
+/// Which instance an object of the lab is, told by its name.
+fn address(kind: &str, name: &str) -> String {
+    let (resource, key) = name.split_once('-').unwrap();
+    match resource {
+        "inner" => format!("module.inner[{key}].{kind}.one"),
+        "gone" | "box" => format!("{kind}.{resource}[{key:?}]"),
+        _ => format!("{kind}.{resource}[{key}]"),
+    }
+}
