@@ -134,7 +134,7 @@ fn not_accepted() -> Vec<Case> {
             .at("main.tf", 3, 3),
         lab("instance of a provider", "provider configurations with for_each are not supported yet")
             .main("provider \"lab\" {\n  alias = \"x\"\n}\nresource \"lab_thing\" \"a\" {\n  provider = lab.x[\"a\"]\n  name     = \"a\"\n}\n")
-            .at("main.tf", 5, 14),
+            .at("main.tf", 5, 19),
         lab("ephemeral resource", "ephemeral").main("\nephemeral \"lab_token\" \"t\" {\n}\n").at("main.tf", 2, 1),
         lab("data source in a check", "data sources in checks are not supported yet")
             .main("check \"c\" {\n  data \"lab_image\" \"i\" {\n    name = \"debian\"\n  }\n  assert {\n    condition     = data.lab_image.i.id != \"\"\n    error_message = \"none\"\n  }\n}\n")
@@ -243,7 +243,7 @@ fn numbers() -> Vec<Case> {
         case("a count of billions", "more than the million that is supported").main(with_a("  count = 2000000000\n")).at("main.tf", 2, 11),
         case("a count below zero", "greater than or equal to zero").main(with_a("  count = -1\n")).at("main.tf", 2, 11),
         case("half a count", "a whole number is required").main(with_a("  count = 1.5\n")).at("main.tf", 2, 11),
-        case("400 digits as a size", "must be a whole number from 1").main(size(&nines)).at("main.tf", 6, 1),
+        case("400 digits as a size", "must be a whole number from 1").main(size(&nines)).at("main.tf", 11, 15),
     ]
 }
 

@@ -195,8 +195,6 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
             .root
             .variables
             .iter()
-            // What is ephemeral is kept by nobody, not even with the stage.
-            .filter(|(_, v)| !v.ephemeral)
             .filter_map(|(name, v)| {
                 let value = order.given.get(name).map(|(value, _)| value.clone()).or_else(|| v.default.clone())?;
                 Some((name.clone(), if v.ephemeral { value.mark(Mark::Ephemeral) } else { value }))
