@@ -211,6 +211,8 @@ impl Bare {
         let mut command = Command::new(&plugin.program);
         command.args(&plugin.args).envs(plugin.env.iter().map(|(k, v)| (k, v)));
         command.env(wire::env::MAGIC_COOKIE_KEY, wire::env::MAGIC_COOKIE_VALUE).env(wire::env::PROTOCOL_VERSIONS, "6");
+        // As flightdeck asks for it: without this the official SDKs write a line for every step.
+        command.env("TF_LOG_SDK", "INFO").env("TF_LOG_PROVIDER", "INFO");
         command.env(wire::env::CLIENT_CERT, identity.pem()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn()?;
         let mut line = Vec::new();
