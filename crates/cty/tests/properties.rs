@@ -39,9 +39,13 @@ fn any_number() -> impl Strategy<Value = Number> {
     ]
 }
 
-/// Numbers whose text is exact. The text of a huge float is not, which the reference engine has as well.
+/// Numbers whose text is exact, and the only one of their value. The text of a huge float is not exact, and -0 equals 0
+/// but is another element of a set until it is sent to a plugin; the reference engine has both.
 fn exact_number() -> impl Strategy<Value = Number> {
-    any_number().prop_filter("inexact text", |n| Number::parse(&n.to_text()).is_ok_and(|back| back == *n && !n.is_infinite()))
+    any_number().prop_filter("inexact text", |n| {
+        let negative_zero = n.is_negative() && n.is_zero();
+        !negative_zero && !n.is_infinite() && Number::parse(&n.to_text()).is_ok_and(|back| back == *n)
+    })
 }
 
 /// Values of this very type. Lists with dynamic elements are of the type that their elements give them.
@@ -184,6 +188,8 @@ proptest! {
     fn what_is_said_of_an_unknown_value_holds_for_its_conversion(value in any_value(false), want in any_type(true)) {
         let unknown = Value::unknown(value.ty().clone());
         if let (Ok(early), Ok(late)) = (convert(&unknown, &want), convert(&value, &want)) {
+            // An optional attribute of any type that the map turns out to lack is null of no type, in the reference as well.
+            let late = convert(&late, early.ty()).unwrap();
             prop_assert_ne!(early.range().includes(&late), Some(false), "{:?} and {:?} as {:?}", early, late, want);
         }
         // What can never be converted is said at once, and only then.
