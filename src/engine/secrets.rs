@@ -91,16 +91,16 @@ impl Secrets {
 
     /// Takes in what a path leads to in a stored object.
     pub fn learn_at(&self, value: &serde_json::Value, path: &Path) {
-        let step = |at: &serde_json::Value, step: &PathStep| match step {
-            PathStep::Attr(name) => at.get(&**name).cloned(),
+        let found = path.steps().iter().try_fold(value, |at, step| match step {
+            PathStep::Attr(name) => at.get(&**name),
             PathStep::Index(key) => match (key.as_str(), key.as_number().and_then(cty::Number::to_u64)) {
-                (Some(name), _) => at.get(name).cloned(),
-                (None, Some(index)) => at.get(usize::try_from(index).ok()?).cloned(),
+                (Some(name), _) => at.get(name),
+                (None, Some(index)) => at.get(usize::try_from(index).ok()?),
                 _ => None,
             },
-        };
-        if let Some(found) = path.steps().iter().try_fold(value.clone(), |at, s| step(&at, s)) {
-            self.learn_json(&found);
+        });
+        if let Some(found) = found {
+            self.learn_json(found);
         }
     }
 

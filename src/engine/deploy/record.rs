@@ -3,11 +3,11 @@
 
 use crate::engine::Secrets;
 use crate::engine::bus::{Bus, now_ms};
+use crate::engine::calls::lock;
 use crate::engine::event::*;
 use crate::engine::plugin::record::PluginId;
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
-use crate::engine::stage::walk::lock;
 use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Store, StoreError};
 use cty::Value;

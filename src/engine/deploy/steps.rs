@@ -32,7 +32,7 @@ pub struct Steps {
 
 impl Steps {
     /// A cycle in words.
-    pub fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
+    fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
         let name = |step: &Step| match &self.tasks[*step] {
             Task::Node(n) | Task::Open(n) => nodes.nodes[*n].text(),
             Task::Apply(i) => changes[*i].address.to_string(),
@@ -61,16 +61,18 @@ pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
 }
 
-/// Builds the steps for the changes that were taken, given by number.
-pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode) -> Steps {
+/// Builds the steps for the changes that were taken, given by number. The error is a cycle that cannot be opened, in words.
+pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode) -> Result<Steps, Diagnostic> {
     let steps = build_with(nodes, changes, taken, mode, GATED);
     if steps.graph.cycles().is_empty() {
-        return steps;
+        return Ok(steps);
     }
     // Which single edge closes a circle shows only where none of them is bundled.
     let mut steps = build_with(nodes, changes, taken, mode, usize::MAX);
-    steps.open_circles();
-    steps
+    match steps.open_circles() {
+        None => Ok(steps),
+        Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
+    }
 }
 
 fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode, gated: usize) -> Steps {
@@ -298,17 +300,18 @@ impl Builder<'_> {
 }
 
 impl Steps {
-    /// An edge between what belongs to different providers is let go where it would close a circle.
-    fn open_circles(&mut self) {
+    /// An edge between what belongs to different providers is let go where it would close a circle. Gives a cycle that
+    /// has no such edge.
+    fn open_circles(&mut self) -> Option<Vec<Step>> {
         let mut own: HashMap<usize, Step> = HashMap::new();
         for (step, task) in self.tasks.iter().enumerate() {
             if let Task::Apply(i) = task {
                 own.insert(*i, step);
             }
         }
-        for _ in 0..self.graph.len() {
-            let cycles = self.graph.cycles();
-            let Some(cycle) = cycles.first() else { return };
+        // Each turn takes an edge away, so this ends.
+        loop {
+            let cycle = self.graph.cycles().into_iter().next()?;
             let inside: BTreeSet<Step> = cycle.iter().copied().collect();
             let edge = cycle.iter().find_map(|&s| {
                 let Task::Apply(_) = self.tasks[s] else { return None };
@@ -318,7 +321,7 @@ impl Steps {
             });
             match edge {
                 Some((step, needed)) => self.graph.unneed(step, needed),
-                None => return,
+                None => return Some(cycle),
             }
         }
     }

@@ -10,6 +10,7 @@ use super::prior::PriorState;
 use super::scope::ModuleScope;
 use super::staging::{create_first, keep_as_stored};
 use super::walk::Walk;
+use crate::engine::calls::lock;
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr;
 use lang::addr::{AbsInstance, AbsResource};
@@ -50,7 +51,7 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
         }
     };
     walk.nodes.graph.walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run).await;
-    if super::walk::lock(&walk.diags).has_errors() || walk.cancel.is_cancelled() {
+    if lock(&walk.diags).has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
     if let Err(d) = instance(walk, module, resource, address)? {

@@ -1,8 +1,8 @@
 //! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what is staged. Pure.
 
 use super::prior::PriorState;
+use crate::engine::calls::lock;
 use crate::engine::stage::plan::PlanWalk;
-use crate::engine::stage::walk::lock;
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
 use lang::config::{Module, Moved};
 use lang::diag::{Diagnostic, Diagnostics};

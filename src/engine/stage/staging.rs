@@ -11,9 +11,10 @@ use super::refactor_checks;
 use super::scope::{Phase, Surroundings};
 use super::validate;
 use super::values::Values;
-use super::walk::{Providers, Walk, lock};
+use super::walk::{Providers, Walk};
 use crate::engine::api::StageRequest;
 use crate::engine::bus::now_ms;
+use crate::engine::calls::lock;
 use crate::engine::deploy::steps;
 use crate::engine::event::{Action, StageId, StageMode};
 use crate::engine::graph::Step;
@@ -168,9 +169,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     let changes = in_order(&walk.nodes, changes);
     // A stage that cannot be deployed is of no use, so that shows now.
     let all: BTreeSet<usize> = (0..changes.len()).filter(|&i| steps::acts(&changes[i])).collect();
-    let steps = steps::build(&walk.nodes, &changes, &all, order.request.mode);
-    if let Some(cycle) = steps.graph.cycles().first() {
-        diags.push(steps.cycle(cycle, &walk.nodes, &changes));
+    if let Err(cycle) = steps::build(&walk.nodes, &changes, &all, order.request.mode) {
+        diags.push(cycle);
         return (None, diags);
     }
     let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -7,6 +7,7 @@ use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
 use crate::engine::Secrets;
+use crate::engine::calls::lock;
 use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
@@ -17,7 +18,7 @@ use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 /// How many of the newest diagnostics a new one is compared with.
@@ -52,11 +53,6 @@ pub struct Walk<'p> {
     pub statuses: Mutex<Statuses>,
     /// Whether root outputs and what only they need is evaluated at all.
     pub destroying: bool,
-}
-
-/// A lock that a panic elsewhere does not close: what is under these locks is whole after each statement.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'p> Walk<'p> {

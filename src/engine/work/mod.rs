@@ -8,6 +8,7 @@ mod unknown;
 
 use super::api::*;
 use super::bus::{Bus, now_ms};
+use super::calls::lock;
 use super::deploy::record::Recorder;
 use super::deploy::run::Deploying;
 use super::deploy::steps;
@@ -26,7 +27,7 @@ use super::stage::prior::PriorState;
 use super::stage::scope::{Phase, Surroundings};
 use super::stage::staging::{Order, stage as staged_anew};
 use super::stage::values::Values;
-use super::stage::walk::{Walk, lock};
+use super::stage::walk::Walk;
 use super::stage::{keep, plan_json, select, show};
 use super::store::model::State;
 use super::store::{NewDeploy, this_process};

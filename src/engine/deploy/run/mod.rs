@@ -8,6 +8,7 @@ mod trouble;
 use super::instance::{self, Applied, Failed, Order};
 use super::record::Recorder;
 use super::steps::{self, Steps, Task};
+use crate::engine::calls::lock;
 use crate::engine::event::*;
 use crate::engine::graph::{Ended, Step};
 use crate::engine::plugin::record::PluginId;
@@ -22,7 +23,7 @@ use crate::engine::stage::plan::{self, assemble, ignore};
 use crate::engine::stage::prior::marked;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::stage::values::{Expansion, Repetition};
-use crate::engine::stage::walk::{Walk, lock};
+use crate::engine::stage::walk::Walk;
 use crate::engine::store::StoreError;
 use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use crate::engine::workspace::provider_addr;
@@ -105,15 +106,17 @@ impl<'p> Deploying<'p> {
 
     /// Runs all steps.
     pub async fn run(self) -> Went {
-        let steps = steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, self.stage.request.mode);
-        if let Some(cycle) = steps.graph.cycles().first() {
-            self.walk.report(steps.cycle(cycle, &self.walk.nodes, &self.stage.changes).into());
-        } else {
-            self.waiting(&steps);
-            let this = &self;
-            let go_on = || !this.stop_starting.is_cancelled() && !this.store_failed.load(Ordering::Relaxed);
-            let ended = steps.graph.walk(STEPS_AT_A_TIME, go_on, |step| this.step(&steps.tasks[step])).await;
-            self.outputs(&steps, &ended).await;
+        match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, self.stage.request.mode) {
+            Err(cycle) => {
+                self.walk.report(cycle.into());
+            }
+            Ok(steps) => {
+                self.waiting(&steps);
+                let this = &self;
+                let go_on = || !this.stop_starting.is_cancelled() && !this.store_failed.load(Ordering::Relaxed);
+                let ended = steps.graph.walk(STEPS_AT_A_TIME, go_on, |step| this.step(&steps.tasks[step])).await;
+                self.outputs(&steps, &ended).await;
+            }
         }
         let cancelled = self.stop_starting.is_cancelled();
         self.recorder.rest_not_attempted().await;
@@ -174,19 +177,12 @@ impl<'p> Deploying<'p> {
             Task::Node(node) => self.node(*node).await,
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
-            Task::Apply(i) => {
+            Task::Apply(i) | Task::Destroy(i) => {
                 let Ok(turn) = self.operations.acquire().await else { return false };
                 if self.stop_starting.is_cancelled() {
                     return false;
                 }
-                self.apply(*i, turn).await
-            }
-            Task::Destroy(i) => {
-                let Ok(turn) = self.operations.acquire().await else { return false };
-                if self.stop_starting.is_cancelled() {
-                    return false;
-                }
-                self.destroy(*i, turn).await
+                if matches!(task, Task::Apply(_)) { self.apply(*i, turn).await } else { self.destroy(*i, turn).await }
             }
         }
     }
