@@ -314,8 +314,21 @@ fn large() -> Vec<Case> {
         case("a name of 5,000 characters that is not declared", "bytes more")
             .main(format!("output \"o\" {{ value = terraform_data.{}.id }}\n", "a".repeat(50_000)))
             .at("main.tf", 1, 22),
+        case("a mistake behind 10 MB", "\"gone\" has not been declared").main(format!("{}{GONE}", megabytes(10))).at("main.tf", 50_002, 11),
+        case("a mistake behind 100,000 resources", "\"gone\" has not been declared")
+            .main((0..100_000).map(|n| format!("resource \"terraform_data\" \"r{n}\" {{\n}}\n")).collect::<String>() + GONE)
+            .at("main.tf", 200_002, 11),
     ]);
     all
+}
+
+/// What nobody declared, on its second line.
+const GONE: &str = "output \"o\" {\n  value = var.gone\n}\n";
+
+/// Locals of 200 bytes each line, 5,000 lines a megabyte.
+fn megabytes(n: usize) -> String {
+    let line = |i: usize| format!("{:199}\n", format!("locals {{ a{i:05} = \"text ${{{i} + 1}}\" }} # {}", "x".repeat(150)));
+    (0..n * 5_000).map(line).collect()
 }
 
 fn check(case: &Case, run: &Run) -> Vec<String> {
@@ -450,12 +463,13 @@ fn a_file_that_may_not_be_read_is_named() {
 fn odd_files_that_mean_something_are_read() {
     let input = |text: &str| with_a(&format!("  input = \"{text}\"\n"));
     let name = "a".repeat(5_000);
-    let good: [(&str, &str, Vec<u8>, u64); 8] = [
+    let good: [(&str, &str, Vec<u8>, u64); 9] = [
         ("an empty file", "main.tf", Vec::new(), 0),
         ("a byte order mark", "main.tf", format!("\u{feff}{}", with_a("")).into_bytes(), 1),
         ("CRLF", "main.tf", with_a("  input = 1\n").replace('\n', "\r\n").into_bytes(), 1),
         ("NUL in a text", "main.tf", input("a\0b").into_bytes(), 1),
         ("a megabyte", "main.tf", input(&"x".repeat(1_000_000)).into_bytes(), 1),
+        ("10 MB", "main.tf", (megabytes(10) + &input("${local.a49999}")).into_bytes(), 1),
         (
             "a name of 5,000 characters",
             "main.tf",
@@ -474,6 +488,13 @@ fn odd_files_that_mean_something_are_read() {
         let again = w.run(&["stage", "--json", "--detailed-exitcode"]);
         assert_eq!(again.code, Some(0), "{name}: what was deployed stays as it is");
     }
+}
+
+#[test]
+fn a_hundred_thousand_resources_are_staged() {
+    let w = Workspace::new(&[("main.tf", &with_a("  count = 100000\n"))]);
+    let run = w.run(&["stage", "--json"]).expect(0);
+    assert_eq!(run.result()["changes"]["create"], 100_000);
 }
 
 const ACME: &str = "terraform {\n  required_providers {\n    x = { source = \"acme/x\" }\n  }\n}\nresource \"x_y\" \"a\" {}\n";
