@@ -31,9 +31,9 @@ pub struct NewDeploy {
 }
 
 impl Store {
-    /// Records a deploy of this process as running; the answer is its number.
+    /// Records a deploy of this process as running; the answer is its number. It is durable with its first intent.
     pub async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
-        self.write("a deploy", move |conn| begin(conn, new)).await
+        self.keep("a deploy", move |conn| begin(conn, new)).await
     }
 
     /// Records what is about to be done. It is durable when this returns: only then may the call be made.
@@ -156,7 +156,7 @@ impl Store {
     /// Keeps events of a deploy for its replay, at most [`KEPT_EVENTS`]; the answer is how many were not kept.
     pub async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError> {
         let kept = self.events_kept();
-        self.write("events", move |conn| append(conn, deploy, &events, &mut lock(&kept))).await
+        self.keep("events", move |conn| append(conn, deploy, &events, &mut lock(&kept))).await
     }
 }
 

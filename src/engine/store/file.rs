@@ -2,6 +2,7 @@
 //! writer thread and the readers' connections.
 
 use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
+use super::writer::Durable;
 use super::{lock, writer};
 use crate::engine::event::DeployId;
 use crate::engine::settings::Access;
@@ -119,15 +120,34 @@ impl Store {
         &self.inner.token
     }
 
-    /// Runs `job` on the writer; the answer comes when it is durable.
+    /// Runs `job` on the writer; the answer comes when it is on disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         what: &'static str,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.run(what, Durable::Now, job).await
+    }
+
+    /// Runs `job` on the writer; the answer comes when it is committed, for every process to see. A loss of power may undo
+    /// it until something is written by [`Store::write`].
+    pub(super) async fn keep<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(what, Durable::Later, job).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        durable: Durable,
+        job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
         let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
-        let (task, answer) = writer::task(job);
+        let (task, answer) = writer::task(durable, job);
         jobs.send(task).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }

@@ -27,7 +27,7 @@ pub struct CallSample {
 impl Store {
     /// Keeps where a plugin was found.
     pub async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError> {
-        self.write("a plugin", move |conn| {
+        self.keep("a plugin", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, found, seen) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET found = excluded.found, seen = excluded.seen")?
                 .execute((&plugin.0, json("plugin", &found)?, now_ms()))?;
             Ok(())
@@ -37,7 +37,7 @@ impl Store {
 
     /// Keeps a launch attempt as it stands, in the place of what was known of it.
     pub async fn launch_attempt(&self, plugin: PluginId, attempt: LaunchAttempt) -> Result<(), StoreError> {
-        self.write("a launch attempt", move |conn| {
+        self.keep("a launch attempt", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, seen) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")?
                 .execute((&plugin.0, now_ms()))?;
             conn.prepare_cached("INSERT OR REPLACE INTO launch_attempt (plugin, began, number, data) VALUES (?1, ?2, ?3, ?4)")?
@@ -74,7 +74,7 @@ impl Store {
 
     /// Adds finished calls to what is known of their methods.
     pub async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
-        self.write("latencies", move |conn| {
+        self.keep("latencies", move |conn| {
             let mut by_method: BTreeMap<(String, String), Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
                 by_method.entry((call.plugin.0, call.method)).or_default().push((call.took_ms, call.ok));

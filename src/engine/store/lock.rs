@@ -21,13 +21,13 @@ impl Store {
     /// [`StoreError::Held`] names a holder that is alive.
     pub async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError> {
         let token = self.token().to_owned();
-        self.write("the lock", move |conn| acquire(conn, &token, &holder)).await
+        self.keep("the lock", move |conn| acquire(conn, &token, &holder)).await
     }
 
     /// Gives the lock back; nothing happens where this store does not hold it.
     pub async fn release_lock(&self) -> Result<(), StoreError> {
         let token = self.token().to_owned();
-        self.write("the lock", move |conn| release(conn, &token)).await
+        self.keep("the lock", move |conn| release(conn, &token)).await
     }
 
     /// Who works on the workspace; a dead holder counts as nobody.

@@ -25,7 +25,7 @@ impl Store {
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.write("log lines", move |conn| append(conn, &chunk)).await?;
+            self.keep("log lines", move |conn| append(conn, &chunk)).await?;
         }
     }
 

@@ -15,7 +15,7 @@ const KEPT_STAGES: i64 = 50;
 impl Store {
     /// A number for a new stage; it is not given out again, even if no stage is kept under it.
     pub async fn next_stage_id(&self) -> Result<StageId, StoreError> {
-        self.write("a stage", |conn| {
+        self.keep("a stage", |conn| {
             let id = meta_number(conn, "last_stage")? + 1;
             set_meta(conn, "last_stage", &id.to_string())?;
             Ok(id)
@@ -25,7 +25,7 @@ impl Store {
 
     /// Keeps a stage, in the place of the one with the same number where there is one.
     pub async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError> {
-        self.write("a stage", move |conn| {
+        self.keep("a stage", move |conn| {
             put(conn, &stage)?;
             trim(conn, stage.id)
         })
@@ -50,7 +50,7 @@ impl Store {
 
     /// Keeps which changes of a stage are left out.
     pub async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
-        self.write("a selection", move |conn| {
+        self.keep("a selection", move |conn| {
             let changed = conn.execute("UPDATE stage SET left_out = ?2 WHERE id = ?1", (id, json("selection", &left)?))?;
             if changed == 0 { Err(StoreError::Missing { what: "stage", id: id.to_string() }.into()) } else { Ok(()) }
         })

@@ -1,5 +1,6 @@
 //! The writer: one thread that owns the writing connection. All jobs that are queued when it looks are committed in one
-//! transaction (one fsync), each within its own savepoint, and are answered only after the commit.
+//! transaction, each within its own savepoint, and are answered only after the commit. The disk is waited for (fsync) where
+//! one of the jobs asks for it, and at the end: with a write-ahead log that makes all earlier commits durable as well.
 
 use super::error::{Fault, Job, StoreError};
 use rusqlite::Connection;
@@ -12,20 +13,35 @@ pub(super) const QUEUE: usize = 4_096;
 /// Jobs in one transaction, so that a flood does not make the first of them wait for the last.
 const BATCH: usize = 1_024;
 
-/// A job in two halves: what it writes, and its answer once that is durable.
+/// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    /// When it is answered.
+    Now,
+    /// With the next job for which that is so, at the latest when the store is closed.
+    Later,
+}
+
+/// A job in two halves: what it writes, and its answer once that is committed.
 pub(super) trait Task: Send {
+    fn durable(&self) -> Durable;
     fn run(&mut self, conn: &Connection) -> Result<(), Fault>;
     fn fail(&mut self, error: StoreError);
     fn answer(self: Box<Self>);
 }
 
 struct Write<T, F> {
+    durable: Durable,
     job: Option<F>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Task for Write<T, F> {
+    fn durable(&self) -> Durable {
+        self.durable
+    }
+
     fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
         if let Some(job) = self.job.take() {
             self.result = Some(Ok(job(conn)?));
@@ -51,6 +67,10 @@ struct Post<F, E> {
 }
 
 impl<F: FnOnce(&Connection) -> Job<()> + Send, E: FnOnce(StoreError) + Send> Task for Post<F, E> {
+    fn durable(&self) -> Durable {
+        Durable::Later
+    }
+
     fn run(&mut self, conn: &Connection) -> Result<(), Fault> {
         self.job.take().map_or(Ok(()), |job| job(conn))
     }
@@ -76,10 +96,11 @@ pub(super) fn post(
 
 /// A job and where its answer arrives.
 pub(super) fn task<T: Send + 'static>(
+    durable: Durable,
     job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
 ) -> (Box<dyn Task>, oneshot::Receiver<Result<T, StoreError>>) {
     let (reply, answer) = oneshot::channel();
-    (Box::new(Write { job: Some(job), result: None, reply }), answer)
+    (Box::new(Write { durable, job: Some(job), result: None, reply }), answer)
 }
 
 /// The thread's life: until every sender is gone; then `last` runs and the connection closes. `commits` counts transactions.
@@ -91,11 +112,39 @@ pub(super) fn run(
     last: impl FnOnce(&Connection),
 ) {
     let mut batch = Vec::new();
+    // As the connection was opened.
+    let mut commits_are = Durable::Now;
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        commit(&mut conn, &path, std::mem::take(&mut batch));
+        let batch = std::mem::take(&mut batch);
+        let wanted = if batch.iter().any(|task| task.durable() == Durable::Now) { Durable::Now } else { Durable::Later };
+        match if wanted == commits_are { Ok(()) } else { make_commits(&conn, wanted) } {
+            Ok(()) => {
+                commits_are = wanted;
+                commit(&mut conn, &path, batch);
+            }
+            Err(fault) => refuse(batch, &fault.at(&path)),
+        }
         commits.fetch_add(1, Ordering::Relaxed);
     }
+    if let Err(e) = make_commits(&conn, Durable::Now) {
+        tracing::error!(error = ?e, "the store could not wait for the disk at its end");
+    }
     last(&conn);
+}
+
+/// From now on, outside of a transaction.
+fn make_commits(conn: &Connection, durable: Durable) -> Result<(), Fault> {
+    Ok(conn.execute_batch(match durable {
+        Durable::Now => "PRAGMA synchronous = FULL",
+        Durable::Later => "PRAGMA synchronous = NORMAL",
+    })?)
+}
+
+fn refuse(tasks: impl IntoIterator<Item = Box<dyn Task>>, error: &StoreError) {
+    for mut task in tasks {
+        task.fail(error.clone());
+        task.answer();
+    }
 }
 
 fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
@@ -105,13 +154,7 @@ fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
         if conn.is_autocommit()
             && let Err(e) = conn.execute_batch("BEGIN IMMEDIATE")
         {
-            let error = Fault::from(e).at(path);
-            task.fail(error.clone());
-            task.answer();
-            for mut task in waiting {
-                task.fail(error.clone());
-                task.answer();
-            }
+            refuse(std::iter::once(task).chain(waiting), &Fault::from(e).at(path));
             return;
         }
         let result = one(conn, &mut *task);
@@ -120,10 +163,7 @@ fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
             task.fail(error.clone());
             // A full disk and the like undo the whole transaction: what came before is not kept either.
             if conn.is_autocommit() {
-                for mut earlier in done.drain(..) {
-                    earlier.fail(error.clone());
-                    earlier.answer();
-                }
+                refuse(done.drain(..), &error);
             }
             task.answer();
         } else {

@@ -112,6 +112,26 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     assert_eq!(store.unknown_outcomes().await.unwrap()[0].address, "a.open");
 }
 
+/// The disk is waited for where a job asks for it, alone or among others, and not for what only tells.
+#[tokio::test]
+async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
+    const FULL: i64 = 2;
+    const NORMAL: i64 = 1;
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let synchronous = |c: &rusqlite::Connection| Ok(c.query_row("PRAGMA synchronous", [], |r| r.get::<_, i64>(0))?);
+    for _ in 0..2 {
+        assert_eq!(store.keep("a test", synchronous).await.unwrap(), NORMAL);
+        assert_eq!(store.write("a test", synchronous).await.unwrap(), FULL);
+    }
+    // The others are queued while the first holds the writer, and come in one batch.
+    let (go, held) = std::sync::mpsc::channel::<()>();
+    let hold = store.keep("a test", move |_| Ok(held.recv().unwrap()));
+    let (_, later, now, ()) =
+        tokio::join!(hold, store.keep("a test", synchronous), store.write("a test", synchronous), async { go.send(()).unwrap() });
+    assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
+}
+
 /// Each commit is an fsync: ten thousand operations at once must not cost one for each record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_that_run_in_parallel_share_their_commits() {
