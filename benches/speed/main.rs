@@ -1,7 +1,7 @@
 //! Whole runs of flightdeck, beside the floor of what its calls cost anyway, and beside `tofu` where that is wanted.
 //!
 //! ```text
-//! cargo bench --bench speed                        100 and 1,000 of each resource type
+//! cargo bench --bench speed                        100 (medians of 7 runs) and 1,000 of each resource type
 //! cargo bench --bench speed -- 10000               another number
 //! cargo bench --bench speed -- lab 100             only this: interop, lab, or big (one resource of a 5 MB schema)
 //! FLIGHTDECK_BENCH_AGAINST=tofu cargo bench …      the same runs of this program, and the ratios
@@ -16,7 +16,7 @@ mod place;
 mod shape;
 
 use floor::Floor;
-use place::{Place, Plugin, Run, Subject};
+use place::{Place, Plugin, Run, Subject, middle};
 use shape::Kind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,10 +50,22 @@ fn big() -> Subject {
     Subject { key: "big", first, ..interop() }
 }
 
+/// How often short runs are repeated; their medians are shown, each figure's own.
+const ROUNDS: usize = 7;
+
 /// The phases of one subject at one size.
 #[derive(Default)]
 struct Figures {
-    rows: Vec<(&'static str, Run, Option<Duration>, Option<Run>)>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    phase: &'static str,
+    run: Run,
+    floor: Duration,
+    /// The other program.
+    other: Option<Run>,
 }
 
 fn main() -> ExitCode {
@@ -73,8 +85,11 @@ fn main() -> ExitCode {
                 break;
             };
             println!("\n{} {} + {} {}, {} calls at a time", n, subject.first.type_name, n, subject.second.type_name, 10);
-            match measure(&runtime, &subject, &plugin, n) {
-                Ok(figures) => figures.print(n),
+            // A run of a tenth of a second says little alone.
+            let rounds = if n <= 100 { ROUNDS } else { 1 };
+            let all: Result<Vec<Figures>, String> = (0..rounds).map(|_| measure(&runtime, &subject, &plugin, n)).collect();
+            match all {
+                Ok(all) => Figures::median(&all).print(n),
                 Err(why) => {
                     eprintln!("{}: {why}", subject.key);
                     return ExitCode::FAILURE;
@@ -124,14 +139,14 @@ fn measure(runtime: &tokio::runtime::Runtime, subject: &Subject, plugin: &Plugin
     let ours = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
     let flightdeck = Path::new(FLIGHTDECK);
     let all = [
-        ("stage, cold", &["stage"][..], Some(stage_floor)),
-        ("stage, warm", &["stage"], Some(stage_floor)),
-        ("deploy", &["deploy", "--auto-approve"], Some(deploy_floor)),
-        ("stage, no-op", &["stage"], Some(unchanged_floor)),
-        ("destroy", &["destroy", "--auto-approve"], Some(destroy_floor)),
+        ("stage, cold", &["stage"][..], stage_floor),
+        ("stage, warm", &["stage"], stage_floor),
+        ("deploy", &["deploy", "--auto-approve"], deploy_floor),
+        ("stage, no-op", &["stage"], unchanged_floor),
+        ("destroy", &["destroy", "--auto-approve"], destroy_floor),
     ];
     for (phase, args, floor) in all {
-        figures.rows.push((phase, ours.run(flightdeck, args, plugin)?, floor, None));
+        figures.rows.push(Row { phase, run: ours.run(flightdeck, args, plugin)?, floor, other: None });
     }
     clear();
     if let Some(program) = std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty()) {
@@ -146,32 +161,42 @@ fn measure(runtime: &tokio::runtime::Runtime, subject: &Subject, plugin: &Plugin
             &["destroy", "-input=false", "-auto-approve"],
         ];
         for (row, args) in figures.rows.iter_mut().zip(all) {
-            row.3 = Some(theirs.run(program, args, plugin)?);
+            row.other = Some(theirs.run(program, args, plugin)?);
         }
     }
     Ok(figures)
 }
 
 impl Figures {
+    fn median(all: &[Self]) -> Self {
+        let mut out = Self::default();
+        for at in 0..all.first().map_or(0, |first| first.rows.len()) {
+            let rows: Vec<Row> = all.iter().map(|figures| figures.rows[at]).collect();
+            let runs: Vec<Run> = rows.iter().map(|row| row.run).collect();
+            let others: Option<Vec<Run>> = rows.iter().map(|row| row.other).collect();
+            let floor = middle(rows.iter().map(|row| row.floor));
+            out.rows.push(Row { phase: rows[0].phase, run: Run::median(&runs), floor, other: others.map(|o| Run::median(&o)) });
+        }
+        out
+    }
+
     fn print(&self, n: usize) {
         println!(
             "{:<13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9} {:>7}",
             "", "wall s", "cpu s", "us each", "peak MB", "floor s", "x floor", "other s", "share"
         );
-        for (phase, run, floor, other) in &self.rows {
+        for Row { phase, run, floor, other } in &self.rows {
             let took = run.took.as_secs_f64();
             let each = took * 1e6 / (2 * n) as f64;
-            let floor = floor
-                .map_or((String::new(), String::new()), |f| (format!("{:.3}", f.as_secs_f64()), format!("{:.2}", took / f.as_secs_f64())));
+            let floor = floor.as_secs_f64();
             let other = other.map_or((String::new(), String::new()), |o| {
                 (format!("{:.3}", o.took.as_secs_f64()), format!("{:.2}", took / o.took.as_secs_f64()))
             });
             println!(
-                "{phase:<13} {took:>9.3} {:>9.2} {each:>9.0} {:>9.1} {:>9} {:>7} {:>9} {:>7}",
+                "{phase:<13} {took:>9.3} {:>9.2} {each:>9.0} {:>9.1} {floor:>9.3} {:>7.2} {:>9} {:>7}",
                 run.cpu.as_secs_f64(),
                 run.peak as f64 / 1e6,
-                floor.0,
-                floor.1,
+                took / floor,
                 other.0,
                 other.1
             );

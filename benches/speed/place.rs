@@ -45,6 +45,21 @@ pub struct Run {
     pub cpu: Duration,
 }
 
+impl Run {
+    /// The median of each figure.
+    pub fn median(all: &[Self]) -> Self {
+        Self { took: middle(all.iter().map(|r| r.took)), peak: middle(all.iter().map(|r| r.peak)), cpu: middle(all.iter().map(|r| r.cpu)) }
+    }
+}
+
+/// The median of a list that is not empty; of an even number of figures the upper one.
+pub fn middle<T: Ord>(all: impl Iterator<Item = T>) -> T {
+    let mut all: Vec<T> = all.collect();
+    all.sort();
+    let half = all.len() / 2;
+    all.swap_remove(half)
+}
+
 impl Place {
     /// A workspace that declares `n` objects and `n` that need them.
     pub fn new(subject: &Subject, plugin: &Plugin, n: usize) -> std::io::Result<Self> {
