@@ -23,12 +23,14 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(out: &Output) -> Self {
-        let bar = out.live.then(|| {
-            let bar = ProgressBar::new_spinner();
-            bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar
-        });
-        Self { bar, operations: BTreeMap::new(), running: BTreeMap::new(), done: 0, total: 0, what: String::new() }
+        Self {
+            bar: out.live.then(live_line),
+            operations: BTreeMap::new(),
+            running: BTreeMap::new(),
+            done: 0,
+            total: 0,
+            what: String::new(),
+        }
     }
 
     /// A line for people on stderr, above the live line.
@@ -62,9 +64,10 @@ impl Progress {
 
     /// Takes the live line away.
     pub(super) fn clear(&mut self) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &mut self.bar {
             bar.finish_and_clear();
-            bar.reset();
+            // Another one for what comes next: to reset this one would draw it again, and leave it there.
+            *bar = live_line();
         }
         self.what.clear();
         self.running.clear();
@@ -149,6 +152,13 @@ impl Progress {
             None => out.line(&text),
         }
     }
+}
+
+/// The live line; nothing is drawn before its first tick.
+fn live_line() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
 }
 
 /// What has been done, in one word.

@@ -71,3 +71,15 @@ fn everything_else_and_ctrl_c_apply_nothing() {
         w.run(&["stage"]).expect(0);
     }
 }
+
+#[test]
+fn the_live_line_leaves_nothing_behind() {
+    let w = one();
+    let (_, shown) = answered(&w, &["--no-color", "deploy"], "yes\n");
+    let mut terminal = vt100::Parser::new(40.try_into().unwrap(), 120.try_into().unwrap(), 0);
+    terminal.process(shown.as_bytes());
+    let screen = terminal.screen().contents();
+    let first = screen.lines().next().unwrap_or_default();
+    assert!(first.trim_start().starts_with("+ terraform_data.a"), "{screen}");
+    assert!(!screen.contains(|c| ('\u{2800}'..='\u{28ff}').contains(&c)), "a spinner is left: {screen}");
+}
