@@ -73,9 +73,17 @@ pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
     code
 }
 
-/// Words without a place, as a diagnostic.
+/// Words without a place, as a diagnostic: what in the first line, the rest is detail.
 pub(super) fn plain(text: &str) -> Diagnostic {
-    Diagnostic { severity: Severity::Error, summary: text.to_owned(), detail: String::new(), address: None, range: None, snippet: None }
+    let (summary, detail) = text.split_once('\n').unwrap_or((text, ""));
+    Diagnostic {
+        severity: Severity::Error,
+        summary: summary.to_owned(),
+        detail: detail.to_owned(),
+        address: None,
+        range: None,
+        snippet: None,
+    }
 }
 
 /// Fields of an object.

@@ -228,3 +228,18 @@ fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
     let record = lab.run(&["history", "1", "--json"]).expect(0).result()["history"][0].clone();
     assert_eq!((&record["operations"]["unknown"], &record["operations"]["not_attempted"]), (&json!(1), &json!(1)), "{record}");
 }
+
+#[test]
+fn a_provider_that_is_nowhere_is_told_once_with_its_places() {
+    let w = Workspace::new(&[("main.tf", "resource \"random_pet\" \"name\" {\n}\n")]);
+    let run = w.run(&["plugins"]).expect(3);
+    assert_eq!(run.stdout.matches("TF_REATTACH_PROVIDERS: not set").count(), 1, "{run:?}");
+    assert!(!run.stdout.contains("from nowhere"), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    let stage = w.run(&["stage"]).expect(3);
+    assert_eq!(stage.stderr.matches("TF_REATTACH_PROVIDERS: not set").count(), 1, "{stage:?}");
+    let json = w.run(&["plugins", "--json"]).expect(3);
+    let diagnostic = json.diagnostics().first().cloned().unwrap();
+    assert_eq!(diagnostic["summary"].as_str().map(|s| s.lines().count()), Some(1), "{diagnostic}");
+    assert!(diagnostic["detail"].as_str().unwrap().contains("TF_REATTACH_PROVIDERS"), "{diagnostic}");
+}

@@ -67,7 +67,16 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         return Ok(code);
     }
     chosen.iter().for_each(|p| show(out, p, schemas.get(&p.id).ok_or(without.get(&p.id).map(String::as_str)), name.is_some()));
-    loaded?;
+    if let Err(error) = loaded {
+        let text = error.to_string();
+        let told = |p: &PluginView| p.state.why().is_some_and(|why| text.contains(why));
+        if !chosen.iter().any(told) {
+            return Err(error);
+        }
+        // Its line above says why in full.
+        out.problem(text.lines().next().unwrap_or_default());
+        return Err(CliError::Said(error.exit_code()));
+    }
     if chosen.is_empty() {
         out.line("the workspace uses no plugins");
     }
@@ -100,7 +109,11 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
         plugin.attempts.back().filter(|_| ready).and_then(|a| a.took_ms).map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
     out.line(&format!("{}  {state}  {version}  {dialect}, launches {}{took}", plugin.id, plugin.attempts.len()));
     if let Some(found) = found {
-        out.line(&format!("    {} from {}: {}", safe(&found.address), safe(&found.source), safe(&found.why)));
+        if plugin.state.why() == Some(&found.why) {
+            out.line(&format!("    {}", safe(&found.address)));
+        } else {
+            out.line(&format!("    {} from {}: {}", safe(&found.address), safe(&found.source), safe(&found.why)));
+        }
         if let Some(path) = found.executable.as_ref().filter(|_| whole) {
             out.line(&format!("    {}", safe(path)));
         }
@@ -109,8 +122,10 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
         out.line(&format!("    {}", schema::line(schema)));
     }
     if let Some(why) = plugin.state.why().or(schema.err().flatten()) {
-        let line = out.paint(Ink::Red, &format!("    {}", safe(why)));
-        out.line(&line);
+        for line in safe(why).lines() {
+            let line = out.paint(Ink::Red, &format!("    {line}"));
+            out.line(&line);
+        }
     }
     for attempt in plugin.attempts.iter().filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready")) {
         one_attempt(out, attempt);

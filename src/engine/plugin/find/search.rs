@@ -100,19 +100,25 @@ impl Found {
 /// Nothing that may be used was found: every place, and what was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    pub address: ProviderAddress,
+    /// Boxed, for an answer that is mostly another one.
+    pub address: Box<ProviderAddress>,
     pub constraints: String,
     /// Place and what was seen, in the order of looking.
     pub looked: Vec<(String, String)>,
+    /// What the provider would be called below a place that is looked at; `None` where it can be put nowhere.
+    pub package: Option<String>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the provider {} ({}) was not found; looked at ", self.address, self.constraints)?;
-        for (n, (place, saw)) in self.looked.iter().enumerate() {
-            write!(f, "{}{place}: {saw}", if n == 0 { "" } else { "; " })?;
+        write!(f, "the provider {} ({}) was not found\nlooked at", self.address, self.constraints)?;
+        for (place, saw) in &self.looked {
+            write!(f, "\n  {place}: {saw}")?;
         }
-        f.write_str("; install it with the `init` of your tool, or put it into one of these places")
+        match &self.package {
+            Some(package) => write!(f, "\ninstall it with the `init` of your tool, or put it into one of these folders as {package}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -127,7 +133,12 @@ pub fn find(want: &Want, lock: &LockFile, places: &Places, cache: &HashCache) ->
     let mut search = Search { want, lock, places, cache, looked: Vec::new() };
     match search.run() {
         Some(found) => Ok(found),
-        None => Err(NotFound { address: want.address.clone(), constraints: want.constraints.to_string(), looked: search.looked }),
+        None => Err(NotFound {
+            address: Box::new(want.address.clone()),
+            constraints: want.constraints.to_string(),
+            package: search.package(),
+            looked: search.looked,
+        }),
     }
 }
 
@@ -269,6 +280,14 @@ impl Search<'_> {
             return named.into_iter().collect();
         }
         self.want.address.meanings()
+    }
+
+    /// Where its package belongs below a mirror or `.terraform/providers`.
+    fn package(&self) -> Option<String> {
+        let address = self.meanings().pop()?;
+        let host = address.host.as_deref().filter(|h| ![BUILTIN_HOST, BUNDLED_HOST].contains(h))?;
+        let (namespace, name) = (&address.namespace, &address.name);
+        Some(format!("{host}/{namespace}/{name}/VERSION/{}/terraform-provider-{name}_vVERSION", super::layout::platform()))
     }
 
     /// An address with the host that is meant by one without.

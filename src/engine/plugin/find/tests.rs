@@ -184,6 +184,19 @@ fn overrides_for_development_go_before_all_that_is_installed() {
 }
 
 #[test]
+fn what_is_nowhere_has_a_line_for_each_place_and_the_path_it_would_have() {
+    let scene = Scene::new();
+    let text = scene.find("acme/thing", "~> 2.0").expect_err("nowhere").to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..2], ["the provider acme/thing (~> 2.0) was not found", "looked at"]);
+    assert!(lines[2..].contains(&"  TF_REATTACH_PROVIDERS: not set"), "{text}");
+    let path = format!("acme/thing/VERSION/{}/terraform-provider-thing_vVERSION", platform());
+    assert!(lines.last().is_some_and(|l| l.ends_with(&path) && l.contains("registry.")), "{text}");
+    let bundled = scene.find("flightdeck.internal/bundled/none", "").expect_err("none of that name").to_string();
+    assert!(!bundled.contains("init"), "there is nothing to install: {bundled}");
+}
+
+#[test]
 fn a_process_of_somebody_else_goes_before_everything() {
     let mut scene = Scene::new();
     scene.install("ws/.terraform/providers", AWS, "5.1.0");
