@@ -253,6 +253,7 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             withdraw(state);
         }
         EventKind::StageFailed { errors, text, .. } => {
+            let text = text.lines().next().unwrap_or_default();
             let text =
                 if *errors > 1 { format!("staging failed: {text}, and {} more", errors - 1) } else { format!("staging failed: {text}") };
             state.complain(text);

@@ -65,9 +65,12 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
     }
     if let Some(words) = doc::empty(state) {
         let y = a.charts.bottom().max(a.title.bottom());
-        let height = a.foot_rule.y.max(a.footer.y).saturating_sub(y);
+        let below = [a.note, a.foot_rule, a.footer].into_iter().filter(|r| r.height > 0).map(|r| r.y).min();
+        let height = below.unwrap_or(a.footer.y).saturating_sub(y);
         let area = Rect { x: a.columns.x.max(a.list.x), y, width: state.size.0, height };
-        empty(area, &words, brush);
+        // What does not fit here fits the popup of the same words.
+        let more = if context == Context::Stage && state.view.stage_error.is_some() { ", d shows them" } else { "" };
+        empty(area, &words, more, brush);
         return;
     }
     match context {
@@ -80,8 +83,14 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
     }
 }
 
-fn empty(area: Rect, words: &Doc, brush: &mut Brush<'_>) {
-    let wrapped = doc::wrap(words, usize::from(area.width).saturating_sub(6));
+fn empty(area: Rect, words: &Doc, more: &str, brush: &mut Brush<'_>) {
+    let mut wrapped = doc::wrap(words, usize::from(area.width).saturating_sub(6));
+    let room = usize::from(area.height);
+    if wrapped.len() > room && room > 1 {
+        let hidden = wrapped.len() - (room - 1);
+        wrapped.truncate(room - 1);
+        wrapped.push(doc::line(Role::Dim, format!("… {hidden} more{more}")));
+    }
     let top = if usize::from(area.height) > wrapped.len() + 2 { 1 } else { 0 };
     for (i, l) in wrapped.iter().enumerate().take(usize::from(area.height.saturating_sub(top))) {
         let i = u16::try_from(i).unwrap_or(u16::MAX);

@@ -214,8 +214,11 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
 /// All diagnostics of a stage that failed, errors first.
 pub fn diagnostics<'a>(text: &str, all: impl Iterator<Item = &'a Diagnostic>) -> Doc {
     let mut doc = Doc::new();
-    push_text(&mut doc, Role::Bad, "", text);
     let mut all: Vec<_> = all.collect();
+    // One of them says it, with its place.
+    if !all.iter().any(|d| d.summary == text || d.detail == text) {
+        push_text(&mut doc, Role::Bad, "", text);
+    }
     all.sort_by_key(|d| std::cmp::Reverse(d.severity));
     for d in all {
         diagnostic(&mut doc, d);

@@ -489,10 +489,37 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
     }));
     c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: "unknown attribute".into() });
     c.shows("main.tf:12:3");
+    assert_eq!(c.frame().matches("unknown attribute").count(), 2, "with its place, and as the last thing that happened");
     c.shows("bukket = \"logs\"");
     c.shows("^^^^^^");
     c.press("a");
     c.shows("stage again first");
+}
+
+#[test]
+fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
+    let mut c = Console::staged(80, 24);
+    c.state.notes = vec!["demo".into()];
+    let detail = (0..30).map(|n| format!("place {n}")).collect::<Vec<_>>().join("\n");
+    c.event(EventKind::Diagnostic(Diagnostic {
+        severity: Severity::Error,
+        summary: "Provider not found".into(),
+        detail: format!("was not found\n{detail}"),
+        address: None,
+        range: None,
+        snippet: None,
+    }));
+    c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: format!("was not found\n{detail}") });
+    c.press("3");
+    assert_eq!(c.line("staging failed: ").matches("place").count(), 0, "the first line alone");
+    assert!(c.line("d shows them").contains(" more, "));
+    let frame = c.frame();
+    let lines: Vec<&str> = frame.lines().collect();
+    assert_eq!(lines[21].trim(), "demo", "{frame}");
+    assert!(lines[22].chars().all(|cell| cell == '─'), "{frame}");
+    assert_eq!(lines.iter().filter(|l| l.trim() == "place 1").count(), 1, "once: {frame}");
+    c.press("d");
+    c.shows("place 9");
 }
 
 #[test]
