@@ -96,6 +96,10 @@ pub fn empty(state: &State) -> Option<Doc> {
                 ],
             );
         }
+        Context::Replay if state.replay.as_ref().is_some_and(|r| r.cursor == 0) => {
+            doc.push(line(Role::Heading, "Before the deploy began"));
+            keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
+        }
         Context::Deploy | Context::Replay => {
             doc.push(line(Role::Heading, if state.shown_deploy().is_some() { "No such operations" } else { "No deploy yet" }));
             if state.shown_deploy().is_some() {

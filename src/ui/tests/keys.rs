@@ -11,6 +11,25 @@ use crate::engine::event::*;
 use crate::engine::plugin::record::*;
 
 #[test]
+fn the_builtin_provider_waits_for_no_launch() {
+    let mut c = Console::new(120, 40);
+    let found = PluginFound {
+        address: "terraform.io/builtin/terraform".into(),
+        version: None,
+        dialect: Some("builtin".into()),
+        executable: None,
+        source: "builtin".into(),
+        why: "part of flightdeck".into(),
+    };
+    let plugin = fixture::id("builtin/terraform");
+    c.event(EventKind::Plugin(PluginEvent::Found { plugin: plugin.clone(), found }));
+    c.event(EventKind::Plugin(PluginEvent::State { plugin, state: PluginState::Ready { since: fixture::NOW } }));
+    c.press("1");
+    c.shows("it needs no process, and is never launched");
+    c.hides("not launched yet");
+}
+
+#[test]
 fn plugins_tell_how_each_launch_went() {
     let mut c = Console::staged(120, 40);
     assert!(c.line("acme/legacy ").contains("✗ gave up"));
@@ -346,6 +365,8 @@ fn an_old_deploy_is_played_again_event_by_event() {
     assert!(c.line("aws_instance.web ").contains("not attempted"));
     c.press("{");
     c.hides("aws_iam_role.app");
+    c.shows("Before the deploy began");
+    c.hides("No such operations");
     c.press("] ]");
     assert!(c.line("aws_s3_bucket.logs ").contains("created"));
     assert!(c.line("aws_iam_role.app ").contains("waiting"));
