@@ -278,6 +278,11 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             } else {
                 state.complain(text)
             }
+            // What failed stands first: it is looked at, unless the operator looks at something else.
+            let list = &mut state.lists[Context::Deploy as usize];
+            if !list.moved && !list.zoom && list.focus == Pane::List {
+                *list = super::list::ListState { sort: list.sort, descending: list.descending, ..Default::default() };
+            }
             effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
             state.quit |= state.leaving;
         }

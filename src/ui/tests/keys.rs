@@ -295,6 +295,23 @@ fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
 }
 
 #[test]
+fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
+    for (keys, selected) in [("4", "aws_iam_role.app"), ("4 G", "aws_s3_bucket.logs")] {
+        let mut c = Console::deploying(80, 24);
+        c.press(keys);
+        c.frame();
+        let all = c.state.view.deploy.iter().flat_map(|d| &d.operations);
+        for mut op in all.filter(|o| o.state == OperationState::Running).cloned().collect::<Vec<_>>() {
+            op.state = OperationState::Done;
+            c.event(EventKind::Operation(op));
+        }
+        c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+        c.frame();
+        assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some(selected), "{keys}");
+    }
+}
+
+#[test]
 fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
     let mut c = Console::deploying(120, 40);
     c.press("4 c");
