@@ -384,6 +384,8 @@ pub struct State {
     pub parallelism: usize,
     /// From how many destroyed objects on a confirmation must be typed.
     pub typed_from: usize,
+    /// Whether the lock, which somebody else had, has been asked for again.
+    pub asks_lock: bool,
     /// Leave as soon as what runs has ended.
     pub leaving: bool,
     pub quit: bool,
@@ -431,6 +433,7 @@ impl State {
             log: Log::default(),
             parallelism: 10,
             typed_from: 5,
+            asks_lock: false,
             leaving: false,
             quit: false,
         }

@@ -228,6 +228,7 @@ fn stats(state: &State) -> BTreeMap<PluginId, CallStats> {
 
 fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     let known = event.seq <= state.view.seq && event.seq != 0;
+    let locked = state.locked_by().is_some();
     state.view.apply(event);
     if known {
         return;
@@ -246,6 +247,12 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             }
             _ => {}
         },
+        EventKind::Lock { ours, .. } => {
+            state.asks_lock = false;
+            if locked && *ours {
+                state.say("whoever held the workspace has left: it is yours now, press again");
+            }
+        }
         EventKind::CallFinished(_) => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
             state.say(format!("staged in {}", duration(s.took_ms)));
@@ -324,6 +331,7 @@ fn on_answer(state: &mut State, answer: Answer) {
         }
         Answer::Failed { what, text, diagnostics } => {
             state.complain(format!("{what}: {text}"));
+            state.asks_lock &= what != "lock";
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
                     state.view.diagnostics.push_back(d);

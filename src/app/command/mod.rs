@@ -51,11 +51,16 @@ impl Command {
     }
 }
 
-/// Runs a command, or says why it cannot be run now.
+/// Runs a command, or says why it cannot be run now. Who held the workspace may have left: the lock is asked for again.
 pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     match (command.when)(state) {
         Ok(()) => (command.run)(state, effects),
-        Err(why) => state.complain(format!("{}: {why}", command.name)),
+        Err(why) => {
+            state.complain(format!("{}: {why}", command.name));
+            if state.locked_by().is_some() && !std::mem::replace(&mut state.asks_lock, true) {
+                effects.push(Effect::HoldLock);
+            }
+        }
     }
 }
 

@@ -490,13 +490,22 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
     let mut c = Console::staged(120, 40);
     let holder =
         LockHolder { who: "bob".into(), host: "ci".into(), pid: 99, start_time: 1, boot_id: "b".into(), since: 0, reason: "deploy".into() };
-    c.event(EventKind::Lock { holder: Some(holder), ours: false });
+    c.event(EventKind::Lock { holder: Some(holder.clone()), ours: false });
     c.shows("read-only, locked by bob (pid 99)");
     c.press("3 a");
     c.shows("bob on ci holds the workspace");
     c.press("space x * 0 I s D F");
     c.press("1 R S E L");
-    assert!(c.take_effects().is_empty());
+    // Bob may have left: that is asked, once at a time, and nothing else is done.
+    assert_eq!(c.take_effects(), [Effect::HoldLock]);
+    c.answer(Answer::Failed { what: "lock".into(), text: "the workspace is held by bob".into(), diagnostics: Vec::new() });
+    c.press("3 s");
+    assert_eq!(c.take_effects(), [Effect::HoldLock]);
+    c.event(EventKind::Lock { holder: Some(LockHolder { who: "ana".into(), ..holder }), ours: true });
+    c.hides("read-only");
+    c.shows("it is yours now");
+    c.press("s");
+    assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
 }
 
 #[test]
