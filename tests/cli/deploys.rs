@@ -220,3 +220,15 @@ fn a_workspace_that_is_held_is_named_with_its_holder() {
     runtime.block_on(store.release_lock()).unwrap();
     w.run(&["stage"]).expect(0);
 }
+
+#[test]
+fn addresses_that_are_nowhere_are_said_to_be() {
+    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n")]);
+    for (flag, address) in [("--target", "module.nowhere"), ("--exclude", "terraform_data.b"), ("--replace", "terraform_data.b[0]")] {
+        let run = w.run(&["stage", flag, address]).expect(0);
+        assert!(run.stderr.contains(&format!("warning: {flag} names nothing")) && run.stderr.contains(address), "{run:?}");
+    }
+    for (flag, address) in [("--target", "terraform_data.a"), ("--exclude", "terraform_data.a[1]"), ("--replace", "terraform_data.a[0]")] {
+        assert_eq!(w.run(&["stage", flag, address]).expect(0).stderr, "", "{flag} {address}");
+    }
+}

@@ -111,6 +111,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     drop(validating);
 
     let planning = walk(Phase::Plan, nodes());
+    diags.extend(nowhere(&order.request, &planning.nodes));
     let (wanted, aimed) = wanted(&planning.nodes, &targets, &order.request);
     let create_first = create_first(&planning.nodes, &order.root, &prior);
     let total = u32::try_from(
@@ -225,6 +226,23 @@ fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic> {
         .map(|t| t.parse().map_err(|e: lang::addr::AddrError| Diagnostic::error("Invalid address for --replace", e.to_string())))
         .collect::<Result<_, _>>()?;
     Ok(Targets { target: all(&request.target, "target")?, exclude: all(&request.exclude, "exclude")?, replace })
+}
+
+/// Addresses that were given and that neither the configuration nor the state has. Staging goes on: one that is gone already
+/// is no error, but a slip of the pen must be seen, above all where it was to be left out.
+fn nowhere(request: &StageRequest, nodes: &Nodes) -> Vec<Diagnostic> {
+    let flags = [
+        ("target", &request.target, "Nothing is staged for it."),
+        ("exclude", &request.exclude, "Nothing is left out for it."),
+        ("replace", &request.replace, "Nothing is replaced for it."),
+    ];
+    let known = |t: &Target| nodes.nodes.iter().any(|n| n.resource().is_some_and(|r| t.may_contain(r)));
+    let missing = |text: &&String| text.parse::<Target>().is_ok_and(|t| !known(&t));
+    let warning = |flag: &str, text: &String, then: &str| {
+        let detail = format!("Neither the configuration nor the state has {text}. {then}");
+        Diagnostic::warning(format!("--{flag} names nothing"), detail)
+    };
+    flags.iter().flat_map(|(flag, texts, then)| texts.iter().filter(missing).map(move |text| warning(flag, text, then))).collect()
 }
 
 /// The first cycle, in words.
