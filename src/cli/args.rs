@@ -7,6 +7,9 @@ use std::path::PathBuf;
 const AFTER: &str = "Exit codes:\n    0  done\n    1  error\n    2  changes present (--detailed-exitcode)\n    3  a required plugin did not register\n    \
     4  the workspace is locked\n    5  the deploy finished with failures\n  130  cancelled";
 
+/// Flags of every command stand apart in its help.
+const EVERYWHERE: &str = "Everywhere";
+
 /// An operations console for plugin-driven deployments
 #[derive(Debug, Parser)]
 #[command(name = "flightdeck", version, after_help = AFTER, disable_help_subcommand = true)]
@@ -16,19 +19,19 @@ pub(super) struct Args {
     pub(super) dir: Option<PathBuf>,
 
     /// Work in this directory
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub(super) chdir: Option<PathBuf>,
 
     /// No colours; NO_COLOR does the same
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_color: bool,
 
     /// The console draws with ASCII alone
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) ascii: bool,
 
     /// Show what flightdeck and its plugins log from this level up
-    #[arg(long, value_name = "L", value_enum, global = true)]
+    #[arg(long, value_name = "L", value_enum, global = true, help_heading = EVERYWHERE)]
     pub(super) log_level: Option<Level>,
 
     #[command(subcommand)]
@@ -169,7 +172,10 @@ pub(super) struct ImportArgs {
 #[derive(Debug, Subcommand)]
 pub(super) enum PluginSubcommand {
     /// Be a bundled plugin: what flightdeck launches as a child process
-    Serve { name: String },
+    Serve {
+        /// `lab` or `local`, as in `flightdeck.internal/bundled/NAME`
+        name: String,
+    },
     /// Start the source of a new plugin (not yet there)
     New { name: String },
     /// Check a plugin's schema and handshake (not yet there)

@@ -106,18 +106,21 @@ fn nesting(n: Nesting) -> &'static str {
 /// One line of counts.
 pub(super) fn line(schema: &ProviderSchema) -> String {
     let named = [
-        (schema.resources.len(), "resource types"),
-        (schema.data_sources.len(), "data sources"),
-        (schema.ephemeral.len(), "ephemeral resources"),
-        (schema.functions.len(), "functions"),
+        (schema.resources.len(), "resource type"),
+        (schema.data_sources.len(), "data source"),
+        (schema.ephemeral.len(), "ephemeral resource"),
+        (schema.functions.len(), "function"),
     ];
-    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}{}", plural(*n))).collect();
     if said.is_empty() { "an empty schema".to_owned() } else { said.join(", ") }
 }
 
 /// The provider's arguments and what it has, by name.
 pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
-    heading(out, "provider arguments");
+    if !schema.provider.block.attributes.is_empty() || !schema.provider.block.blocks.is_empty() {
+        heading(out, "provider arguments");
+    }
     for (name, a) in &schema.provider.block.attributes {
         let need = if a.required { "required" } else { "optional" };
         let secret = if a.sensitive { ", sensitive" } else { "" };
@@ -167,6 +170,6 @@ mod tests {
         assert_eq!(json["resources"]["x_y"]["version"], 2);
         assert_eq!(json["resources"]["x_y"]["block"]["attributes"]["name"], json!({"type": "string", "required": true, "sensitive": true}));
         assert_eq!(counts(&schema)["resources"], 1);
-        assert_eq!(line(&schema), "1 resource types");
+        assert_eq!(line(&schema), "1 resource type");
     }
 }

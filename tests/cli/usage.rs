@@ -102,3 +102,9 @@ fn a_number_in_the_environment_that_is_none_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("FLIGHTDECK_SLOTS"));
 }
+
+#[test]
+fn no_lines_of_plugins_are_said_to_be_none() {
+    let run = Workspace::new(&[]).run(&["logs"]).expect(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.trim()), ("", "no such lines on record"));
+}

@@ -32,6 +32,8 @@ pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
     let lines = told?;
     if out.json {
         out.result("logs", fields(json!({ "lines": lines })));
+    } else if lines == 0 {
+        out.note("no such lines on record");
     }
     Ok(OK)
 }
