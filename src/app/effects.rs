@@ -153,7 +153,7 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             Err(e) => Err(e),
         };
         match written {
-            Ok(()) => return Some(Answer::Done(format!("written to {name}"))),
+            Ok(()) => return Some(Answer::Done(format!("written to {}", directory.join(&name).display()))),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => return Some(Answer::Failed { what: format!("write {name}"), text: e.to_string(), diagnostics: Vec::new() }),
         }
