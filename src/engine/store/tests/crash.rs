@@ -126,7 +126,10 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     }
     // The others are queued while the first holds the writer, and come in one batch.
     let (go, held) = std::sync::mpsc::channel::<()>();
-    let hold = store.keep("a test", move |_| Ok(held.recv().unwrap()));
+    let hold = store.keep("a test", move |_| {
+        held.recv().unwrap();
+        Ok(())
+    });
     let (_, later, now, ()) =
         tokio::join!(hold, store.keep("a test", synchronous), store.write("a test", synchronous), async { go.send(()).unwrap() });
     assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
