@@ -23,6 +23,13 @@ pub struct PluginView {
     pub crashes: VecDeque<Crash>,
 }
 
+impl PluginView {
+    /// Whether it is part of flightdeck and never a process.
+    pub fn is_builtin(&self) -> bool {
+        self.found.as_ref().is_some_and(|f| f.dialect.as_deref() == Some("builtin"))
+    }
+}
+
 /// A plugin died while it was in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crash {

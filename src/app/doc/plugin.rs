@@ -44,7 +44,7 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
     if p.attempts.is_empty() {
         match p.state.why() {
             Some(why) => push_text(&mut doc, Role::Bad, "", why),
-            None if p.found.as_ref().is_some_and(|f| f.dialect.as_deref() == Some("builtin")) => {
+            None if p.is_builtin() => {
                 doc.push(line(Role::Dim, "part of flightdeck: it needs no process, and is never launched"));
             }
             None => doc.push(line(Role::Dim, "not launched yet: it is launched when it is needed, or with s")),

@@ -130,8 +130,8 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 
 /// Asks a person. Anything but a yes is a no.
 async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &mut Output) -> Result<(), CliError> {
-    let what = if task.command == "destroy" { "Destroy" } else { "Apply" };
-    let question = format!("{what} stage #{}? Only `yes` is taken for a yes: ", summary.stage);
+    let what = if task.command == "destroy" { " and destroy what it names" } else { "" };
+    let question = format!("Apply stage #{}{what}? Only `yes` is taken for a yes: ", summary.stage);
     eprint!("{}", crate::cli::output::paint(out.err_color, Ink::Bold, &question));
     let answer = session
         .ask(tokio::task::spawn_blocking(|| {

@@ -88,6 +88,23 @@ fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
 }
 
 #[test]
+fn a_plugin_without_a_process_is_not_stopped() {
+    let mut c = Console::staged(120, 40);
+    let states = [
+        (PluginState::GaveUp { why: "no handshake".into() }, "it has no process that could be stopped"),
+        (PluginState::Stopped, "it has no process that could be stopped"),
+    ];
+    for (state, words) in states {
+        c.event(EventKind::Plugin(PluginEvent::State { plugin: fixture::id("hashicorp/aws"), state }));
+        c.press("1 g j j");
+        c.hides("S stop");
+        c.press("S");
+        c.shows(words);
+        assert!(!c.take_effects().iter().any(|e| matches!(e, Effect::Plugin(..))));
+    }
+}
+
+#[test]
 fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
     let mut c = Console::deploying(120, 40);
     c.press("1 g j j S");

@@ -15,6 +15,21 @@ pub fn on_plugin(state: &State) -> Available {
     if state.plugin().is_some() { Ok(()) } else { Err("there is no plugin under the cursor".into()) }
 }
 
+/// There is a process under the cursor, or one about to be, that we may stop.
+pub fn on_process(state: &State) -> Available {
+    on_plugin(state)?;
+    let Some(p) = state.plugin() else { return Ok(()) };
+    match p.state {
+        _ if p.is_builtin() => Err("it is part of flightdeck and has no process".into()),
+        PluginState::Launching { .. }
+        | PluginState::Handshaking { .. }
+        | PluginState::Ready { .. }
+        | PluginState::Draining
+        | PluginState::Backoff { .. } => Ok(()),
+        _ => Err("it has no process that could be stopped".into()),
+    }
+}
+
 /// Sends a command to the plugin; asks first where calls would be hit.
 fn command_plugin(state: &mut State, effects: &mut Vec<Effect>, command: PluginCommand, word: &str) {
     let Some(p) = state.plugin() else { return };

@@ -20,7 +20,7 @@ fn plugins() -> Vec<Story> {
     vec![
         story("plugin-start", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Start)])),
         story("plugin-restart", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Restart)])),
-        story("plugin-stop", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Stop)])),
+        after("plugin-stop", P, |c| c.press("G"), |c, _| assert_eq!(c.take_effects(), [command("hashicorp/random", PluginCommand::Stop)])),
         story("plugin-enable", P, |c, _| {
             assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Disable)]);
             let (plugin, state) = (fixture::id("acme/legacy"), PluginState::Disabled);
