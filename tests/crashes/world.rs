@@ -4,7 +4,7 @@ use crate::support::Workspace;
 use flightdeck::engine::api::DeployRecord;
 use flightdeck::engine::store::model::{State, UnknownOutcome};
 use flightdeck::engine::store::{Access, Store};
-use providers::lab::{Cloud, SharedFile};
+use providers::lab::{Cloud, LabFile};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ pub(crate) struct Known {
 impl World {
     /// The lab's objects by id.
     pub(crate) fn lab(&self) -> BTreeMap<String, Real> {
-        let cloud: Cloud = SharedFile::new(self.workspace.path().join("lab.json")).load().unwrap();
+        let cloud = LabFile::new(self.workspace.path().join("lab.json")).read(Cloud::clone).unwrap();
         let real = |kind: &str, name: &str, attributes: serde_json::Map<String, Value>| Real {
             address: address(kind, name),
             version: attributes.get("kind").and_then(Value::as_str).unwrap_or("v2").to_owned(),

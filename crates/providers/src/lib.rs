@@ -49,7 +49,7 @@ impl Error {
 /// For an unknown name, when started by hand, when it cannot be served, and for those that refuse on purpose.
 pub async fn serve(name: &str) -> Result<(), Error> {
     match name {
-        "lab" => Ok(sdk::serve(lab::Lab::default()).await?),
+        "lab" => Ok(lab::serve().await?),
         "local" => Ok(sdk::serve(local::Local).await?),
         "slowstart" => {
             startup::cold(&sdk::Options::from_env(), &lab::directory())?;

@@ -3,13 +3,17 @@
 //! provider only reads the control file. Every function names the lab file it is about.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::LabError;
+use super::cloud::Object;
 pub use super::fault::{Fault, Kind, On};
-use super::store::{Cloud, SharedFile};
+use super::lab_file::LabFile;
+use super::parsed::Parsed;
+use super::store::SharedFile;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Control {
@@ -53,17 +57,41 @@ fn file(lab: &Path) -> SharedFile {
 /// # Errors
 /// When the control or the lab file cannot be read.
 pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
-    let cloud: Cloud = SharedFile::new(lab).load()?;
+    let fired = LabFile::new(lab).read(|cloud| cloud.fired.clone())?;
     let listed = |fault: Fault| {
-        let struck = cloud.fired.get(&format!("control/{}", fault.id)).copied().unwrap_or(0);
+        let struck = fired.get(&format!("control/{}", fault.id)).copied().unwrap_or(0);
         Listed { spent: fault.limit().is_some_and(|limit| struck >= limit), struck, fault }
     };
-    Ok(read(lab)?.into_iter().map(listed).collect())
+    Ok(file(lab).load::<Control>()?.faults.into_iter().map(listed).collect())
 }
 
-/// The faults as the provider takes them.
-pub(crate) fn read(lab: &Path) -> Result<Vec<Fault>, LabError> {
-    Ok(file(lab).load::<Control>()?.faults)
+/// The control file as the provider reads it: at every call, parsed only when it has changed.
+#[derive(Clone, Debug)]
+pub(super) struct Watched {
+    path: PathBuf,
+    seen: Arc<Mutex<Option<Parsed<Control>>>>,
+}
+
+impl Watched {
+    pub(super) fn new(lab: &Path) -> Watched {
+        Watched { path: path_of(lab), seen: Arc::default() }
+    }
+
+    /// The faults that are set now.
+    ///
+    /// # Errors
+    /// When the control file cannot be read.
+    pub(super) fn faults(&self) -> Result<Vec<Fault>, LabError> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut control = match seen.take() {
+            Some(control) => control,
+            None => Parsed::read(&self.path)?,
+        };
+        if !control.is_current(&self.path)? {
+            control = Parsed::read(&self.path)?;
+        }
+        Ok(seen.insert(control).content.faults.clone())
+    }
 }
 
 /// Sets a fault and returns its id. A fault with the id of one that is there takes its place.
@@ -111,8 +139,8 @@ pub fn clear_all(lab: &Path) -> Result<usize, LabError> {
 }
 
 fn forget_count(lab: &Path, id: &str) -> Result<(), LabError> {
-    SharedFile::new(lab).update_cloud(|cloud| {
-        cloud.fired.remove(&format!("control/{id}"));
+    LabFile::new(lab).update(|change| {
+        change.count(&format!("control/{id}"), None);
         Ok(())
     })
 }
@@ -122,8 +150,8 @@ fn forget_count(lab: &Path, id: &str) -> Result<(), LabError> {
 /// # Errors
 /// When the lab file cannot be read.
 pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
-    let cloud: Cloud = SharedFile::new(lab).load()?;
-    Ok(cloud.objects.into_iter().map(|(id, object)| Existing { id, kind: object.kind, name: object.name }).collect())
+    let existing = |(id, object): (&String, &Object)| Existing { id: id.clone(), kind: object.kind.clone(), name: object.name.clone() };
+    LabFile::new(lab).read(|cloud| cloud.objects.iter().map(existing).collect())
 }
 
 /// Changes an attribute of an object behind the back of everyone: drift.
@@ -131,9 +159,10 @@ pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
 /// # Errors
 /// When there is no such object, or the lab file cannot be read or written.
 pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(), LabError> {
-    SharedFile::new(lab).update_cloud(|cloud| {
-        let object = cloud.objects.get_mut(id).ok_or_else(|| LabError::NoObject { id: id.to_owned() })?;
+    LabFile::new(lab).update(|change| {
+        let mut object = change.objects.get(id).cloned().ok_or_else(|| LabError::NoObject { id: id.to_owned() })?;
         object.attributes.insert(attribute.to_owned(), value);
+        change.put(id, object);
         Ok(())
     })
 }
@@ -143,10 +172,7 @@ pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(),
 /// # Errors
 /// When there is no such object, or the lab file cannot be read or written.
 pub fn vanish(lab: &Path, id: &str) -> Result<(), LabError> {
-    SharedFile::new(lab).update_cloud(|cloud| match cloud.objects.remove(id) {
-        Some(_) => Ok(()),
-        None => Err(LabError::NoObject { id: id.to_owned() }),
-    })
+    LabFile::new(lab).update(|change| if change.remove(id) { Ok(()) } else { Err(LabError::NoObject { id: id.to_owned() }) })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::store::Cloud;
+use super::cloud::Change;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,8 +173,8 @@ pub enum Origin {
     Control,
 }
 
-/// The faults that strike one call, counted in `cloud`. A fault that has struck often enough lets this call through.
-pub fn select(cloud: &mut Cloud, call: On, resource: &str, name: &str, faults: &[(Origin, Fault)]) -> Vec<Fault> {
+/// The faults that strike one call, counted in the lab. A fault that has struck often enough lets this call through.
+pub(super) fn select(change: &mut Change<'_>, call: On, resource: &str, name: &str, faults: &[(Origin, Fault)]) -> Vec<Fault> {
     let mut struck = Vec::new();
     for (origin, fault) in faults {
         if !fault.strikes(call, resource, name) {
@@ -188,12 +188,12 @@ pub fn select(cloud: &mut Cloud, call: On, resource: &str, name: &str, faults: &
             Origin::Control => format!("control/{}", fault.id),
             _ => format!("{resource}/{name}/{}/{}", fault.kind.as_str(), call.as_str()),
         };
-        let count = cloud.fired.get(&key).copied().unwrap_or(0);
+        let count = change.fired.get(&key).copied().unwrap_or(0);
         if count < limit {
-            cloud.fired.insert(key, count + 1);
+            change.count(&key, Some(count + 1));
             struck.push(fault.clone());
         } else if *origin != Origin::Control {
-            cloud.fired.remove(&key);
+            change.count(&key, None);
         }
     }
     struck
@@ -217,6 +217,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cloud::Cloud;
     use super::*;
 
     #[test]
@@ -237,27 +238,30 @@ mod tests {
     #[test]
     fn a_transient_error_lets_the_third_call_through_and_starts_again() {
         let mut cloud = Cloud::default();
+        let change = &mut Change::new(&mut cloud);
         let faults = [(Origin::Resource, Fault { on: On::Create, ..Fault::new(Kind::Transient) })];
-        let mut strike = || !select(&mut cloud, On::Create, "lab_server", "web", &faults).is_empty();
+        let mut strike = || !select(change, On::Create, "lab_server", "web", &faults).is_empty();
         assert_eq!([strike(), strike(), strike(), strike()], [true, true, false, true]);
     }
 
     #[test]
     fn a_fault_of_the_control_file_is_spent_once_for_all_objects() {
         let mut cloud = Cloud::default();
+        let change = &mut Change::new(&mut cloud);
         let faults = [(Origin::Control, Fault { id: "f1".into(), times: Some(1), ..Fault::new(Kind::Crash) })];
-        assert_eq!(select(&mut cloud, On::Read, "lab_server", "a", &faults).len(), 0, "a read is no change");
-        assert_eq!(select(&mut cloud, On::Update, "lab_server", "a", &faults).len(), 1);
-        assert_eq!(select(&mut cloud, On::Update, "lab_server", "b", &faults).len(), 0);
+        assert_eq!(select(change, On::Read, "lab_server", "a", &faults).len(), 0, "a read is no change");
+        assert_eq!(select(change, On::Update, "lab_server", "a", &faults).len(), 1);
+        assert_eq!(select(change, On::Update, "lab_server", "b", &faults).len(), 0);
     }
 
     #[test]
     fn only_what_is_named_is_struck() {
         let mut cloud = Cloud::default();
+        let change = &mut Change::new(&mut cloud);
         let fault = Fault { resource: Some("lab_bucket".into()), name: Some("logs*".into()), ..Fault::new(Kind::Permanent) };
         let faults = [(Origin::Provider, fault)];
-        assert_eq!(select(&mut cloud, On::Create, "lab_bucket", "logs-eu", &faults).len(), 1);
-        assert_eq!(select(&mut cloud, On::Create, "lab_bucket", "data", &faults).len(), 0);
-        assert_eq!(select(&mut cloud, On::Create, "lab_server", "logs-eu", &faults).len(), 0);
+        assert_eq!(select(change, On::Create, "lab_bucket", "logs-eu", &faults).len(), 1);
+        assert_eq!(select(change, On::Create, "lab_bucket", "data", &faults).len(), 0);
+        assert_eq!(select(change, On::Create, "lab_server", "logs-eu", &faults).len(), 0);
     }
 }

@@ -6,8 +6,8 @@ use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{Diagnostic, Object};
 use sha2::{Digest as _, Sha256};
 
+use super::cloud::Cloud;
 use super::network::Cidr;
-use super::store::Cloud;
 
 /// One resource type.
 pub(super) struct Kind {
@@ -128,13 +128,12 @@ fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diag
     })?;
     let text = network.attributes.get("cidr").and_then(serde_json::Value::as_str).unwrap_or_default();
     let cidr = Cidr::parse(text).map_err(|problem| Diagnostic::error(format!("network {id} is broken"), problem).at_attr("network_id"))?;
-    let taken: std::collections::BTreeSet<&str> = ["lab_server", "lab_database"]
-        .into_iter()
-        .flat_map(|kind| made.cloud.referring(kind, "network_id", id))
-        .filter_map(|object| object.attributes.get("private_ip")?.as_str())
-        .collect();
-    let free = (10..=cidr.size()).map(|number| cidr.address(number).to_string()).find(|address| !taken.contains(address.as_str()));
-    free.map(Some).ok_or_else(|| {
+    let mut taken = made.cloud.addresses_from(id, cidr.address(10)).peekable();
+    let free = (10..=cidr.size()).map(|number| cidr.address(number)).find(|address| {
+        while taken.next_if(|other| other < address).is_some() {}
+        taken.peek() != Some(address)
+    });
+    free.map(|address| Some(address.to_string())).ok_or_else(|| {
         Diagnostic::error(format!("network {id} has no free address"), format!("all of {text} is taken")).at_attr("network_id")
     })
 }

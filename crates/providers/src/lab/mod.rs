@@ -2,21 +2,27 @@
 //! buckets, DNS records and things, and anything in it can be made to fail: see [`control`] and the
 //! `fault` blocks of its configuration. The file is the only state; a process of it can die at any time.
 
+mod cloud;
 pub mod control;
 mod fault;
 mod fault_block;
 mod image;
+mod journal;
 mod kinds;
+mod lab_file;
 mod network;
+mod parsed;
 mod provider;
 mod resource;
 mod store;
 
 use std::path::{Path, PathBuf};
 
+pub use cloud::{Cloud, Object};
 pub use fault::{Kind, On};
-pub use provider::Lab;
-pub use store::{Cloud, Object, SharedFile};
+pub use lab_file::LabFile;
+pub use provider::{Lab, serve};
+pub use store::SharedFile;
 
 /// The folder of the lab file where the configuration names none, and of what `slowstart` counts.
 pub const DIRECTORY_VARIABLE: &str = "FLIGHTDECK_LAB_DIR";
@@ -50,10 +56,33 @@ pub enum LabError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A line of the journal holds something else.
+    #[error(
+        "{} is not what the lab wrote: line {line}, column {column}: {why}; mend it, or remove it with the changes in it",
+        path.display()
+    )]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// Which line, counted from 1.
+        line: usize,
+        /// Which column, counted from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// Somebody else replaces it faster than it can be read.
+    #[error("{} was replaced again and again for {waited_s} s; end the program that does so", path.display())]
+    Restless {
+        /// Which file.
+        path: PathBuf,
+        /// How long that was watched, in seconds.
+        waited_s: u64,
+    },
     /// Somebody else keeps it.
-    #[error("another process has kept {} locked for {waited_s} s", path.display())]
+    #[error("somebody else has kept {} locked for {waited_s} s; end the process that hangs", path.display())]
     Locked {
-        /// The lock file.
+        /// What is locked.
         path: PathBuf,
         /// How long it was waited for, in seconds.
         waited_s: u64,

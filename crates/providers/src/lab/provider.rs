@@ -7,17 +7,19 @@ use cty::{Number, Value};
 use sdk::schema::{Attr, Schema};
 use sdk::{Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource, async_trait};
 
+use super::control::Watched;
 use super::fault::{Fault, On};
 use super::fault_block;
 use super::image::Image;
 use super::kinds::KINDS;
+use super::lab_file::LabFile;
 use super::resource::LabResource;
-use super::store::SharedFile;
 
 /// What the provider's configuration says.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    pub(super) file: SharedFile,
+    pub(super) file: LabFile,
+    pub(super) control: Watched,
     pub(super) region: String,
     pub(super) faults: Vec<Fault>,
     latencies: Vec<(On, u64)>,
@@ -38,7 +40,8 @@ impl Settings {
         let file = config.text("file").map_or_else(|| super::directory().join("lab.json"), PathBuf::from);
         let ms = |name: &str| config.get(name).as_number().and_then(Number::to_u64);
         Ok(Settings {
-            file: SharedFile::new(file),
+            control: Watched::new(&file),
+            file: LabFile::new(file).folding_when_quiet(),
             region: config.text("region").unwrap_or("eu-central").to_owned(),
             faults: fault_block::read(&config)?,
             latencies: fault_block::LATENCIES.into_iter().filter_map(|(name, on)| Some((on, ms(name)?))).collect(),
@@ -58,6 +61,23 @@ pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure
             "the host called a resource before the provider's configuration; this is a fault of the host",
         )
     })
+}
+
+/// Serves the lab to the host that started this process, until the host ends it, and leaves everything in the lab file.
+///
+/// # Errors
+/// As [`sdk::serve`].
+pub async fn serve() -> Result<(), sdk::ServeError> {
+    let lab = Lab::default();
+    let configured = lab.configured.clone();
+    let served = sdk::serve(lab).await;
+    // Without a configuration nothing was done.
+    if let Ok(settings) = settings(&configured)
+        && let Err(error) = settings.file.fold()
+    {
+        sdk::log::warn("the lab's journal stays beside its file", &[("reason", &error)]);
+    }
+    served
 }
 
 /// The provider `lab`.

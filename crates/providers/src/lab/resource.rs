@@ -7,11 +7,11 @@ use cty::{Number, Type, Value};
 use sdk::schema::{Attr, Schema};
 use sdk::{Change, Context, Diagnostic, Diagnostics, Failure, Object, Resource, State, async_trait};
 
+use super::cloud::{Change as CloudChange, Object as Stored};
 use super::fault::{self, Fault, Kind as FaultKind, On, Origin};
 use super::kinds::{Kind, Made};
 use super::provider::{Configured, Settings, settings};
-use super::store::{Cloud, Object as Stored};
-use super::{LabError, control, fault_block};
+use super::{LabError, fault_block};
 
 /// How often a long call says that it is still at work.
 const PROGRESS: Duration = Duration::from_secs(3);
@@ -51,13 +51,13 @@ impl LabResource {
         let name = object.text("name").unwrap_or_default().to_owned();
         let mut all: Vec<(Origin, Fault)> = fault_block::read(object)?.into_iter().map(|fault| (Origin::Resource, fault)).collect();
         all.extend(settings.faults.iter().cloned().map(|fault| (Origin::Provider, fault)));
-        let (file, kind, struck) = (settings.file.clone(), self.kind.name, name.clone());
+        let (file, control, kind, struck) = (settings.file.clone(), settings.control.clone(), self.kind.name, name.clone());
         let faults = blocking(move || {
-            all.extend(control::read(file.path())?.into_iter().map(|fault| (Origin::Control, fault)));
+            all.extend(control.faults()?.into_iter().map(|fault| (Origin::Control, fault)));
             if all.is_empty() {
                 return Ok(Vec::new());
             }
-            file.update_cloud(|cloud| Ok::<_, LabError>(fault::select(cloud, on, kind, &struck, &all)))
+            file.update(|change| Ok::<_, LabError>(fault::select(change, on, kind, &struck, &all)))
         })
         .await??;
         let call = Call { cx, on, name, settings, faults };
@@ -77,19 +77,19 @@ impl LabResource {
     /// Makes an object in the lab; `spoil` is applied to its status.
     async fn make(&self, call: &Call<'_>, planned: &Value, status: &'static str) -> Result<Value, Failure> {
         let mut object = Object::of(planned).map_err(broken)?;
-        let id = format!("{}-{}", self.kind.prefix, &uuid::Uuid::new_v4().simple().to_string()[..8]);
         let (file, region, kind, name, ty) =
             (call.settings.file.clone(), call.settings.region.clone(), self.kind, call.name.clone(), self.ty.clone());
         let this = LabResource { kind, ty, configured: self.configured.clone() };
         blocking(move || {
-            file.update_cloud(|cloud| {
+            file.update(|change: &mut CloudChange<'_>| {
+                let id = format!("{}-{}", kind.prefix, &uuid::Uuid::new_v4().simple().to_string()[..8]);
                 object.set("id", id.as_str());
                 object.set("status", status);
                 object.set("urn", format!("lab:{region}:{}/{id}", kind.name.trim_start_matches("lab_")));
-                (kind.made)(&mut object, &Made { cloud, id: &id, region: &region })?;
+                (kind.made)(&mut object, &Made { cloud: change, id: &id, region: &region })?;
                 object.clear_unknown();
                 let value = object.into_value().map_err(broken)?;
-                cloud.objects.insert(id.clone(), Stored { kind: kind.name.into(), name, attributes: this.stored(&value)? });
+                change.put(id, Stored { kind: kind.name.into(), name, attributes: this.stored(&value)? });
                 Ok(value)
             })
         })
@@ -250,7 +250,7 @@ impl Resource for LabResource {
         let call = self.begin(cx, On::Read, &object).await?;
         let id = object.text("id").unwrap_or_default().to_owned();
         let (file, wanted) = (call.settings.file.clone(), id.clone());
-        let stored = blocking(move || file.load::<Cloud>().map(|cloud| cloud.objects.get(&wanted).cloned())).await??;
+        let stored = blocking(move || file.read(|cloud| cloud.objects.get(&wanted).cloned())).await??;
         let Some(stored) = stored.filter(|stored| stored.kind == self.kind.name) else {
             sdk::log::info("gone", &[("resource", &self.kind.name), ("id", &id)]);
             return Ok(None);
@@ -274,17 +274,17 @@ impl Resource for LabResource {
         let this = LabResource { kind: self.kind, ty: self.ty.clone(), configured: self.configured.clone() };
         let (file, region, name) = (call.settings.file.clone(), call.settings.region.clone(), call.name.clone());
         let value = blocking(move || {
-            file.update_cloud(|cloud| {
-                if !cloud.objects.contains_key(&id) {
+            file.update(|change: &mut CloudChange<'_>| {
+                if !change.objects.contains_key(&id) {
                     return Err(Failure::new(
                         format!("{} {id} does not exist any more", this.kind.name),
                         "somebody removed it; stage again",
                     ));
                 }
-                (this.kind.changed)(&mut object, &Made { cloud, id: &id, region: &region })?;
+                (this.kind.changed)(&mut object, &Made { cloud: change, id: &id, region: &region })?;
                 object.clear_unknown();
                 let value = object.into_value().map_err(broken)?;
-                cloud.objects.insert(id, Stored { kind: this.kind.name.into(), name, attributes: this.stored(&value)? });
+                change.put(id, Stored { kind: this.kind.name.into(), name, attributes: this.stored(&value)? });
                 Ok(value)
             })
         })
@@ -299,17 +299,13 @@ impl Resource for LabResource {
         let id = object.text("id").unwrap_or_default().to_owned();
         let (file, kind) = (call.settings.file.clone(), self.kind.name);
         blocking(move || {
-            file.update_cloud(|cloud| {
-                let users: Vec<String> = ["lab_server", "lab_database"]
-                    .into_iter()
-                    .flat_map(|kind| cloud.referring(kind, "network_id", &id))
-                    .map(|object| format!("{} {}", object.kind, object.name))
-                    .collect();
+            file.update(|change| {
+                let users: Vec<String> = change.members(&id).map(|object| format!("{} {}", object.kind, object.name)).collect();
                 if kind == "lab_network" && !users.is_empty() {
                     let detail = format!("DependencyViolation: still in it: {}", users.join(", "));
                     return Err(Failure::new(format!("network {id} is in use"), detail));
                 }
-                cloud.objects.remove(&id);
+                change.remove(&id);
                 Ok(())
             })
         })
@@ -321,7 +317,7 @@ impl Resource for LabResource {
     async fn import(&self, _: &Context, id: &str) -> Result<State, Failure> {
         let file = settings(&self.configured)?.file.clone();
         let wanted = id.to_owned();
-        let found = blocking(move || file.load::<Cloud>().map(|cloud| cloud.objects.get(&wanted).cloned())).await??;
+        let found = blocking(move || file.read(|cloud| cloud.objects.get(&wanted).cloned())).await??;
         match found {
             Some(stored) if stored.kind == self.kind.name => sdk::import_by(&self.schema(), "id", id),
             Some(stored) => Err(Failure::new(format!("{id} is a {}", stored.kind), format!("it cannot be imported as {}", self.kind.name))),

@@ -1,0 +1,168 @@
+//! The journal beside a large lab file: changes that are not in it yet, one line of JSON each, so that a
+//! change need not write everything there is. The first line says to which state of the lab file the
+//! others come; beside any other the journal is left over and counts for nothing. A line without
+//! its end was never answered, and counts for nothing either. Written only under the lab's lock.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::LabError;
+use super::cloud::{Cloud, Entry};
+
+/// Longer than any first line.
+const FIRST_LINE: u64 = 256;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct First {
+    /// Serial of the lab file that the changes are made to.
+    base: u64,
+}
+
+/// A journal's file.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+}
+
+/// Lines of a journal, without one that is unfinished.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Where they begin in the file.
+    from: u64,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    /// Where they end in the file; 0 where there is no journal that counts.
+    pub(super) fn end(&self) -> u64 {
+        self.from + self.bytes.len() as u64
+    }
+}
+
+impl Journal {
+    pub(super) fn new(path: PathBuf) -> Journal {
+        Journal { path }
+    }
+
+    /// The lines from an offset on, or from the first change on where that is 0. None where the journal does not
+    /// reach so far any more: it is another one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its first line cannot be understood.
+    pub(super) fn read(&self, base: u64, from: u64) -> Result<Option<Lines>, LabError> {
+        match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.len() == from => Ok(Some(Lines { from, bytes: Vec::new() })),
+            Ok(metadata) if metadata.len() < from => Ok(None),
+            Ok(_) => self.read_on(base, from),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok((from == 0).then(Lines::default)),
+            Err(source) => Err(self.failed("read", source)),
+        }
+    }
+
+    fn read_on(&self, base: u64, mut from: u64) -> Result<Option<Lines>, LabError> {
+        let failed = |source| self.failed("read", source);
+        let mut file = match File::open(&self.path) {
+            Ok(file) => BufReader::new(file),
+            // Gone since it was looked at.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((from == 0).then(Lines::default)),
+            Err(source) => return Err(failed(source)),
+        };
+        if from == 0 {
+            let mut line = Vec::new();
+            file.by_ref().take(FIRST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+            if line.last() != Some(&b'\n') && (line.len() as u64) < FIRST_LINE {
+                return Ok(Some(Lines::default()));
+            }
+            let first: First = serde_json::from_slice(&line).map_err(|source| self.damaged(1, &source))?;
+            if first.base != base {
+                return Ok(Some(Lines::default()));
+            }
+            from = line.len() as u64;
+        } else {
+            file.seek(SeekFrom::Start(from)).map_err(failed)?;
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+        Ok(Some(Lines { from, bytes }))
+    }
+
+    /// Makes the changes of lines in a cloud.
+    ///
+    /// # Errors
+    /// When one cannot be understood; the cloud is of no use then.
+    pub(super) fn apply(&self, lines: &Lines, cloud: &mut Cloud) -> Result<(), LabError> {
+        let mut at = 0;
+        for line in lines.bytes.split_inclusive(|byte| *byte == b'\n') {
+            let entry: Entry =
+                serde_json::from_slice(line).map_err(|source| self.damaged(self.line_at(lines.from + at as u64), &source))?;
+            cloud.apply(entry);
+            at += line.len();
+        }
+        Ok(())
+    }
+
+    /// Writes a change behind `end` and says where the end is then. Where `end` is 0, a journal to the state `base` is
+    /// begun. None, and nothing is written, where an unfinished line is in the way: it is not cut off, since somebody
+    /// may be reading it, and would read a mixture.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn append(&self, base: u64, end: u64, entry: &Entry) -> Result<Option<u64>, LabError> {
+        let unwritable = |source: serde_json::Error| self.failed("write", source.into());
+        let mut bytes = Vec::new();
+        let mut options = OpenOptions::new();
+        options.append(true).mode(0o600);
+        if end == 0 {
+            self.remove()?;
+            options.create_new(true);
+            serde_json::to_writer(&mut bytes, &First { base }).map_err(unwritable)?;
+            bytes.push(b'\n');
+        }
+        serde_json::to_writer(&mut bytes, entry).map_err(unwritable)?;
+        bytes.push(b'\n');
+        let write = || -> std::io::Result<bool> {
+            let mut file = options.open(&self.path)?;
+            let free = file.metadata()?.len() == end;
+            if free {
+                file.write_all(&bytes)?;
+            }
+            Ok(free)
+        };
+        let written = write().map_err(|source| self.failed("write", source))?;
+        Ok(written.then_some(end + bytes.len() as u64))
+    }
+
+    /// Removes the journal if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(super) fn remove(&self) -> Result<(), LabError> {
+        match fs::remove_file(&self.path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(self.failed("remove", source)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of the line that begins at an offset, counted from 1.
+    fn line_at(&self, offset: u64) -> usize {
+        let before = fs::read(&self.path).unwrap_or_default();
+        before.iter().take(usize::try_from(offset).unwrap_or(usize::MAX)).filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn failed(&self, doing: &'static str, source: std::io::Error) -> LabError {
+        LabError::Io { doing, path: self.path.clone(), source }
+    }
+
+    fn damaged(&self, line: usize, source: &serde_json::Error) -> LabError {
+        // It counts lines from where it began to read; we know better.
+        let said = source.to_string();
+        let why = said.split(" at line ").next().unwrap_or_default().to_owned();
+        LabError::Damaged { path: self.path.clone(), line, column: source.column(), why }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a file held when it was last looked at, kept for as long as the file is the same. A file that was
+//! changed within the same tick of the file system's clock as before cannot be told apart by its
+//! times; while it is that young, its bytes are compared.
+
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::DeserializeOwned;
+
+use super::LabError;
+
+/// Longer than any tick of the clock by which file systems date changes (10 ms where it is slowest).
+const TICK: Duration = Duration::from_millis(20);
+
+/// A file's content, and what tells whether it is still that.
+#[derive(Debug)]
+pub(super) struct Parsed<T> {
+    pub(super) content: T,
+    /// None where there was no file.
+    identity: Option<Identity>,
+    /// The bytes, as long as the file is too young to be known by its identity.
+    young: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    length: u64,
+    /// Status change time, seconds and nanoseconds: unlike the modification time nobody can set it.
+    changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Identity {
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Whether a change right now would get another time. To be asked before the file is read.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (seconds, nanos) = self.changed;
+        let changed = Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
+        now.checked_sub(changed).is_some_and(|age| age > TICK)
+    }
+}
+
+/// The bytes of a file with its identity, and whether that settles what it holds; none where there is no file.
+fn read(path: &Path) -> Result<Option<(Identity, bool, Vec<u8>)>, LabError> {
+    let reading = || -> std::io::Result<_> {
+        let mut file = File::open(path)?;
+        let identity = Identity::of(&file.metadata()?);
+        let settled = identity.is_settled();
+        let mut bytes = Vec::with_capacity(usize::try_from(identity.length).unwrap_or(0) + 1);
+        file.read_to_end(&mut bytes)?;
+        Ok((identity, settled, bytes))
+    };
+    match reading() {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LabError::Io { doing: "read", path: path.to_owned(), source }),
+    }
+}
+
+fn identity(path: &Path) -> Result<Option<Identity>, LabError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(Identity::of(&metadata))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LabError::Io { doing: "read", path: path.to_owned(), source }),
+    }
+}
+
+impl<T: Default + DeserializeOwned> Parsed<T> {
+    /// Reads a file; the default where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not the JSON that is expected.
+    pub(super) fn read(path: &Path) -> Result<Parsed<T>, LabError> {
+        let Some((identity, settled, bytes)) = read(path)? else {
+            return Ok(Parsed { content: T::default(), identity: None, young: None });
+        };
+        let content = serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable { path: path.to_owned(), source })?;
+        Ok(Parsed { content, identity: Some(identity), young: (!settled).then_some(bytes) })
+    }
+}
+
+impl<T> Parsed<T> {
+    /// Whether the file holds what it held.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    pub(super) fn is_current(&mut self, path: &Path) -> Result<bool, LabError> {
+        if identity(path)? != self.identity {
+            return Ok(false);
+        }
+        let Some(young) = &self.young else { return Ok(true) };
+        match read(path)? {
+            Some((identity, settled, bytes)) if bytes == *young => {
+                self.identity = Some(identity);
+                if settled {
+                    self.young = None;
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The file has just been replaced by these bytes, which are the content.
+    pub(super) fn replaced(&mut self, path: &Path, bytes: Vec<u8>) {
+        // What cannot be looked at is not current, and is read again.
+        self.identity = identity(path).ok().flatten();
+        self.young = Some(bytes);
+    }
+
+    /// The file's length in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.identity.map_or(0, |identity| identity.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_same_length_at_the_same_moment_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let mut parsed: Parsed<u32> = Parsed::read(&path).unwrap();
+        for number in 100..400 {
+            fs::write(&path, format!("{number}")).unwrap();
+            assert!(!parsed.is_current(&path).unwrap(), "{number}");
+            parsed = Parsed::read(&path).unwrap();
+            assert_eq!(parsed.content, number);
+            assert!(parsed.is_current(&path).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_file_that_has_grown_old_is_known_without_being_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "1").unwrap();
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        let mut parsed: Parsed<u32> = Parsed::read(&path).unwrap();
+        while parsed.young.is_some() {
+            assert!(parsed.is_current(&path).unwrap() && std::time::Instant::now() < deadline);
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(!parsed.is_current(&path).unwrap());
+        assert_eq!(Parsed::<u32>::read(&path).unwrap().content, 0);
+    }
+}
