@@ -7,7 +7,7 @@ use cty::{Number, Type, Value};
 use sdk::schema::{Attr, Schema};
 use sdk::{Change, Context, Diagnostic, Diagnostics, Failure, Object, Resource, State, async_trait};
 
-use super::cloud::{Change as CloudChange, Object as Stored};
+use super::cloud::{Change as CloudChange, Cloud, Object as Stored};
 use super::fault::{self, Fault, Kind as FaultKind, On, Origin};
 use super::kinds::{Kind, Made};
 use super::provider::{Configured, Settings, settings};
@@ -15,6 +15,8 @@ use super::{LabError, fault_block};
 
 /// How often a long call says that it is still at work.
 const PROGRESS: Duration = Duration::from_secs(3);
+/// How many ids are drawn before the lab counts as full.
+const DRAWS: u32 = 100;
 /// Exit code of a Go program that panicked, which is what a crash imitates.
 const PANIC_EXIT: i32 = 2;
 
@@ -82,7 +84,7 @@ impl LabResource {
         let this = LabResource { kind, ty, configured: self.configured.clone() };
         blocking(move || {
             file.update(|change: &mut CloudChange<'_>| {
-                let id = format!("{}-{}", kind.prefix, &uuid::Uuid::new_v4().simple().to_string()[..8]);
+                let id = unused_id(change, kind.prefix, || uuid::Uuid::new_v4().simple().to_string()[..8].to_owned())?;
                 object.set("id", id.as_str());
                 object.set("status", status);
                 object.set("urn", format!("lab:{region}:{}/{id}", kind.name.trim_start_matches("lab_")));
@@ -95,6 +97,14 @@ impl LabResource {
         })
         .await?
     }
+}
+
+/// An id that nothing has: among 20,000 of eight hex digits it is not that rare that one is drawn again.
+fn unused_id(cloud: &Cloud, prefix: &str, mut draw: impl FnMut() -> String) -> Result<String, Failure> {
+    let mut drawn = (0..DRAWS).map(|_| format!("{prefix}-{}", draw()));
+    drawn.find(|id| !cloud.objects.contains_key(id)).ok_or_else(|| {
+        Failure::new("the lab has no free id", format!("{DRAWS} were drawn, and each is taken; remove objects from the lab"))
+    })
 }
 
 fn own_latency(object: &Object, on: On) -> Option<u64> {
@@ -333,5 +343,20 @@ impl Resource for LabResource {
             attributes.insert("size".into(), size);
         }
         Ok(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_is_taken_is_not_given_again() {
+        let mut cloud = Cloud::default();
+        let taken = Stored { kind: "lab_thing".into(), name: "t".into(), attributes: serde_json::Map::new() };
+        CloudChange::new(&mut cloud).put("thing-1", taken);
+        let mut numbers = ["1", "1", "2"].into_iter().map(str::to_owned);
+        assert_eq!(unused_id(&cloud, "thing", || numbers.next().unwrap()).unwrap(), "thing-2");
+        assert!(unused_id(&cloud, "thing", || "1".to_owned()).is_err(), "it does not look for ever");
     }
 }
