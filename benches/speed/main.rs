@@ -8,8 +8,7 @@
 //! ```
 //!
 //! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then
-//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured. The lab writes its whole world with each change,
-//! so that its time per object grows with their number: 10,000 say more of it than of flightdeck.
+//! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
 
 mod floor;
 mod place;
