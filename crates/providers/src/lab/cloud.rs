@@ -8,6 +8,8 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
+use super::addresses::Addresses;
+
 /// Everything that exists in the lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Kept")]
@@ -59,27 +61,33 @@ impl From<Kept> for Cloud {
 struct Index {
     /// Type, name and id of each object.
     names: BTreeSet<[String; 3]>,
-    /// Private address, if there is one, and id of each object in a network, by the network's id.
-    members: BTreeMap<String, BTreeSet<(Option<Ipv4Addr>, String)>>,
+    /// Who is in a network, by its id.
+    networks: BTreeMap<String, Members>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Members {
+    ids: BTreeSet<String>,
+    addresses: Addresses,
 }
 
 impl Index {
     fn add(&mut self, id: &str, object: &Object) {
         self.names.insert([object.kind.clone(), object.name.clone(), id.to_owned()]);
-        if let Some(network) = object.text("network_id") {
-            self.members.entry(network.to_owned()).or_default().insert((object.address(), id.to_owned()));
-        }
+        let Some(network) = object.text("network_id") else { return };
+        let members = self.networks.entry(network.to_owned()).or_default();
+        members.ids.insert(id.to_owned());
+        object.address().into_iter().for_each(|address| members.addresses.add(address.into()));
     }
 
     fn remove(&mut self, id: &str, object: &Object) {
         self.names.remove(&[object.kind.clone(), object.name.clone(), id.to_owned()]);
-        if let Some(network) = object.text("network_id")
-            && let Some(members) = self.members.get_mut(network)
-        {
-            members.remove(&(object.address(), id.to_owned()));
-            if members.is_empty() {
-                self.members.remove(network);
-            }
+        let Some(network) = object.text("network_id") else { return };
+        let Some(members) = self.networks.get_mut(network) else { return };
+        members.ids.remove(id);
+        object.address().into_iter().for_each(|address| members.addresses.remove(address.into()));
+        if members.ids.is_empty() {
+            self.networks.remove(network);
         }
     }
 }
@@ -102,15 +110,16 @@ impl Cloud {
         if its_kind == kind && its_name == name { self.objects.get_key_value(id) } else { None }
     }
 
-    /// The objects in a network, by their private address.
+    /// The objects in a network, by id.
     pub fn members(&self, network: &str) -> impl Iterator<Item = &Object> {
-        self.index.members.get(network).into_iter().flatten().filter_map(|(_, id)| self.objects.get(id))
+        let members = self.index.networks.get(network);
+        members.into_iter().flat_map(|members| &members.ids).filter_map(|id| self.objects.get(id))
     }
 
-    /// The private addresses in a network from one on, in order; one may be there twice.
-    pub(super) fn addresses_from(&self, network: &str, first: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
-        let members = self.index.members.get(network);
-        members.into_iter().flat_map(move |all| all.range((Some(first), String::new())..)).filter_map(|(address, _)| *address)
+    /// The lowest private address in a network, from one on, that no object there has.
+    pub(super) fn free_address(&self, network: &str, first: Ipv4Addr) -> Option<Ipv4Addr> {
+        let Some(members) = self.index.networks.get(network) else { return Some(first) };
+        members.addresses.free_from(first.into()).map(Ipv4Addr::from)
     }
 
     /// Makes everything that `entry` names as it says; the answer would undo that.
@@ -259,7 +268,8 @@ mod tests {
         assert_eq!(change.find("lab_server", "web").unwrap().0, "a");
         assert!(change.find("lab_server", "we").is_none() && change.find("lab_serve", "web").is_none());
         assert_eq!(change.members("net").map(|one| &one.name).collect::<Vec<_>>(), ["web", "web"]);
-        assert_eq!(change.addresses_from("net", Ipv4Addr::new(10, 0, 0, 11)).count(), 1);
+        assert_eq!(change.free_address("net", Ipv4Addr::new(10, 0, 0, 10)), Some(Ipv4Addr::new(10, 0, 0, 12)));
+        assert_eq!(change.free_address("other", Ipv4Addr::new(10, 0, 0, 10)), Some(Ipv4Addr::new(10, 0, 0, 10)));
         assert_eq!(change.members("other").count(), 1);
         change.put("a", member("renamed", "other", "10.0.0.10"));
         assert_eq!(change.find("lab_server", "web").unwrap().0, "b");

@@ -128,11 +128,8 @@ fn join_network(object: &Object, made: &Made<'_>) -> Result<Option<String>, Diag
     })?;
     let text = network.attributes.get("cidr").and_then(serde_json::Value::as_str).unwrap_or_default();
     let cidr = Cidr::parse(text).map_err(|problem| Diagnostic::error(format!("network {id} is broken"), problem).at_attr("network_id"))?;
-    let mut taken = made.cloud.addresses_from(id, cidr.address(10)).peekable();
-    let free = (10..=cidr.size()).map(|number| cidr.address(number)).find(|address| {
-        while taken.next_if(|other| other < address).is_some() {}
-        taken.peek() != Some(address)
-    });
+    let first = (cidr.size() >= 10).then(|| cidr.address(10));
+    let free = first.and_then(|first| made.cloud.free_address(id, first)).filter(|free| *free <= cidr.address(cidr.size()));
     free.map(|address| Some(address.to_string())).ok_or_else(|| {
         Diagnostic::error(format!("network {id} has no free address"), format!("all of {text} is taken")).at_attr("network_id")
     })

@@ -2,6 +2,7 @@
 //! buckets, DNS records and things, and anything in it can be made to fail: see [`control`] and the
 //! `fault` blocks of its configuration. The file is the only state; a process of it can die at any time.
 
+mod addresses;
 mod cloud;
 pub mod control;
 mod fault;

@@ -1,0 +1,81 @@
+//! The addresses that are taken in a network, kept as runs without a gap, so that the lowest free one is found at once
+//! however many there are.
+
+use std::collections::BTreeMap;
+
+/// Addresses as numbers; one may be taken several times, by an edit of the lab file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Addresses {
+    /// How often each is taken.
+    taken: BTreeMap<u32, usize>,
+    /// First and last address of each run.
+    runs: BTreeMap<u32, u32>,
+}
+
+impl Addresses {
+    pub(super) fn add(&mut self, address: u32) {
+        let times = self.taken.entry(address).or_default();
+        *times += 1;
+        if *times > 1 {
+            return;
+        }
+        let before = address.checked_sub(1).and_then(|below| self.run_of(below));
+        let after = address.checked_add(1).and_then(|above| self.runs.remove(&above));
+        self.runs.insert(before.map_or(address, |(first, _)| first), after.unwrap_or(address));
+    }
+
+    pub(super) fn remove(&mut self, address: u32) {
+        let Some(times) = self.taken.get_mut(&address) else { return };
+        *times -= 1;
+        if *times > 0 {
+            return;
+        }
+        self.taken.remove(&address);
+        let Some((first, last)) = self.run_of(address) else { return };
+        self.runs.remove(&first);
+        if first < address {
+            self.runs.insert(first, address - 1);
+        }
+        if address < last {
+            self.runs.insert(address + 1, last);
+        }
+    }
+
+    /// The lowest address from `first` on that is not taken; none where all are.
+    pub(super) fn free_from(&self, first: u32) -> Option<u32> {
+        self.run_of(first).map_or(Some(first), |(_, last)| last.checked_add(1))
+    }
+
+    fn run_of(&self, address: u32) -> Option<(u32, u32)> {
+        let (first, last) = self.runs.range(..=address).next_back()?;
+        (*last >= address).then_some((*first, *last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_address_is_that_of_a_search() {
+        let mut addresses = Addresses::default();
+        let mut plain = Vec::new();
+        // Any sequence that meets all of a few numbers again and again, the highest among them.
+        let mut draw = 7_u32;
+        for _ in 0..4_000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let address = u32::MAX - (draw >> 16) % 24;
+            if draw & 0x800 == 0 {
+                addresses.add(address);
+                plain.push(address);
+            } else {
+                addresses.remove(address);
+                plain.iter().position(|one| *one == address).map(|at| plain.swap_remove(at));
+            }
+            let from = u32::MAX - 20;
+            assert_eq!(addresses.free_from(from), (from..=u32::MAX).find(|one| !plain.contains(one)));
+        }
+        plain.into_iter().for_each(|address| addresses.remove(address));
+        assert_eq!(addresses, Addresses::default());
+    }
+}
