@@ -46,7 +46,11 @@ pub fn main() -> ExitCode {
         }
     };
     let name = args.command.as_ref().map_or("console", args::Command::name);
-    let ended = runtime.block_on(commands::run(args, &mut out));
+    let worked = runtime.block_on(runtime.spawn(async move {
+        let ended = commands::run(args, &mut out).await;
+        (ended, out)
+    }));
+    let (ended, mut out) = worked.unwrap_or_else(|e| std::panic::resume_unwind(e.into_panic()));
     // A thread that still waits for a line from the keyboard must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     ExitCode::from(exit::report(ended, name, &mut out))

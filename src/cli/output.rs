@@ -11,6 +11,8 @@ use std::io::{IsTerminal, Write};
 const FORMAT_VERSION: &str = "1.0";
 /// Diagnostics remembered so that none is said twice.
 const REMEMBERED: usize = 10_000;
+/// Bytes of lines that are held back to be written together.
+const HELD: usize = 64 * 1024;
 
 /// Where a command's words go.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub(super) struct Output {
     said: Vec<Diagnostic>,
     /// Kept back until events are over.
     waiting: Vec<Diagnostic>,
+    /// Lines that are written together.
+    held: Option<String>,
     /// Nobody reads stdout any more. The command goes on: a deploy is not to die of a closed pipe.
     closed: bool,
 }
@@ -75,17 +79,37 @@ impl Output {
             log_level: None,
             said: Vec::new(),
             waiting: Vec::new(),
+            held: None,
             closed: false,
         }
     }
 
     /// One line on stdout.
     pub(super) fn line(&mut self, text: &str) {
-        if self.closed {
-            return;
+        if let Some(held) = &mut self.held {
+            held.push_str(text);
+            held.push('\n');
+            if held.len() >= HELD {
+                let full = std::mem::take(held);
+                self.write(&full);
+            }
+        } else {
+            self.write(&format!("{text}\n"));
         }
+    }
+
+    /// Lines that come at once are written together, not each by itself.
+    pub(super) fn together(&mut self, lines: impl FnOnce(&mut Self)) {
+        self.held = Some(String::new());
+        lines(self);
+        if let Some(held) = self.held.take() {
+            self.write(&held);
+        }
+    }
+
+    fn write(&mut self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        if writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {
+        if !self.closed && stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
             self.closed = true;
         }
     }

@@ -206,19 +206,21 @@ pub fn request(record: &StageRecord) -> Result<StageRequest, String> {
 #[derive(Default)]
 struct Keeper {
     types: Vec<Json>,
-    numbers: HashMap<String, usize>,
+    numbers: HashMap<Type, usize>,
 }
 
 impl Keeper {
     fn value(&mut self, value: &Value, of: &str) -> Result<Kept, String> {
         let (plain, marks) = value.clone().unmark_deep_with_paths();
         let bytes = cty::msgpack::encode(&plain, plain.ty()).map_err(|e| format!("{of} cannot be kept: {e}"))?;
-        let ty = plain.ty().to_json_value();
-        let types = &mut self.types;
-        let number = *self.numbers.entry(ty.to_string()).or_insert_with(|| {
-            types.push(ty);
-            types.len() - 1
-        });
+        let number = match self.numbers.get(plain.ty()) {
+            Some(number) => *number,
+            None => {
+                self.types.push(plain.ty().to_json_value());
+                self.numbers.insert(plain.ty().clone(), self.types.len() - 1);
+                self.types.len() - 1
+            }
+        };
         Ok(Kept(number, STANDARD.encode(bytes), marks.iter().map(|(path, marks)| (path_json(path), kept_marks(marks))).collect()))
     }
 

@@ -10,11 +10,14 @@ use crate::engine::plugin::record::{LaunchAttempt, LogLevel, LogLine, LogStream,
 use crate::engine::view::View;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
 /// Events taken together before they are written: as many as fit in one commit's time.
 const TOGETHER: usize = 4_096;
+/// How long events are gathered, so that a stream of them does not keep the store's thread busy with commits of a few each.
+const GATHER: Duration = Duration::from_millis(50);
 
 /// The task that writes. Ends when it is dropped; [`Recorder::flush`] first, to lose nothing.
 #[derive(Debug)]
@@ -53,17 +56,24 @@ impl Recorder {
 
 async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
     let mut deploy = None;
+    let mut batch = Batch::default();
+    let mut due = tokio::time::Instant::now();
     loop {
-        let mut batch = Batch::default();
         tokio::select! {
-            update = events.recv() => {
-                let Some(update) = update else { return };
+            update = events.recv(), if batch.size < TOGETHER => {
+                let Some(update) = update else { break };
+                if batch.size == 0 {
+                    due = tokio::time::Instant::now() + GATHER;
+                }
                 batch.take(update, &mut deploy);
                 batch.fill(&mut events, &mut deploy);
-                batch.write(&store).await;
+                if batch.size >= TOGETHER {
+                    due = tokio::time::Instant::now();
+                }
             }
+            () = tokio::time::sleep_until(due), if batch.size > 0 => std::mem::take(&mut batch).write(&store).await,
             flush = asked.recv() => {
-                let Some(done) = flush else { return };
+                let Some(done) = flush else { break };
                 loop {
                     batch.fill(&mut events, &mut deploy);
                     if batch.size == 0 {
@@ -76,6 +86,7 @@ async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<o
             }
         }
     }
+    batch.write(&store).await;
 }
 
 impl Batch {
