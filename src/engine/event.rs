@@ -3,6 +3,7 @@
 
 use super::plugin::record::{PluginEvent, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Number of a stage in its workspace, counted from 1.
 pub type StageId = i64;
@@ -36,7 +37,7 @@ pub enum EventKind {
         total: u32,
         now: String,
     },
-    Staged(StageSummary),
+    Staged(Arc<StageSummary>),
     StageFailed {
         stage: Option<StageId>,
         errors: u32,

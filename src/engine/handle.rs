@@ -85,7 +85,7 @@ impl Engine {
     ///
     /// # Errors
     /// Errors of the configuration and of plans, a plugin that did not register, a held lock, cancellation.
-    pub async fn stage(&self, request: StageRequest) -> Result<StageSummary, EngineError> {
+    pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
         Box::pin(self.shared.work.stage(request)).await
     }
 
@@ -93,7 +93,7 @@ impl Engine {
     ///
     /// # Errors
     /// There is none, or it cannot be read.
-    pub async fn staged(&self, stage: Option<StageId>) -> Result<StageSummary, EngineError> {
+    pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
         self.shared.work.staged(stage).await
     }
 

@@ -5,6 +5,7 @@ use super::event::*;
 use super::plugin::record::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// How many attempts, crashes, diagnostics and finished calls are kept; older ones are in the store.
 const KEPT: usize = 200;
@@ -96,7 +97,7 @@ pub struct View {
     /// Latencies by plugin and method, of this engine's life.
     pub latencies: BTreeMap<PluginId, BTreeMap<String, Vec<u64>>>,
     pub staging: Option<Staging>,
-    pub stage: Option<StageSummary>,
+    pub stage: Option<Arc<StageSummary>>,
     /// Addresses of the current stage that are left out.
     pub left: std::collections::BTreeSet<String>,
     pub stage_error: Option<String>,

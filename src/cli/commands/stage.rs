@@ -11,6 +11,7 @@ use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageMode, StageSummary};
 use crate::engine::settings::Access;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The request that these flags make.
 pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
@@ -55,7 +56,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     Ok(if args.detailed_exitcode && has_changes(&summary) { CHANGES } else { OK })
 }
 
-async fn work_out(session: &mut Session, args: &StageArgs, out: &mut Output) -> Result<StageSummary, CliError> {
+async fn work_out(session: &mut Session, args: &StageArgs, out: &mut Output) -> Result<Arc<StageSummary>, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let summary = session.wait(out, &mut progress, engine.stage(request(&args.choice, args.out.clone()))).await?;

@@ -101,13 +101,51 @@ struct KeptDrift {
     after: Kept,
 }
 
-/// The record of a stage. `snapshot` is the configuration as it was read: relative names and texts.
+/// The record of a stage, and what is shown of it, which `show` makes meanwhile. `snapshot` is the configuration as it was
+/// read: relative names and texts.
 ///
 /// # Errors
 /// In words, where a value cannot be kept.
-pub fn record(stage: &Stage, summary: &StageSummary, snapshot: Vec<(String, String)>, name: Option<String>) -> Result<StageRecord, String> {
+pub fn record(
+    stage: &Stage,
+    show: impl FnOnce() -> StageSummary + Send,
+    snapshot: Vec<(String, String)>,
+    name: Option<String>,
+) -> Result<(StageRecord, StageSummary), String> {
+    let (detail, (summary, shown)) = std::thread::scope(|scope| {
+        let shown = scope.spawn(|| {
+            let summary = show();
+            let text = text("summary", &summary);
+            (summary, text)
+        });
+        let detail = detail(stage).and_then(|detail| text("detail", &detail));
+        (detail, shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let record = StageRecord {
+        id: stage.id,
+        name,
+        at: stage.at,
+        mode: stage.request.mode,
+        config_digest: stage.digests.config.clone(),
+        variables_digest: stage.digests.variables.clone(),
+        plugins_digest: stage.digests.plugins.clone(),
+        state_serial: stage.state_serial,
+        counts: summary.counts,
+        summary: shown?,
+        detail: detail?,
+        left: Vec::new(),
+        snapshot,
+    };
+    Ok((record, summary))
+}
+
+fn text(what: &str, json: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(json).map_err(|e| format!("the {what} of the stage cannot be kept: {e}"))
+}
+
+fn detail(stage: &Stage) -> Result<Detail, String> {
     let mut keeper = Keeper::default();
-    let detail = Detail {
+    Ok(Detail {
         layout: LAYOUT,
         request: kept_request(stage),
         took_ms: stage.took_ms,
@@ -123,22 +161,6 @@ pub fn record(stage: &Stage, summary: &StageSummary, snapshot: Vec<(String, Stri
             .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
             .collect::<Result<_, String>>()?,
         types: keeper.types,
-    };
-    let text = |what: &str, json: serde_json::Result<String>| json.map_err(|e| format!("the {what} of the stage cannot be kept: {e}"));
-    Ok(StageRecord {
-        id: stage.id,
-        name,
-        at: stage.at,
-        mode: stage.request.mode,
-        config_digest: stage.digests.config.clone(),
-        variables_digest: stage.digests.variables.clone(),
-        plugins_digest: stage.digests.plugins.clone(),
-        state_serial: stage.state_serial,
-        counts: summary.counts,
-        summary: text("summary", serde_json::to_string(summary))?,
-        detail: text("detail", serde_json::to_string(&detail))?,
-        left: Vec::new(),
-        snapshot,
     })
 }
 

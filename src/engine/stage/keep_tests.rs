@@ -101,7 +101,7 @@ fn whole() -> Stage {
 fn a_stage_comes_back_as_it_was() {
     let before = whole();
     let shown = show::summary(&before);
-    let kept = record(&before, &shown, vec![("main.tf".into(), "x".into())], Some("n".into())).unwrap();
+    let kept = record(&before, || shown.clone(), vec![("main.tf".into(), "x".into())], Some("n".into())).unwrap().0;
     assert_eq!(request(&kept).unwrap(), before.request);
     for schemas in [true, false] {
         let after = restore(&kept, |address, resource| {
@@ -147,7 +147,7 @@ fn arbitrary_values_come_back() {
     });
     proptest!(|(before in values)| {
         let made = stage(vec![change("thing_x.a", Action::Create, Value::null(Type::Dynamic), before.clone())]);
-        let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+        let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
         let after = restore(&kept, |_, _| None).unwrap().changes.remove(0).after;
         prop_assert!(after.raw_equals(&before), "{before:?} became {after:?}");
     });
@@ -159,7 +159,7 @@ fn ephemeral_values_are_not_kept() {
     made.changes[0].config = Some(Value::object([("count", Value::string("fleeting").mark(Mark::Ephemeral))]));
     made.variables.insert("token".into(), Value::string("fleeting").mark(Mark::Ephemeral));
     made.request.vars.push(("token".into(), "fleeting".into()));
-    let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
     let after = restore(&kept, |_, _| None).unwrap();
     assert!(after.changes[0].config.is_none());
     assert!(!after.variables.contains_key("token"));
@@ -171,7 +171,7 @@ fn ephemeral_values_are_not_kept() {
 fn types_are_kept_once() {
     let all = (0..50).map(|i| change(&format!("thing_x.a[{i}]"), Action::Update, object(i), object(i + 1))).collect();
     let made = stage(all);
-    let kept = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
     let detail: Detail = serde_json::from_str(&kept.detail).unwrap();
     assert_eq!(detail.types.len(), 1);
 }
@@ -179,7 +179,7 @@ fn types_are_kept_once() {
 #[test]
 fn what_cannot_be_read_is_refused_in_words() {
     let made = whole();
-    let good = record(&made, &show::summary(&made), Vec::new(), None).unwrap();
+    let good = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
     let broken = |from: &str, to: &str| {
         let detail = good.detail.replacen(from, to, 1);
         assert_ne!(detail, good.detail);

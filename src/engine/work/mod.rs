@@ -255,6 +255,9 @@ impl Work {
         }
         // What runs ends by itself: an apply is never dropped.
         let _turn = self.turn.lock().await;
+        // A large stage takes a while to free, and nobody has to wait for it.
+        let stage = lock(&self.newest).take();
+        drop(tokio::task::spawn_blocking(move || drop(stage)));
         self.pool.shutdown().await;
         let held = *self.locks.lock().await;
         for _ in 0..held {

@@ -4,7 +4,7 @@ use super::*;
 
 impl Work {
     /// Works out a stage.
-    pub async fn stage(&self, request: StageRequest) -> Result<StageSummary, EngineError> {
+    pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
         let _turn = self.turn.lock().await;
         self.lock().await?;
         let switches = self.begin();
@@ -22,7 +22,7 @@ impl Work {
         result
     }
 
-    pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<StageSummary, EngineError> {
+    pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<Arc<StageSummary>, EngineError> {
         let store = self.memory.store();
         let id = store.next_stage_id().await?;
         self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
@@ -69,8 +69,9 @@ impl Work {
         }
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
-        let summary = show::shown(&stage, self.pool.secrets());
-        let record = keep::record(&stage, &summary, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
+        let show = || show::shown(&stage, self.pool.secrets());
+        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
+        let summary = Arc::new(summary);
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
         self.bus.emit(EventKind::Staged(summary.clone()));
@@ -136,9 +137,9 @@ impl Work {
     }
 
     /// A stage worked out before; the newest where none is named.
-    pub async fn staged(&self, stage: Option<StageId>) -> Result<StageSummary, EngineError> {
+    pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
         if let Some(staged) = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)) {
-            return Ok(show::shown(&staged.stage, self.pool.secrets()));
+            return Ok(show::shown(&staged.stage, self.pool.secrets()).into());
         }
         let store = self.memory.store();
         let record = match stage {

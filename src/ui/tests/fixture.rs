@@ -170,7 +170,7 @@ pub fn summary() -> StageSummary {
 }
 
 pub fn staged() -> Vec<EventKind> {
-    vec![EventKind::StageStarted(StageStarted { stage: 12, mode: StageMode::Normal, resources: 7 }), EventKind::Staged(summary())]
+    vec![EventKind::StageStarted(StageStarted { stage: 12, mode: StageMode::Normal, resources: 7 }), EventKind::Staged(summary().into())]
 }
 
 pub fn operation(index: u32, address: &str, action: Action, state: OperationState) -> Operation {
