@@ -13,14 +13,17 @@ use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;
 use cty::{Mark, Marks, Path, Type, Value};
 use lang::addr::{AbsInstance, Resource};
-use serde::{Deserialize, Serialize};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Version of the detail's layout; another one is refused.
 const LAYOUT: u32 = 1;
 
-#[derive(Serialize, Deserialize)]
+/// As it is read; see [`Written`].
+#[derive(Deserialize)]
 struct Detail {
     layout: u32,
     request: StageRequest,
@@ -33,6 +36,43 @@ struct Detail {
     edits: Vec<StateEdit>,
     statuses: Statuses,
     variables: BTreeMap<String, Kept>,
+}
+
+/// The same as it is written: changes are turned into text one by one, since all of them at once take much memory.
+#[derive(Serialize)]
+struct Written<'a> {
+    layout: u32,
+    request: StageRequest,
+    took_ms: u64,
+    changes: OneByOne<'a>,
+    outputs: Vec<KeptOutput>,
+    drift: Vec<KeptDrift>,
+    edits: &'a [StateEdit],
+    statuses: &'a Statuses,
+    variables: BTreeMap<String, Kept>,
+    /// Behind everything that has values.
+    types: Collected<'a>,
+}
+
+struct OneByOne<'a>(&'a [Change], &'a RefCell<Keeper>);
+
+impl Serialize for OneByOne<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for change in self.0 {
+            let kept = self.1.borrow_mut().change(change).map_err(S::Error::custom)?;
+            all.serialize_element(&kept)?;
+        }
+        all.end()
+    }
+}
+
+struct Collected<'a>(&'a RefCell<Keeper>);
+
+impl Serialize for Collected<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.borrow().types.serialize(serializer)
+    }
 }
 
 /// A value: its type's number, base64 of its msgpack, and its marks by path.
@@ -118,8 +158,7 @@ pub fn record(
             let text = text("summary", &summary);
             (summary, text)
         });
-        let detail = detail(stage).and_then(|detail| text("detail", &detail));
-        (detail, shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (detail(stage), shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let record = StageRecord {
         id: stage.id,
@@ -143,25 +182,27 @@ fn text(what: &str, json: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(json).map_err(|e| format!("the {what} of the stage cannot be kept: {e}"))
 }
 
-fn detail(stage: &Stage) -> Result<Detail, String> {
+fn detail(stage: &Stage) -> Result<String, String> {
     let mut keeper = Keeper::default();
-    Ok(Detail {
+    let outputs = stage.outputs.iter().map(|o| keeper.output(o)).collect::<Result<_, _>>()?;
+    let drift = stage.drift.iter().map(|d| keeper.drift(d)).collect::<Result<_, _>>()?;
+    let lasting = stage.variables.iter().filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
+    let variables =
+        lasting.map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?))).collect::<Result<_, String>>()?;
+    let keeper = RefCell::new(keeper);
+    let written = Written {
         layout: LAYOUT,
         request: kept_request(stage),
         took_ms: stage.took_ms,
-        changes: stage.changes.iter().map(|c| keeper.change(c)).collect::<Result<_, _>>()?,
-        outputs: stage.outputs.iter().map(|o| keeper.output(o)).collect::<Result<_, _>>()?,
-        drift: stage.drift.iter().map(|d| keeper.drift(d)).collect::<Result<_, _>>()?,
-        edits: stage.edits.clone(),
-        statuses: stage.statuses.clone(),
-        variables: stage
-            .variables
-            .iter()
-            .filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral))
-            .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
-            .collect::<Result<_, String>>()?,
-        types: keeper.types,
-    })
+        changes: OneByOne(&stage.changes, &keeper),
+        outputs,
+        drift,
+        edits: &stage.edits,
+        statuses: &stage.statuses,
+        variables,
+        types: Collected(&keeper),
+    };
+    text("detail", &written)
 }
 
 /// What was asked for, without the values of ephemeral variables: who deploys the stage gives them again.

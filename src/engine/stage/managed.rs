@@ -173,7 +173,8 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
     let same = planned.raw_equals(&prior);
     if !forced && replace_paths.is_empty() {
         let after = mark(schema, planned, &config_marks);
-        let action = if !same || marks_differ(&before, &after) { Action::Update } else { Action::NoOp };
+        // Equal objects are one: most of what there is does not change.
+        let (action, after) = if !same || marks_differ(&before, &after) { (Action::Update, after) } else { (Action::NoOp, before.clone()) };
         return Ok(Planned {
             action,
             reason: None,
