@@ -100,7 +100,9 @@ struct KeptChange {
     action: Action,
     reason: Option<Reason>,
     before: Kept,
-    after: Kept,
+    /// `None` where it is as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Kept>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     config: Option<Kept>,
     private: String,
@@ -289,6 +291,7 @@ impl Keeper {
 
     fn change(&mut self, change: &Change) -> Result<KeptChange, String> {
         let id = change.id();
+        let after = (!change.after.raw_equals(&change.before)).then_some(&change.after);
         let config = change.config.as_ref().filter(|c| !c.contains_mark(&Mark::Ephemeral));
         Ok(KeptChange {
             address: change.address.to_string(),
@@ -298,7 +301,7 @@ impl Keeper {
             action: change.action,
             reason: change.reason,
             before: self.value(&change.before, &id)?,
-            after: self.value(&change.after, &id)?,
+            after: after.map(|v| self.value(v, &id)).transpose()?,
             config: config.map(|c| self.value(c, &id)).transpose()?,
             private: STANDARD.encode(&change.private),
             prior_private: STANDARD.encode(&change.prior_private),
@@ -378,13 +381,14 @@ impl Finder<'_> {
     fn change(&mut self, kept: KeptChange) -> Result<Change, String> {
         let address = instance(&kept.address)?;
         let provider = provider(&kept.provider)?;
+        let before = self.object(&kept.before, &provider, &address)?;
         Ok(Change {
             deposed: kept.deposed,
             previous: kept.previous.as_deref().map(instance).transpose()?,
             action: kept.action,
             reason: kept.reason,
-            before: self.object(&kept.before, &provider, &address)?,
-            after: self.object(&kept.after, &provider, &address)?,
+            after: kept.after.as_ref().map_or_else(|| Ok(before.clone()), |after| self.object(after, &provider, &address))?,
+            before,
             config: kept.config.as_ref().map(|c| self.object(c, &provider, &address)).transpose()?,
             private: STANDARD.decode(kept.private).map_err(|e| e.to_string())?,
             prior_private: STANDARD.decode(kept.prior_private).map_err(|e| e.to_string())?,
