@@ -1,8 +1,14 @@
+use super::super::change::{Drift, OutputChange, Stage};
 use super::super::samples::{change, stage};
 use super::super::{conditions::Status, plan_json, show};
 use super::*;
-use crate::engine::store::model::{StateObject, StateOutput};
-use cty::schema::{Attribute, Block};
+use crate::engine::event::StageSummary;
+use crate::engine::store::model::{StageRecord, StateObject, StateOutput};
+use crate::engine::workspace::provider_addr::ConfigKey;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::schema::{Attribute, Block, Schema};
+use cty::{Mark, Path, Type, Value};
 
 fn object(n: i64) -> Value {
     Value::object([

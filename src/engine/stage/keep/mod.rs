@@ -1,0 +1,108 @@
+//! A stage as the store keeps it, and back. Values are kept as msgpack with their marks beside them; types are kept once.
+//! Ephemeral values are never kept: a configured object that has some is worked out again when the stage is deployed.
+
+mod read;
+mod write;
+
+pub use read::{request, restore};
+pub use write::record;
+
+use super::change::Importing;
+use super::conditions::Statuses;
+use super::managed::Reason;
+use crate::engine::api::StageRequest;
+use crate::engine::event::Action;
+use crate::engine::store::model::StateEdit;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Version of the detail's layout; another one is refused.
+const LAYOUT: u32 = 1;
+
+/// As it is read; written as [`write::Written`].
+#[derive(Deserialize)]
+struct Detail {
+    layout: u32,
+    request: StageRequest,
+    took_ms: u64,
+    /// Types of values, each once.
+    types: Vec<Json>,
+    changes: Vec<KeptChange>,
+    outputs: Vec<KeptOutput>,
+    drift: Vec<KeptDrift>,
+    edits: Vec<StateEdit>,
+    statuses: Statuses,
+    variables: BTreeMap<String, Kept>,
+}
+
+/// A value: its type's number, base64 of its msgpack, and its marks by path.
+#[derive(Serialize, Deserialize)]
+struct Kept(usize, String, #[serde(default)] Vec<(Json, Vec<KeptMark>)>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptMark {
+    Sensitive,
+    Ephemeral,
+    Deprecated(String),
+    Custom(i64),
+    Named(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptChange {
+    address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deposed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous: Option<String>,
+    provider: String,
+    action: Action,
+    reason: Option<Reason>,
+    before: Kept,
+    /// `None` where it is as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Kept>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    config: Option<Kept>,
+    private: String,
+    prior_private: String,
+    replace_paths: Vec<Json>,
+    schema_version: i64,
+    dependencies: BTreeSet<String>,
+    prior_dependencies: BTreeSet<String>,
+    create_before_destroy: bool,
+    skip_destroy: bool,
+    tainted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    importing: Option<Importing>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity_before: Option<Kept>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity_after: Option<Kept>,
+    drifted: bool,
+    deferred_read: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptOutput {
+    name: String,
+    action: Action,
+    before: Option<Kept>,
+    after: Option<Kept>,
+    sensitive: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptDrift {
+    address: String,
+    previous: Option<String>,
+    provider: String,
+    action: Action,
+    before: Kept,
+    after: Kept,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The half that reads.
+
+use super::{Detail, Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
+use crate::engine::api::StageRequest;
+use crate::engine::stage::change::{Change, Digests, Drift, OutputChange, Stage};
+use crate::engine::store::model::StageRecord;
+use crate::engine::workspace::provider_addr::ConfigKey;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::schema::Schema;
+use cty::{Mark, Marks, Path, Type, Value};
+use lang::addr::{AbsInstance, Resource};
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// The stage of a record. `schemas` answers the schema of a resource (by provider address and resource) where the
+/// provider is at hand; values must fit it.
+///
+/// # Errors
+/// In words, where the record cannot be read or does not fit the schemas of now.
+pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option<Schema>) -> Result<Stage, String> {
+    let broken = |e: String| format!("stage {} cannot be read back: {e}; stage again", record.id);
+    let detail: Detail = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
+    if detail.layout != LAYOUT {
+        return Err(broken(format!("its layout is {}, and this flightdeck knows {LAYOUT}", detail.layout)));
+    }
+    let types = detail.types.iter().map(|t| Type::from_json_value(t).map_err(|e| broken(e.to_string()))).collect::<Result<_, _>>()?;
+    let mut finder = Finder { types, schemas: &schemas, known: HashMap::new() };
+    Ok(Stage {
+        id: record.id,
+        request: detail.request,
+        at: record.at,
+        took_ms: detail.took_ms,
+        digests: Digests {
+            config: record.config_digest.clone(),
+            variables: record.variables_digest.clone(),
+            plugins: record.plugins_digest.clone(),
+        },
+        state_serial: record.state_serial,
+        changes: detail.changes.into_iter().map(|c| finder.change(c)).collect::<Result<_, _>>().map_err(broken)?,
+        outputs: detail.outputs.into_iter().map(|o| finder.output(o)).collect::<Result<_, _>>().map_err(broken)?,
+        drift: detail.drift.into_iter().map(|d| finder.drift(d)).collect::<Result<_, _>>().map_err(broken)?,
+        edits: detail.edits,
+        statuses: detail.statuses,
+        variables: detail
+            .variables
+            .iter()
+            .map(|(name, v)| Ok((name.as_str().into(), finder.value(v)?)))
+            .collect::<Result<_, String>>()
+            .map_err(broken)?,
+    })
+}
+
+/// What the stage of a record was asked for.
+///
+/// # Errors
+/// In words, where the record cannot be read.
+pub fn request(record: &StageRecord) -> Result<StageRequest, String> {
+    #[derive(Deserialize)]
+    struct Asked {
+        request: StageRequest,
+    }
+    let asked: Asked =
+        serde_json::from_str(&record.detail).map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))?;
+    Ok(asked.request)
+}
+
+/// Reads; finds schemas once for each resource.
+struct Finder<'a> {
+    types: Vec<Type>,
+    schemas: &'a dyn Fn(&str, &Resource) -> Option<Schema>,
+    known: HashMap<(String, String), Option<Type>>,
+}
+
+impl Finder<'_> {
+    fn value(&self, kept: &Kept) -> Result<Value, String> {
+        let ty = self.types.get(kept.0).ok_or_else(|| format!("there is no type {}", kept.0))?;
+        let bytes = STANDARD.decode(&kept.1).map_err(|e| e.to_string())?;
+        let value = cty::msgpack::decode(&bytes, ty).map_err(|e| e.to_string())?;
+        let mut marks = Vec::with_capacity(kept.2.len());
+        for (path, names) in &kept.2 {
+            let path = Path::from_json_value(path).map_err(|e| e.to_string())?;
+            marks.push((path, names.iter().map(mark).collect::<Marks>()));
+        }
+        Ok(value.mark_with_paths(&marks))
+    }
+
+    /// A value of a resource: as its schema of now has it.
+    fn object(&mut self, kept: &Kept, provider: &ConfigKey, address: &AbsInstance) -> Result<Value, String> {
+        let value = self.value(kept)?;
+        let key = (provider.address.to_string(), address.resource.to_string());
+        let schemas = self.schemas;
+        let ty = self.known.entry(key).or_insert_with(|| Some(schemas(&provider.address, &address.resource)?.implied_type().clone()));
+        match ty {
+            Some(ty) if value.ty() != ty => {
+                value.convert(ty).map_err(|e| format!("{address} does not fit the schema of its provider any more: {e}"))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    fn change(&mut self, kept: KeptChange) -> Result<Change, String> {
+        let address = instance(&kept.address)?;
+        let provider = provider(&kept.provider)?;
+        let before = self.object(&kept.before, &provider, &address)?;
+        Ok(Change {
+            deposed: kept.deposed,
+            previous: kept.previous.as_deref().map(instance).transpose()?,
+            action: kept.action,
+            reason: kept.reason,
+            after: kept.after.as_ref().map_or_else(|| Ok(before.clone()), |after| self.object(after, &provider, &address))?,
+            before,
+            config: kept.config.as_ref().map(|c| self.object(c, &provider, &address)).transpose()?,
+            private: STANDARD.decode(kept.private).map_err(|e| e.to_string())?,
+            prior_private: STANDARD.decode(kept.prior_private).map_err(|e| e.to_string())?,
+            replace_paths: kept
+                .replace_paths
+                .iter()
+                .map(|p| Path::from_json_value(p).map_err(|e| e.to_string()))
+                .collect::<Result<_, _>>()?,
+            schema_version: kept.schema_version,
+            dependencies: kept.dependencies,
+            prior_dependencies: kept.prior_dependencies,
+            create_before_destroy: kept.create_before_destroy,
+            skip_destroy: kept.skip_destroy,
+            tainted: kept.tainted,
+            importing: kept.importing,
+            identity_before: kept.identity_before.as_ref().map(|v| self.value(v)).transpose()?,
+            identity_after: kept.identity_after.as_ref().map(|v| self.value(v)).transpose()?,
+            drifted: kept.drifted,
+            deferred_read: kept.deferred_read,
+            address,
+            provider,
+        })
+    }
+
+    fn output(&self, kept: KeptOutput) -> Result<OutputChange, String> {
+        Ok(OutputChange {
+            name: kept.name.into(),
+            action: kept.action,
+            before: kept.before.as_ref().map(|v| self.value(v)).transpose()?,
+            after: kept.after.as_ref().map(|v| self.value(v)).transpose()?,
+            sensitive: kept.sensitive,
+        })
+    }
+
+    fn drift(&mut self, kept: KeptDrift) -> Result<Drift, String> {
+        let address = instance(&kept.address)?;
+        let provider = provider(&kept.provider)?;
+        Ok(Drift {
+            previous: kept.previous.as_deref().map(instance).transpose()?,
+            action: kept.action,
+            before: self.object(&kept.before, &provider, &address)?,
+            after: self.object(&kept.after, &provider, &address)?,
+            address,
+            provider,
+        })
+    }
+}
+
+fn instance(text: &str) -> Result<AbsInstance, String> {
+    text.parse().map_err(|e: lang::addr::AddrError| format!("{text:?}: {e}"))
+}
+
+fn provider(text: &str) -> Result<ConfigKey, String> {
+    ConfigKey::parse(text).ok_or_else(|| format!("{text:?} is no provider configuration"))
+}
+
+fn mark(kept: &KeptMark) -> Mark {
+    match kept {
+        KeptMark::Sensitive => Mark::Sensitive,
+        KeptMark::Ephemeral => Mark::Ephemeral,
+        KeptMark::Deprecated(text) => Mark::Deprecated(text.as_str().into()),
+        KeptMark::Custom(n) => Mark::Custom(*n),
+        KeptMark::Named(name) => Mark::Named(name.as_str().into()),
+    }
+}

@@ -1,0 +1,225 @@
+//! The half that writes.
+
+use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
+use crate::engine::api::StageRequest;
+use crate::engine::event::StageSummary;
+use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
+use crate::engine::stage::conditions::Statuses;
+use crate::engine::store::model::{StageRecord, StateEdit};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cty::{Mark, Marks, Path, Type, Value};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+/// The same as it is written: changes are turned into text one by one, since all of them at once take much memory.
+#[derive(Serialize)]
+struct Written<'a> {
+    layout: u32,
+    request: StageRequest,
+    took_ms: u64,
+    changes: OneByOne<'a>,
+    outputs: Vec<KeptOutput>,
+    drift: Vec<KeptDrift>,
+    edits: &'a [StateEdit],
+    statuses: &'a Statuses,
+    variables: BTreeMap<String, Kept>,
+    /// Behind everything that has values.
+    types: Collected<'a>,
+}
+
+struct OneByOne<'a>(&'a [Change], &'a RefCell<Keeper>);
+
+impl Serialize for OneByOne<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for change in self.0 {
+            let kept = self.1.borrow_mut().change(change).map_err(S::Error::custom)?;
+            all.serialize_element(&kept)?;
+        }
+        all.end()
+    }
+}
+
+struct Collected<'a>(&'a RefCell<Keeper>);
+
+impl Serialize for Collected<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.borrow().types.serialize(serializer)
+    }
+}
+
+/// The record of a stage, and what is shown of it, which `show` makes meanwhile. `snapshot` is the configuration as it was
+/// read: relative names and texts.
+///
+/// # Errors
+/// In words, where a value cannot be kept.
+pub fn record(
+    stage: &Stage,
+    show: impl FnOnce() -> StageSummary + Send,
+    snapshot: Vec<(String, String)>,
+    name: Option<String>,
+) -> Result<(StageRecord, StageSummary), String> {
+    let (detail, (summary, shown)) = std::thread::scope(|scope| {
+        let shown = scope.spawn(|| {
+            let summary = show();
+            let text = text("summary", &summary);
+            (summary, text)
+        });
+        (detail(stage), shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let record = StageRecord {
+        id: stage.id,
+        name,
+        at: stage.at,
+        mode: stage.request.mode,
+        config_digest: stage.digests.config.clone(),
+        variables_digest: stage.digests.variables.clone(),
+        plugins_digest: stage.digests.plugins.clone(),
+        state_serial: stage.state_serial,
+        counts: summary.counts,
+        summary: shown?,
+        detail: detail?,
+        left: Vec::new(),
+        snapshot,
+    };
+    Ok((record, summary))
+}
+
+fn text(what: &str, json: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(json).map_err(|e| format!("the {what} of the stage cannot be kept: {e}"))
+}
+
+fn detail(stage: &Stage) -> Result<String, String> {
+    let mut keeper = Keeper::default();
+    let outputs = stage.outputs.iter().map(|o| keeper.output(o)).collect::<Result<_, _>>()?;
+    let drift = stage.drift.iter().map(|d| keeper.drift(d)).collect::<Result<_, _>>()?;
+    let lasting = stage.variables.iter().filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
+    let variables =
+        lasting.map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?))).collect::<Result<_, String>>()?;
+    let keeper = RefCell::new(keeper);
+    let written = Written {
+        layout: LAYOUT,
+        request: kept_request(stage),
+        took_ms: stage.took_ms,
+        changes: OneByOne(&stage.changes, &keeper),
+        outputs,
+        drift,
+        edits: &stage.edits,
+        statuses: &stage.statuses,
+        variables,
+        types: Collected(&keeper),
+    };
+    text("detail", &written)
+}
+
+/// What was asked for, without the values of ephemeral variables: who deploys the stage gives them again.
+fn kept_request(stage: &Stage) -> StageRequest {
+    let mut request = stage.request.clone();
+    let fleeting = |name: &str| stage.variables.get(name).is_some_and(|v| v.contains_mark(&Mark::Ephemeral));
+    request.vars.retain(|(name, _)| !fleeting(name));
+    request
+}
+
+/// Writes; collects types.
+#[derive(Default)]
+struct Keeper {
+    types: Vec<Json>,
+    numbers: HashMap<Type, usize>,
+}
+
+impl Keeper {
+    fn value(&mut self, value: &Value, of: &str) -> Result<Kept, String> {
+        let (plain, marks) = value.clone().unmark_deep_with_paths();
+        let bytes = cty::msgpack::encode(&plain, plain.ty()).map_err(|e| format!("{of} cannot be kept: {e}"))?;
+        let number = match self.numbers.get(plain.ty()) {
+            Some(number) => *number,
+            None => {
+                self.types.push(plain.ty().to_json_value());
+                self.numbers.insert(plain.ty().clone(), self.types.len() - 1);
+                self.types.len() - 1
+            }
+        };
+        Ok(Kept(number, STANDARD.encode(bytes), marks.iter().map(|(path, marks)| (path_json(path), kept_marks(marks))).collect()))
+    }
+
+    fn change(&mut self, change: &Change) -> Result<KeptChange, String> {
+        let id = change.id();
+        let after = (!change.after.raw_equals(&change.before)).then_some(&change.after);
+        let config = change.config.as_ref().filter(|c| !c.contains_mark(&Mark::Ephemeral));
+        Ok(KeptChange {
+            address: change.address.to_string(),
+            deposed: change.deposed.clone(),
+            previous: change.previous.as_ref().map(ToString::to_string),
+            provider: change.provider.to_string(),
+            action: change.action,
+            reason: change.reason,
+            before: self.value(&change.before, &id)?,
+            after: after.map(|v| self.value(v, &id)).transpose()?,
+            config: config.map(|c| self.value(c, &id)).transpose()?,
+            private: STANDARD.encode(&change.private),
+            prior_private: STANDARD.encode(&change.prior_private),
+            replace_paths: change.replace_paths.iter().map(path_json).collect(),
+            schema_version: change.schema_version,
+            dependencies: change.dependencies.clone(),
+            prior_dependencies: change.prior_dependencies.clone(),
+            create_before_destroy: change.create_before_destroy,
+            skip_destroy: change.skip_destroy,
+            tainted: change.tainted,
+            importing: change.importing.clone(),
+            identity_before: change.identity_before.as_ref().map(|v| self.value(v, &id)).transpose()?,
+            identity_after: change.identity_after.as_ref().map(|v| self.value(v, &id)).transpose()?,
+            drifted: change.drifted,
+            deferred_read: change.deferred_read,
+        })
+    }
+
+    fn output(&mut self, change: &OutputChange) -> Result<KeptOutput, String> {
+        let of = format!("output.{}", change.name);
+        Ok(KeptOutput {
+            name: change.name.to_string(),
+            action: change.action,
+            before: change.before.as_ref().map(|v| self.value(v, &of)).transpose()?,
+            after: change.after.as_ref().map(|v| self.value(v, &of)).transpose()?,
+            sensitive: change.sensitive,
+        })
+    }
+
+    fn drift(&mut self, drift: &Drift) -> Result<KeptDrift, String> {
+        let of = drift.address.to_string();
+        Ok(KeptDrift {
+            previous: drift.previous.as_ref().map(ToString::to_string),
+            provider: drift.provider.to_string(),
+            action: drift.action,
+            before: self.value(&drift.before, &of)?,
+            after: self.value(&drift.after, &of)?,
+            address: of,
+        })
+    }
+}
+
+/// The path as far as it can be written: one that leads into a set ends at the set, as its marks do.
+fn path_json(path: &Path) -> Json {
+    let mut path = path.clone();
+    loop {
+        match path.to_json_value() {
+            Ok(json) => return json,
+            Err(_) if path.pop().is_some() => {}
+            Err(_) => return Json::Array(Vec::new()),
+        }
+    }
+}
+
+fn kept_marks(marks: &Marks) -> Vec<KeptMark> {
+    let kept = |mark: &Mark| match mark {
+        Mark::Sensitive => KeptMark::Sensitive,
+        Mark::Ephemeral => KeptMark::Ephemeral,
+        Mark::Deprecated(text) => KeptMark::Deprecated(text.to_string()),
+        Mark::Custom(n) => KeptMark::Custom(*n),
+        Mark::Named(name) => KeptMark::Named(name.to_string()),
+    };
+    marks.iter().map(kept).collect()
+}
