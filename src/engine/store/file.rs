@@ -145,11 +145,15 @@ impl Store {
         durable: Durable,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let (task, answer) = writer::task(durable, job);
+        self.send(what, task).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    async fn send(&self, what: &'static str, task: Box<dyn writer::Task>) -> Result<(), StoreError> {
         let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
         let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
-        let (task, answer) = writer::task(durable, job);
-        jobs.send(task).await.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        jobs.send(task).await.map_err(|_| StoreError::Closed)
     }
 
     /// Has `job` run on the writer after everything that was asked before, and does not wait for it; what is asked after it
@@ -160,9 +164,7 @@ impl Store {
         job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
         failed: impl FnOnce(StoreError) + Send + 'static,
     ) -> Result<(), StoreError> {
-        let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
-        let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(writer::post(job, failed)).await.map_err(|_| StoreError::Closed)
+        self.send(what, writer::post(job, failed)).await
     }
 
     /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no store.
