@@ -431,6 +431,21 @@ pub struct Operation {
     pub warnings: Vec<String>,
 }
 
+/// What the step of an operation begins with whose unknown outcome is settled.
+const SETTLED: &str = "settled: ";
+
+impl Operation {
+    /// Says how its unknown outcome was settled.
+    pub fn settle(&mut self, how: &str) {
+        self.step = format!("{SETTLED}{how}");
+    }
+
+    /// How its outcome, which was unknown, was settled.
+    pub fn settled(&self) -> Option<&str> {
+        if self.state == OperationState::Unknown { self.step.strip_prefix(SETTLED) } else { None }
+    }
+}
+
 /// Why something failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {

@@ -37,7 +37,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         }
         OperationState::Unknown => {
             doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
-            if let Some(how) = op.step.strip_prefix("settled: ") {
+            if let Some(how) = op.settled() {
                 doc.push(line(Role::Dim, format!("settled since: {how}")));
             } else if matches!(op.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
                 doc.push(line(Role::Dim, "stage again: an old object is read back; a new one is not created again before it is settled"));

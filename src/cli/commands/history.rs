@@ -90,8 +90,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
         OperationState::Failed | OperationState::Unknown => out.paint(Ink::Red, operation.state.word()),
         _ => operation.state.word().to_owned(),
     };
-    let settled = if operation.state == OperationState::Unknown { operation.step.strip_prefix("settled: ") } else { None };
-    let settled = settled.map_or_else(String::new, |how| format!(" ({})", safe(how)));
+    let settled = operation.settled().map_or_else(String::new, |how| format!(" ({})", safe(how)));
     out.line(format!("{head}  {state}{settled} {took}").trim_end());
     let Some(failure) = &operation.failure else { return };
     out.line(&format!("        {}: {}", failure.class.word(), safe(&failure.summary)));

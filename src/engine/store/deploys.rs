@@ -217,8 +217,13 @@ pub(super) fn settle_intents(conn: &Connection, intents: &[i64], how: &str) -> J
         let Some((deploy, index)) = found else { continue };
         conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?.execute((id, now_ms(), how))?;
         settled += 1;
-        if let Some(mut operation) = operations(conn, deploy)?.into_iter().find(|o| o.index == index) {
-            operation.step = format!("settled: {how}");
+        let data: Option<String> = conn
+            .prepare_cached("SELECT data FROM operation WHERE deploy = ?1 AND idx = ?2")?
+            .query_row((deploy, index), |r| r.get(0))
+            .optional()?;
+        if let Some(data) = data {
+            let mut operation: Operation = parse("operation", &data)?;
+            operation.settle(how);
             put_operation(conn, &operation)?;
         }
     }
