@@ -5,7 +5,7 @@ use super::change::{Change, Drift, Importing, Stage};
 use super::masks;
 use super::prior_values;
 use crate::engine::event::{Action, StageMode};
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::stage::scope::timestamp;
 use crate::engine::store::model::State;
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
@@ -70,11 +70,6 @@ fn applyable(stage: &Stage) -> bool {
     stage.changes.iter().any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
         || stage.outputs.iter().any(|o| o.action != Action::NoOp)
         || stage.request.mode == StageMode::RefreshOnly && !stage.edits.is_empty()
-}
-
-fn timestamp(at: UnixMs) -> String {
-    let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// What names a resource instance in the representation.

@@ -1,6 +1,7 @@
 //! What names mean in one module instance while a walk goes on: answers the evaluator from the walk's [`Values`].
 
 use super::values::{Expansion, Repetition, Values};
+use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::provider::functions::Functions;
 use crate::engine::workspace::provider_addr;
@@ -23,6 +24,12 @@ pub enum Phase {
     Validate,
     Plan,
     Apply,
+}
+
+/// A moment in RFC 3339, to the second.
+pub fn timestamp(at: UnixMs) -> String {
+    let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// What every evaluation of one walk shares.

@@ -8,7 +8,7 @@ use super::objects;
 use super::plan::{Found, PlanWalk, Wishes};
 use super::prior::PriorState;
 use super::refactor_checks;
-use super::scope::{Phase, Surroundings};
+use super::scope::{Phase, Surroundings, timestamp};
 use super::validate;
 use super::values::Values;
 use super::walk::{Providers, Walk};
@@ -75,7 +75,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         schemas: order.schemas.clone(),
         functions: order.providers.functions(),
         values: Values::default(),
-        timestamp: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        timestamp: timestamp(now_ms()),
     };
     let in_state = prior.config_resources();
     let orphan_providers = prior.providers();
@@ -83,15 +83,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         || Nodes::build(&Sources { root: &order.root, schemas: &order.schemas, in_state: &in_state, orphan_providers: &orphan_providers });
 
     let walk = |phase: Phase, nodes: Nodes| Walk {
-        around: surroundings(phase),
-        nodes,
-        providers: order.providers,
-        cancel: order.cancel.clone(),
-        given: order.given.clone(),
-        ready: Mutex::default(),
-        diags: Mutex::default(),
-        statuses: Mutex::default(),
         destroying: phase == Phase::Plan && order.request.mode == StageMode::Destroy,
+        ..Walk::new(surroundings(phase), nodes, order.providers, order.cancel.clone(), order.given.clone())
     };
     let go_on = || !order.cancel.is_cancelled();
 

@@ -56,6 +56,27 @@ pub struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
+    /// A walk that has not begun.
+    pub fn new(
+        around: Surroundings,
+        nodes: Nodes,
+        providers: &'p dyn Providers,
+        cancel: CancellationToken,
+        given: HashMap<Arc<str>, (Value, Option<Span>)>,
+    ) -> Self {
+        Self {
+            around,
+            nodes,
+            providers,
+            cancel,
+            given,
+            ready: Mutex::default(),
+            diags: Mutex::default(),
+            statuses: Mutex::default(),
+            destroying: false,
+        }
+    }
+
     /// A module of the configuration.
     pub fn module(&self, path: &ModulePath) -> Option<&Module> {
         self.around.root.descendant(&path.0)

@@ -59,26 +59,9 @@ impl Work {
             return Err(taken(" once the next deploy has moved an object there, as a moved block says"));
         }
         let pooled = Pooled { pool: self.pool.clone() };
-        let walk = Walk {
-            nodes: nodes(&root, &schemas, &prior),
-            around: Surroundings {
-                root,
-                dir: loaded.dir.clone(),
-                sources: loaded.sources.clone(),
-                phase: Phase::Plan,
-                schemas,
-                functions: self.pool.functions(),
-                values: Values::default(),
-                timestamp: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            },
-            providers: &pooled,
-            cancel: switches.stop.clone(),
-            given: loaded.given.clone(),
-            ready: Mutex::default(),
-            diags: Mutex::default(),
-            statuses: Mutex::default(),
-            destroying: false,
-        };
+        let nodes = nodes(&root, &schemas, &prior);
+        let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms());
+        let walk = Walk::new(around, nodes, &pooled, switches.stop.clone(), loaded.given.clone());
         let object = Box::pin(adopt::adopt(&walk, &prior, &address, &id)).await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);

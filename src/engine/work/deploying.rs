@@ -102,28 +102,10 @@ impl Work {
     pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {
         let prior = PriorState::new(state);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);
+        let around = self.around(&staged.loaded, &staged.root, &staged.schemas, Phase::Apply, staged.stage.at);
         Walk {
-            around: Surroundings {
-                root: staged.root.clone(),
-                dir: staged.loaded.dir.clone(),
-                sources: staged.loaded.sources.clone(),
-                phase: Phase::Apply,
-                schemas: staged.schemas.clone(),
-                functions: self.pool.functions(),
-                values: Values::default(),
-                timestamp: jiff::Timestamp::from_millisecond(staged.stage.at)
-                    .unwrap_or_default()
-                    .strftime("%Y-%m-%dT%H:%M:%SZ")
-                    .to_string(),
-            },
-            nodes,
-            providers,
-            cancel: switches.kill.clone(),
-            given: staged.loaded.given.clone(),
-            ready: Mutex::default(),
-            diags: Mutex::default(),
-            statuses: Mutex::default(),
             destroying: staged.stage.request.mode == StageMode::Destroy,
+            ..Walk::new(around, nodes, providers, switches.kill.clone(), staged.loaded.given.clone())
         }
     }
 

@@ -16,7 +16,7 @@ use super::error::EngineError;
 use super::event::*;
 use super::memory::Memory;
 use super::plugin::find::HashCache;
-use super::plugin::record::PluginId;
+use super::plugin::record::{PluginId, UnixMs};
 use super::pool::Pool;
 use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
 use super::settings::{Access, Settings};
@@ -24,7 +24,7 @@ use super::source::{self, Pooled, Sought};
 use super::stage::change::{Change, Digests, Stage};
 use super::stage::nodes::{Nodes, Sources};
 use super::stage::prior::PriorState;
-use super::stage::scope::{Phase, Surroundings};
+use super::stage::scope::{Phase, Surroundings, timestamp};
 use super::stage::staging::{Order, stage as staged_anew};
 use super::stage::values::Values;
 use super::stage::walk::Walk;
@@ -246,6 +246,27 @@ impl Work {
         let ctx = CallContext::default();
         let provider = self.pool.plain(&address, &ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))?;
         provider.schema(&ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))
+    }
+
+    /// What the evaluations of one walk share.
+    fn around(
+        &self,
+        loaded: &Loaded,
+        root: &Arc<lang::config::Module>,
+        schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+        phase: Phase,
+        at: UnixMs,
+    ) -> Surroundings {
+        Surroundings {
+            root: root.clone(),
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            phase,
+            schemas: schemas.clone(),
+            functions: self.pool.functions(),
+            values: Values::default(),
+            timestamp: timestamp(at),
+        }
     }
 
     /// Stops everything.
