@@ -35,7 +35,7 @@ pub async fn run(
     address: &AbsInstance,
     cancel: &CancellationToken,
 ) -> Result<(), Box<Trouble>> {
-    let done = match read(scope, provisioner, false, Some(recorder.secrets())) {
+    let done = match read(scope, provisioner, Some(recorder.secrets())) {
         Ok(command) => execute(command, scope, provisioner, recorder, address, cancel).await,
         Err(diags) => return Err(diags.into()),
     };
@@ -51,7 +51,7 @@ pub async fn run(
 /// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
 pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
     match &*provisioner.kind {
-        "local-exec" => read(scope, provisioner, true, None).err().unwrap_or_default(),
+        "local-exec" => read(scope, provisioner, None).err().unwrap_or_default(),
         "remote-exec" | "file" => {
             let detail = format!(
                 "The {:?} provisioner is not supported: nothing is run on, or copied to, other machines. Of the provisioners there is \"local-exec\".",
@@ -66,8 +66,10 @@ pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnosti
     }
 }
 
-/// With `early`, values that are not known yet are no error.
-fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, early: bool, secrets: Option<&Secrets>) -> Result<Command, Diagnostics> {
+/// What is to be run; `secrets` learn of what it is given. Without them nothing is run yet, and values that are not known
+/// yet are no error.
+fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<Command, Diagnostics> {
+    let early = secrets.is_none();
     let schema = BodySchema::new().required(&["command"]).optional(&["interpreter", "working_dir", "environment", "when", "quiet"]);
     let (content, mut diags) = provisioner.body.content(&schema);
     let mut unknown = false;

@@ -3,8 +3,9 @@
 
 use super::managed::Prior;
 use super::prior;
+use super::scope::Surroundings;
 use crate::engine::deploy::instance::sensitive_paths;
-use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, ProviderSchema, UpgradeRequest};
+use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest};
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr::ConfigKey;
 use cty::schema::Schema;
@@ -65,17 +66,14 @@ async fn load_identity(
     let Some(text) = &object.identity else { return Ok(None) };
     let Some(schema) = provider.known_schema().and_then(|s| s.identities.get(type_name).cloned()) else { return Ok(None) };
     let stored = object.identity_version;
-    let newer = || {
+    if stored > schema.version {
         let detail = format!(
             "The identity of {} was written with schema version {stored}; the provider {} that was found knows versions up to {}. Use a newer version of the provider.",
             object.address,
             provider.info().address,
             schema.version
         );
-        Unusable::Refused(vec![ProviderDiagnostic::error("Resource identity managed by newer provider version", detail)])
-    };
-    if stored > schema.version {
-        return Err(newer());
+        return Err(Unusable::Refused(vec![ProviderDiagnostic::error("Resource identity managed by newer provider version", detail)]));
     }
     if stored == schema.version {
         let broken = |e: cty::CodecError| {
@@ -93,8 +91,8 @@ async fn load_identity(
 }
 
 /// An identity as the state keeps it: its JSON and the version of its schema. One that is not wholly known is not kept.
-pub fn kept_identity(schemas: Option<&ProviderSchema>, kind: &str, identity: Option<&Value>) -> Option<(String, i64)> {
-    let schema = schemas?.identities.get(kind)?;
+pub fn kept_identity(around: &Surroundings, provider: &ConfigKey, kind: &str, identity: Option<&Value>) -> Option<(String, i64)> {
+    let schema = around.schemas.get(&provider.address)?.identities.get(kind)?;
     let identity = identity.filter(|v| !v.is_null() && v.is_wholly_known())?;
     Some((cty::json::encode(identity, &schema.ty).ok()?, schema.version))
 }

@@ -242,8 +242,7 @@ impl Deploying<'_> {
 
     /// An identity as the state keeps it.
     pub(super) fn kept_identity(&self, change: &Change, identity: Option<&Value>) -> Option<(String, i64)> {
-        let schemas = self.walk.around.schemas.get(&change.provider.address).map(AsRef::as_ref);
-        objects::kept_identity(schemas, &change.address.resource.kind, identity)
+        objects::kept_identity(&self.walk.around, &change.provider, &change.address.resource.kind, identity)
     }
 
     /// Sets the current object aside, so that its place is free for the new one.

@@ -142,7 +142,6 @@ impl PlanWalk<'_> {
             Some(now) => {
                 let old: BTreeSet<String> = object.dependencies.iter().cloned().collect();
                 let dependencies = dependencies.unwrap_or(&old);
-                let schemas = self.walk.around.schemas.get(&declared.key.address).map(AsRef::as_ref);
                 let around = Around {
                     address,
                     deposed: "",
@@ -151,7 +150,7 @@ impl PlanWalk<'_> {
                     create_before_destroy: declared.create_first,
                     skip_destroy: forgets(declared.resource),
                     dependencies,
-                    identity: objects::kept_identity(schemas, &address.resource.kind, now.identity.as_ref()),
+                    identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, now.identity.as_ref()),
                 };
                 match objects::record(&around, declared.schema, &now.value, &now.private) {
                     Ok(new) if same_record(&new, object) => return,
