@@ -268,6 +268,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
             answer = answers.recv() => Woken::Answer(answer),
             events = feed.next(), if feeding => Woken::Feed(events),
         };
+        // A message, and how soon after the last frame the next one shows it; `None`: the frame that comes anyway will do.
         let (msg, pause) = match woken {
             Woken::Frame => {
                 settle(state);
@@ -275,47 +276,33 @@ pub async fn event_loop<S: Surface, F: Feed>(
                 (frame, last_frame) = (None, Some(Instant::now()));
                 continue;
             }
-            Woken::Terminate => (Msg::Terminate, KEY_FRAME),
-            Woken::Input(Some(input)) => (Msg::Input(input?), KEY_FRAME),
+            Woken::Terminate => (Msg::Terminate, Some(KEY_FRAME)),
+            Woken::Input(Some(input)) => (Msg::Input(input?), Some(KEY_FRAME)),
             // The terminal is gone.
-            Woken::Input(None) => (Msg::Terminate, KEY_FRAME),
-            Woken::Clock => (Msg::Tick(now_ms()), FRAME),
-            Woken::Answer(Some(msg)) => (msg, KEY_FRAME),
-            Woken::Answer(None) => (Msg::EngineGone, FRAME),
+            Woken::Input(None) => (Msg::Terminate, Some(KEY_FRAME)),
+            Woken::Clock => (Msg::Tick(now_ms()), Some(FRAME)),
+            Woken::Answer(Some(msg)) => (msg, Some(KEY_FRAME)),
+            Woken::Answer(None) => (Msg::EngineGone, Some(FRAME)),
             Woken::Feed(Some(Update::Events(events))) => {
-                let quiet = events.iter().all(|e| matches!(e.kind, EventKind::Plugin(PluginEvent::Usage { .. })));
-                let effects = update(state, Msg::Events(events));
-                carry_out(effects, surface, &mut engine)?;
                 // Memory and processor time of an idle plugin are no news: the clock's next frame shows them.
-                if !quiet {
-                    frame = Some(soonest(frame, last_frame, FRAME));
-                }
-                continue;
+                let quiet = events.iter().all(|e| matches!(e.kind, EventKind::Plugin(PluginEvent::Usage { .. })));
+                (Msg::Events(events), (!quiet).then_some(FRAME))
             }
-            Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), FRAME),
+            Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), Some(FRAME)),
             Woken::Feed(None) => {
                 feeding = false;
-                (Msg::EngineGone, FRAME)
+                (Msg::EngineGone, Some(FRAME))
             }
         };
-        let effects = update(state, msg);
-        carry_out(effects, surface, &mut engine)?;
-        frame = Some(soonest(frame, last_frame, pause));
-    }
-    Ok(())
-}
-
-/// When the next frame is due: the one that is planned, or a pause after the last.
-fn soonest(planned: Option<Instant>, last: Option<Instant>, pause: Duration) -> Instant {
-    let at = last.map_or_else(Instant::now, |l| l + pause);
-    planned.map_or(at, |p| p.min(at))
-}
-
-fn carry_out(effects: Vec<Effect>, surface: &mut impl Surface, engine: &mut impl FnMut(Effect)) -> io::Result<()> {
-    for effect in effects {
-        match effect {
-            Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
-            other => engine(other),
+        for effect in update(state, msg) {
+            match effect {
+                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
+                other => engine(other),
+            }
+        }
+        if let Some(pause) = pause {
+            let at = last_frame.map_or_else(Instant::now, |l| l + pause);
+            frame = Some(frame.map_or(at, |f| f.min(at)));
         }
     }
     Ok(())

@@ -10,6 +10,10 @@ use crate::engine::event::{
 
 /// Prints a stage: its changes, outputs, drift and counts.
 pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
+    out.together(|out| stage_lines(out, summary));
+}
+
+fn stage_lines(out: &mut Output, summary: &StageSummary) {
     for address in &summary.drift {
         let line = format!("{} changed outside of flightdeck", safe(address));
         let line = out.paint(Ink::Cyan, &line);

@@ -104,7 +104,7 @@ async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Out
     }
     if !out.json {
         out.flush_diagnostics();
-        out.together(|out| show::stage(out, &summary));
+        show::stage(out, &summary);
     }
     if must_ask && has_changes(&summary) {
         yes(session, task, &summary, out).await?;

@@ -51,7 +51,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     if out.json {
         out.result("stage", fields(json!({ "stage": summary.stage, "changes": summary.counts })));
     } else {
-        out.together(|out| show::stage(out, &summary));
+        show::stage(out, &summary);
     }
     Ok(if args.detailed_exitcode && has_changes(&summary) { CHANGES } else { OK })
 }

@@ -1,5 +1,6 @@
 //! A made-up workspace, told in events as an engine would tell it.
 
+use crate::app::schema::SchemaRow;
 use crate::engine::api::*;
 use crate::engine::event::*;
 use crate::engine::plugin::record::*;
@@ -350,4 +351,10 @@ pub fn state_rows() -> Vec<StateRow> {
         row("", "aws_instance", "web", &["module.network.aws_vpc.main"], &[]),
         row("", "aws_iam_role", "app", &[], &[]),
     ]
+}
+
+/// A row of a schema's tree.
+pub fn schema_row(path: &str, depth: usize, folder: bool) -> SchemaRow {
+    let name = path.rsplit('/').next().unwrap().into();
+    SchemaRow { path: path.into(), depth, name, kind: "string".into(), folder, ..SchemaRow::default() }
 }

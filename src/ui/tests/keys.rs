@@ -4,7 +4,6 @@ use super::Console;
 use super::fixture;
 use crate::app::key::{Input, MouseAct};
 use crate::app::msg::{Answer, Effect, Msg};
-use crate::app::schema::SchemaRow;
 use crate::app::state::{Fault, Screen};
 use crate::engine::api::*;
 use crate::engine::event::*;
@@ -58,14 +57,7 @@ fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
     let mut c = Console::staged(120, 40);
     c.press("j j right");
     assert_eq!(c.take_effects(), [Effect::LoadSchema(fixture::id("hashicorp/aws"))]);
-    let row = |path: &str, depth, folder| SchemaRow {
-        path: path.into(),
-        depth,
-        name: path.rsplit('/').next().unwrap().into(),
-        kind: "string".into(),
-        folder,
-        ..SchemaRow::default()
-    };
+    let row = fixture::schema_row;
     let rows = vec![
         row("resources", 0, true),
         row("resources/aws_vpc", 1, true),

@@ -95,9 +95,6 @@ impl Backend {
     }
 }
 
-/// Largest state file that is read, in bytes.
-const MAX_FILE: u64 = 256 << 20;
-
 /// What is read of a state file.
 #[derive(Deserialize)]
 struct StateFile {
@@ -152,13 +149,7 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
 pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 
 fn read_file(file: &FilePath) -> Result<Option<Outputs>, String> {
-    // What a pipe or a device has to say may never come, or never end.
-    let read = || match std::fs::metadata(file)? {
-        found if found.is_file() && found.len() > MAX_FILE => Err(std::io::Error::other("it is larger than 256 MiB")),
-        found if found.is_file() || found.is_dir() => std::fs::read(file),
-        _ => Err(std::io::Error::other("it is not a regular file")),
-    };
-    let text = match read() {
+    let text = match lang::functions::read_regular(file) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),

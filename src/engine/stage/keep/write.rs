@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// The same as it is written: changes are turned into text one by one, since all of them at once take much memory.
+/// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at once take much memory.
 #[derive(Serialize)]
 struct Written<'a> {
     layout: u32,

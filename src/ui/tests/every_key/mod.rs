@@ -23,14 +23,7 @@ const UNSORTED: &[Context] = &[Schema, Deploy, Replay, Failures, Logs, Tracing];
 const PANES: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State];
 
 fn schema() -> Vec<SchemaRow> {
-    let row = |path: &str, depth, folder| SchemaRow {
-        path: path.into(),
-        depth,
-        name: path.rsplit('/').next().unwrap().into(),
-        kind: "string".into(),
-        folder,
-        ..SchemaRow::default()
-    };
+    let row = fixture::schema_row;
     vec![
         row("resources", 0, true),
         row("resources/aws_vpc", 1, true),

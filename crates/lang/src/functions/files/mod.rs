@@ -34,19 +34,27 @@ fn place(host: Host<'_>, path: &str) -> Result<String, String> {
     Ok(paths::join(&host.scope.base_dir().to_string_lossy(), &path))
 }
 
-/// Largest file that an expression reads, in bytes.
+/// Largest file that is read for a value, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
-/// What a device or a pipe has to say may never come, or never end: of those `/dev/null` alone is read.
-fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
-    let found = std::fs::metadata(place)?;
-    if !found.is_file() && !found.is_dir() && place != "/dev/null" {
+/// The bytes of a regular file of 256 MiB at most. What a device or a pipe has to say may never come, or never end.
+///
+/// # Errors
+/// It cannot be read, is none, or is larger.
+pub fn read_regular(place: impl AsRef<std::path::Path>) -> std::io::Result<Vec<u8>> {
+    let found = std::fs::metadata(&place)?;
+    // A directory is refused by the reading, in the system's words.
+    if !found.is_file() && !found.is_dir() {
         return Err(std::io::Error::other("it is not a regular file"));
     }
     if found.len() > MAX_FILE {
         return Err(std::io::Error::other("it is larger than 256 MiB"));
     }
     std::fs::read(place)
+}
+
+fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
+    if place == "/dev/null" { std::fs::read(place) } else { read_regular(place) }
 }
 
 /// The bytes of a file.
