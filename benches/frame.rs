@@ -85,6 +85,7 @@ fn operation(i: usize) -> Operation {
         action: Action::Create,
         state,
         step: "creating".into(),
+        half_done: false,
         attempt: 1,
         began: (state != OperationState::Waiting).then_some(NOW - 60_000),
         took_ms: (state == OperationState::Done).then_some(812),

@@ -176,11 +176,12 @@ fn stage(state: &State) -> Vec<Row> {
 fn rank(s: OperationState) -> u8 {
     match s {
         OperationState::Running => 0,
-        OperationState::Failed => 1,
-        OperationState::Unknown => 2,
-        OperationState::Waiting => 3,
-        OperationState::NotAttempted => 4,
-        OperationState::Done => 5,
+        OperationState::HalfReplaced => 1,
+        OperationState::Failed => 2,
+        OperationState::Unknown => 3,
+        OperationState::Waiting => 4,
+        OperationState::NotAttempted => 5,
+        OperationState::Done => 6,
     }
 }
 
@@ -188,7 +189,7 @@ fn deploy(state: &State) -> (Vec<Row>, usize) {
     let Some((d, _)) = state.shown_deploy() else { return (Vec::new(), 0) };
     let shows = |s: OperationState| match state.deploy_filter {
         DeployFilter::All => true,
-        DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown),
+        DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced),
         DeployFilter::NotAttempted => matches!(s, OperationState::NotAttempted | OperationState::Waiting),
         DeployFilter::Done => s == OperationState::Done,
     };

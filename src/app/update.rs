@@ -272,14 +272,7 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
         EventKind::DeployFinished(s) => {
-            let text = format!(
-                "deploy #{} {}: {} done, {} failed, {} not attempted",
-                s.deploy,
-                s.outcome.word(),
-                s.operations.done,
-                s.operations.failed,
-                s.operations.not_attempted
-            );
+            let text = format!("deploy #{} {}: {}", s.deploy, s.outcome.word(), s.operations.text());
             if s.outcome == DeployOutcome::Succeeded {
                 state.say(text)
             } else {

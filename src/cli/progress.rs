@@ -138,10 +138,14 @@ impl Progress {
                 (format!("{address}: failed{why}"), Some(Ink::Red))
             }
             OperationState::Unknown => (format!("{address}: the outcome is unknown"), Some(Ink::Magenta)),
+            OperationState::HalfReplaced => {
+                let why = operation.failure.as_ref().map_or_else(String::new, |f| format!(": {} ({})", safe(&f.summary), f.class.word()));
+                (format!("{address}: {}{why}", operation.step), Some(Ink::Red))
+            }
         };
         if operation.state != OperationState::Running {
             self.running.remove(&operation.index);
-            if !matches!(was, Some(OperationState::Done | OperationState::Failed | OperationState::Unknown)) {
+            if matches!(was, None | Some(OperationState::Waiting | OperationState::Running)) {
                 self.done += 1;
             }
         }

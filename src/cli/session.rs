@@ -27,6 +27,8 @@ pub(super) struct Session {
     signals: Signals,
     /// How many signals have come.
     asked: u32,
+    /// Whether plugins are still to be asked to stop, once replacements that have begun are ended.
+    ask_later: bool,
 }
 
 fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
@@ -81,7 +83,7 @@ impl Session {
         let signals = Signals::listen()?;
         let engine = Engine::start(settings).await?;
         let (_, events) = engine.subscribe();
-        Ok(Self { engine, events, signals, asked: 0 })
+        Ok(Self { engine, events, signals, asked: 0, ask_later: false })
     }
 
     /// Waits for an answer, printing events meanwhile. The first signal asks the engine to stop, the second kills the
@@ -104,11 +106,18 @@ impl Session {
                     self.asked += 1;
                     match self.asked {
                         1 => {
-                            progress.say(out, "stopping: nothing new is started, plugins are asked to stop; once more to kill them");
                             self.engine.cancel(CancelRung::StopStarting);
-                            self.engine.cancel(CancelRung::AskPlugins);
+                            let begun = self.engine.replacing();
+                            self.ask_later = begun > 0;
+                            if self.ask_later {
+                                progress.say(out, &format!("stopping: nothing new is started, {begun} replacements that have begun are ended first; once more to kill the plugins"));
+                            } else {
+                                progress.say(out, "stopping: nothing new is started, plugins are asked to stop; once more to kill them");
+                                self.engine.cancel(CancelRung::AskPlugins);
+                            }
                         }
                         2 => {
+                            self.ask_later = false;
                             progress.say(out, "killing the plugins: the outcome of what they were doing will be unknown");
                             self.engine.cancel(CancelRung::KillPlugins);
                             until = Some(Instant::now() + LAST_WORDS);
@@ -118,10 +127,16 @@ impl Session {
                 }
                 () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(CliError::Cancelled),
                 answer = &mut question => break answer.map_err(CliError::Engine),
-                update = self.events.recv(), if !over => match update {
-                    Some(update) => hear(update, out, progress),
-                    None => over = true,
-                },
+                update = self.events.recv(), if !over => {
+                    match update {
+                        Some(update) => hear(update, out, progress),
+                        None => over = true,
+                    }
+                    if self.ask_later && self.engine.replacing() == 0 {
+                        self.ask_later = false;
+                        self.engine.cancel(CancelRung::AskPlugins);
+                    }
+                }
                 _ = ticks.tick(), if out.live => progress.tick(),
             }
         };

@@ -5,7 +5,7 @@ use super::progress::ink_of;
 use super::safe::safe;
 use super::time::{duration, moment};
 use crate::engine::event::{
-    Action, AttributeChange, ChangeView, Counts, DeploySummary, OperationCounts, OutputView, StageSummary, StateChange, StateChangeKind,
+    Action, AttributeChange, ChangeView, Counts, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
 };
 
 /// Prints a stage: its changes, outputs, drift and counts.
@@ -98,13 +98,6 @@ pub(super) fn counts(c: &Counts) -> String {
     if said.is_empty() { format!("no changes, {} as they should be", c.no_op) } else { said.join(", ") }
 }
 
-/// The same for operations.
-pub(super) fn operations(c: &OperationCounts) -> String {
-    let named = [(c.done, "done"), (c.failed, "failed"), (c.not_attempted, "not attempted"), (c.unknown, "with unknown outcome")];
-    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if said.is_empty() { "nothing to do".to_owned() } else { said.join(", ") }
-}
-
 /// One line about a change of the state by hand.
 pub(super) fn state_change(c: &StateChange) -> String {
     let id = c.id.as_ref().map_or_else(String::new, |id| format!(" (id {})", safe(id)));
@@ -127,7 +120,7 @@ pub(super) fn deploy_line(d: &DeploySummary) -> String {
         moment(d.began),
         d.outcome.word(),
         took,
-        operations(&d.operations),
+        d.operations.text(),
         d.stage,
         safe(&d.who),
         safe(&d.host)

@@ -392,6 +392,9 @@ pub enum OperationState {
     NotAttempted,
     /// Its intent is on record and its outcome is not.
     Unknown,
+    /// A replacement of which one half was done and the other was not: the old object is destroyed and there is no new one, or
+    /// the new one is there beside the old one. The operation's step says which.
+    HalfReplaced,
 }
 
 impl OperationState {
@@ -404,6 +407,7 @@ impl OperationState {
             Self::Failed => "failed",
             Self::NotAttempted => "not attempted",
             Self::Unknown => "unknown outcome",
+            Self::HalfReplaced => "half replaced",
         }
     }
 }
@@ -420,6 +424,9 @@ pub struct Operation {
     pub state: OperationState,
     /// `creating`, `destroying the old object`, …
     pub step: String,
+    /// Whether the first half of a replacement is done.
+    #[serde(default)]
+    pub half_done: bool,
     pub attempt: u32,
     pub began: Option<UnixMs>,
     pub took_ms: Option<u64>,
@@ -435,6 +442,20 @@ pub struct Operation {
 const SETTLED: &str = "settled: ";
 
 impl Operation {
+    /// Whether it is a replacement that has begun and not ended.
+    pub fn is_replacing(&self) -> bool {
+        self.state == OperationState::Running && matches!(self.action, Action::Replace | Action::ReplaceCreateFirst)
+    }
+
+    /// What is missing of a replacement of which one half is done.
+    pub fn missing_half(&self) -> Option<&'static str> {
+        match self.action {
+            Action::Replace if self.half_done => Some("destroyed, not re-created"),
+            Action::ReplaceCreateFirst if self.half_done => Some("created, the old object is not destroyed"),
+            _ => None,
+        }
+    }
+
     /// Says how its unknown outcome was settled.
     pub fn settle(&mut self, how: &str) {
         self.step = format!("{SETTLED}{how}");
@@ -530,6 +551,44 @@ pub struct OperationCounts {
     pub failed: u32,
     pub not_attempted: u32,
     pub unknown: u32,
+    /// Replacements of which one half was done and the other was not.
+    #[serde(default)]
+    pub half_replaced: u32,
+}
+
+impl OperationCounts {
+    /// How many operations ended in these states; what has not ended counts as not attempted.
+    pub fn of<'o>(operations: impl IntoIterator<Item = &'o Operation>) -> Self {
+        let mut counts = Self::default();
+        for operation in operations {
+            *match operation.state {
+                OperationState::Done => &mut counts.done,
+                OperationState::Failed => &mut counts.failed,
+                OperationState::Unknown => &mut counts.unknown,
+                OperationState::HalfReplaced => &mut counts.half_replaced,
+                OperationState::Waiting | OperationState::Running | OperationState::NotAttempted => &mut counts.not_attempted,
+            } += 1;
+        }
+        counts
+    }
+
+    /// `7 done, 1 failed`: those that are not zero, in words.
+    pub fn text(&self) -> String {
+        let named = [
+            (self.done, "done"),
+            (self.half_replaced, "half replaced"),
+            (self.failed, "failed"),
+            (self.not_attempted, "not attempted"),
+            (self.unknown, "with unknown outcome"),
+        ];
+        let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        if said.is_empty() { "nothing to do".to_owned() } else { said.join(", ") }
+    }
+
+    /// How many ended otherwise than they should, or not at all although they had begun.
+    pub fn bad(&self) -> u32 {
+        self.failed + self.unknown + self.half_replaced
+    }
 }
 
 /// One deploy, as History lists it.

@@ -1,9 +1,12 @@
 //! A graph of steps and its walk: every step runs when what it needs has succeeded, a bounded number at a time; a
 //! failure stops only what depends on it. Owned by one stage or deploy; knows nothing of what a step does.
 
+use crate::engine::calls::lock;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::collections::{BTreeSet, BinaryHeap};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
 use std::future::Future;
+use std::sync::Mutex;
 
 /// Number of a step, in the order of adding.
 pub type Step = usize;
@@ -106,15 +109,14 @@ impl Graph {
     pub fn order(&self) -> Vec<Step> {
         let dependents = self.dependents();
         let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
-        let mut ready: BinaryHeap<std::cmp::Reverse<Step>> =
-            waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| std::cmp::Reverse(s)).collect();
+        let mut ready: BinaryHeap<Reverse<Step>> = waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| Reverse(s)).collect();
         let mut out = Vec::with_capacity(self.len());
-        while let Some(std::cmp::Reverse(step)) = ready.pop() {
+        while let Some(Reverse(step)) = ready.pop() {
             out.push(step);
             for &d in &dependents[step] {
                 waiting[d] -= 1;
                 if waiting[d] == 0 {
-                    ready.push(std::cmp::Reverse(d));
+                    ready.push(Reverse(d));
                 }
             }
         }
@@ -128,15 +130,24 @@ impl Graph {
         F: Fn(Step) -> Fut,
         Fut: Future<Output = bool>,
     {
-        let dependents = self.dependents();
-        let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
+        let may = || if go_on() { Starts::All } else { Starts::None };
+        self.walk_urgent_first(limit, &Urgency::default(), may, run).await
+    }
+
+    /// As [`Graph::walk`], but urgent steps start before all others, and beyond the limit (up to twice as many): the others
+    /// may be waiting for them.
+    pub async fn walk_urgent_first<F, Fut>(&self, limit: usize, urgency: &Urgency, may: impl Fn() -> Starts, run: F) -> Vec<Ended>
+    where
+        F: Fn(Step) -> Fut,
+        Fut: Future<Output = bool>,
+    {
+        let limit = limit.max(1);
+        let mut line = Line::new(self);
         let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
-        let mut ready: BinaryHeap<std::cmp::Reverse<Step>> =
-            waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| std::cmp::Reverse(s)).collect();
         let mut running = FuturesUnordered::new();
         loop {
-            while running.len() < limit.max(1) && go_on() {
-                let Some(std::cmp::Reverse(step)) = ready.pop() else { break };
+            line.hurry(urgency.news());
+            while let Some(step) = line.next(may(), running.len() < limit, running.len() < limit.saturating_mul(2)) {
                 let future = run(step);
                 running.push(async move { (step, future.await) });
             }
@@ -144,19 +155,121 @@ impl Graph {
             ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
             let mut settled = vec![(step, ok)];
             while let Some((step, ok)) = settled.pop() {
-                for &d in &dependents[step] {
+                for d in line.dependents[step].clone() {
                     if !ok && ended[d].is_none() {
                         ended[d] = Some(Ended::Skipped);
                         settled.push((d, false));
                     }
-                    waiting[d] -= 1;
-                    if waiting[d] == 0 && ended[d].is_none() {
-                        ready.push(std::cmp::Reverse(d));
-                    }
+                    line.one_less(d, ended[d].is_none());
                 }
             }
         }
         ended.into_iter().map(|e| e.unwrap_or(Ended::Skipped)).collect()
+    }
+}
+
+/// What may start now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starts {
+    All,
+    /// Only what is urgent.
+    Urgent,
+    None,
+}
+
+/// Steps that go before all others: something has begun that is whole only after them.
+#[derive(Debug, Default)]
+pub struct Urgency {
+    inner: Mutex<Hurried>,
+}
+
+#[derive(Debug, Default)]
+struct Hurried {
+    steps: HashSet<Step>,
+    /// Those of them that the walk has not heard of yet.
+    news: Vec<Step>,
+}
+
+impl Urgency {
+    /// From now on `step` and all that it needs goes first.
+    pub fn hurry(&self, graph: &Graph, step: Step) {
+        let mut inner = lock(&self.inner);
+        let mut queue = vec![step];
+        while let Some(step) = queue.pop() {
+            // What was urgent before has had all that it needs hurried too.
+            if inner.steps.insert(step) {
+                inner.news.push(step);
+                queue.extend(graph.needs(step));
+            }
+        }
+    }
+
+    /// Whether a step is urgent.
+    pub fn is_urgent(&self, step: Step) -> bool {
+        lock(&self.inner).steps.contains(&step)
+    }
+
+    fn news(&self) -> Vec<Step> {
+        std::mem::take(&mut lock(&self.inner).news)
+    }
+}
+
+/// Steps that wait for others, and those that wait for nothing but their start.
+struct Line {
+    dependents: Vec<Vec<Step>>,
+    /// How many steps each one waits for.
+    waiting: Vec<usize>,
+    begun: Vec<bool>,
+    urgent: Vec<bool>,
+    ready: BinaryHeap<Reverse<Step>>,
+    /// As `ready`; what is in both starts from here.
+    urgent_ready: BinaryHeap<Reverse<Step>>,
+}
+
+impl Line {
+    fn new(graph: &Graph) -> Self {
+        let waiting: Vec<usize> = graph.needs.iter().map(BTreeSet::len).collect();
+        let ready = waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| Reverse(s)).collect();
+        let (begun, urgent) = (vec![false; graph.len()], vec![false; graph.len()]);
+        Self { dependents: graph.dependents(), waiting, begun, urgent, ready, urgent_ready: BinaryHeap::new() }
+    }
+
+    fn hurry(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            self.urgent[step] = true;
+            if self.waiting[step] == 0 && !self.begun[step] {
+                self.urgent_ready.push(Reverse(step));
+            }
+        }
+    }
+
+    /// The next step to start, if there is one that may.
+    fn next(&mut self, may: Starts, room: bool, room_for_urgent: bool) -> Option<Step> {
+        let urgent = room_for_urgent && may != Starts::None;
+        let pick = |heap: &mut BinaryHeap<Reverse<Step>>, begun: &mut [bool]| {
+            while let Some(Reverse(step)) = heap.pop() {
+                if !std::mem::replace(&mut begun[step], true) {
+                    return Some(step);
+                }
+            }
+            None
+        };
+        if urgent && let Some(step) = pick(&mut self.urgent_ready, &mut self.begun) {
+            return Some(step);
+        }
+        if room && may == Starts::All { pick(&mut self.ready, &mut self.begun) } else { None }
+    }
+
+    /// A step waits for one step less; where it is the last, and the step is wanted still, it is ready.
+    fn one_less(&mut self, step: Step, wanted: bool) {
+        self.waiting[step] -= 1;
+        if self.waiting[step] == 0 && wanted {
+            if self.urgent[step] {
+                self.urgent_ready.push(Reverse(step));
+            } else {
+                self.ready.push(Reverse(step));
+            }
+        }
     }
 }
 
@@ -229,6 +342,41 @@ mod tests {
             )
             .await;
         assert_eq!(ended, [Ended::Done, Ended::Skipped, Ended::Skipped]);
+    }
+
+    #[tokio::test]
+    async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
+        // Each odd step needs the even one before it; beginning an even one makes the odd one urgent.
+        let g = graph(&[(1, 0), (3, 2), (5, 4)], 6);
+        let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
+        let run = |s: Step| {
+            ran.lock().unwrap().push(s);
+            if s % 2 == 0 {
+                urgency.hurry(&g, s + 1);
+            }
+            async { true }
+        };
+        let ended = g.walk_urgent_first(1, &urgency, || Starts::All, run).await;
+        assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(ended, [Ended::Done; 6]);
+    }
+
+    #[tokio::test]
+    async fn what_is_urgent_ends_after_everything_else_was_stopped() {
+        // 5 needs 4, which was ready and not wanted any more until 0 began.
+        let g = graph(&[(1, 0), (1, 4), (3, 2)], 5);
+        let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
+        let run = |s: Step| {
+            ran.lock().unwrap().push(s);
+            if s == 0 {
+                urgency.hurry(&g, 1);
+            }
+            async { true }
+        };
+        let may = || if ran.lock().unwrap().is_empty() { Starts::All } else { Starts::Urgent };
+        let ended = g.walk_urgent_first(8, &urgency, may, run).await;
+        assert_eq!(*ran.lock().unwrap(), [0, 4, 1]);
+        assert_eq!(ended, [Ended::Done, Ended::Done, Ended::Skipped, Ended::Skipped, Ended::Done]);
     }
 
     #[test]

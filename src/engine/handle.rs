@@ -126,6 +126,11 @@ impl Engine {
         self.shared.work.cancel(rung, &self.shared.tasks);
     }
 
+    /// How many replacements of the running deploy have begun and not ended.
+    pub fn replacing(&self) -> usize {
+        self.shared.bus.with_view(|v| v.deploy.iter().flat_map(|d| &d.operations).filter(|o| o.is_replacing()).count())
+    }
+
     /// Starts, stops, restarts, enables or disables one plugin.
     ///
     /// # Errors

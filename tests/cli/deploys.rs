@@ -87,7 +87,7 @@ fn a_deploy_goes_from_nothing_to_state_and_history_and_back() {
     assert_eq!(
         result,
         json!({"type": "result", "format_version": "1.0", "command": "deploy", "deploy": 1, "stage": 1, "outcome": "succeeded",
-               "operations": {"done": 2, "failed": 0, "not_attempted": 0, "unknown": 0}})
+               "operations": {"done": 2, "failed": 0, "not_attempted": 0, "unknown": 0, "half_replaced": 0}})
     );
     let listed = w.run(&["state", "list"]).expect(0).stdout;
     assert_eq!(listed, "terraform_data.a\nterraform_data.b\n");
@@ -141,7 +141,7 @@ fn a_deploy_with_failures_ends_with_5_and_is_remembered() {
     let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
     let result = run.result();
     assert_eq!(result["outcome"], "failed");
-    assert_eq!(result["operations"], json!({"done": 1, "failed": 1, "not_attempted": 1, "unknown": 0}), "{run:#?}");
+    assert_eq!(result["operations"], json!({"done": 1, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0}), "{run:#?}");
     let errors = run.diagnostics();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0]["range"]["start"]["line"], 8, "{errors:?}");

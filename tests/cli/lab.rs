@@ -53,14 +53,14 @@ impl Lab {
 }
 
 /// A deploy that runs beside the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
     seen: Vec<Value>,
 }
 
 impl Running {
-    fn start(lab: &Lab) -> Self {
+    pub(crate) fn start(lab: &Lab) -> Self {
         let mut child = lab.workspace.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines, seen: Vec::new() }
@@ -68,25 +68,31 @@ impl Running {
 
     /// Reads until the call that makes the first resource has been sent; the answer is the plugin's pid.
     fn until_applying(&mut self) -> i32 {
-        for line in self.lines.by_ref() {
-            let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
-            let applying = event["type"] == "call_started" && event["method"] == "ApplyResourceChange";
-            self.seen.push(event);
-            if applying {
-                let pid = |e: &Value| e["attempt"]["pid"].as_i64();
-                return i32::try_from(self.seen.iter().rev().find_map(pid).unwrap()).unwrap();
-            }
-        }
-        panic!("nothing was applied: {:#?}", self.seen);
+        self.until(|e| e["type"] == "call_started" && e["method"] == "ApplyResourceChange");
+        let pid = |e: &Value| e["attempt"]["pid"].as_i64();
+        i32::try_from(self.seen.iter().rev().find_map(pid).unwrap()).unwrap()
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
+    /// Reads until such an event.
+    pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) {
+        for line in self.lines.by_ref() {
+            let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            let is_it = wanted(&event);
+            self.seen.push(event);
+            if is_it {
+                return;
+            }
+        }
+        panic!("that did not come: {:#?}", self.seen);
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
     /// Waits for the end: exit code and result.
-    fn end(mut self) -> (Option<i32>, Value) {
+    pub(crate) fn end(mut self) -> (Option<i32>, Value) {
         let rest: Vec<Value> = self.lines.by_ref().map(|l| serde_json::from_str(&l.unwrap()).unwrap()).collect();
         let mut stderr = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
@@ -146,7 +152,7 @@ fn a_transient_error_goes_away_and_a_permanent_one_is_remembered() {
     lab.run(&["destroy", "--auto-approve"]).expect(0);
     lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Permanent) });
     let run = lab.deploy().expect(5);
-    assert_eq!(run.result()["operations"], json!({"done": 0, "failed": 1, "not_attempted": 1, "unknown": 0}));
+    assert_eq!(run.result()["operations"], json!({"done": 0, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0}));
     assert_eq!(run.diagnostics().len(), 1, "{:?}", run.diagnostics());
     let groups = lab.run(&["failures", "--json"]).expect(0).result()["failures"].clone();
     assert_eq!(groups[0]["addresses"], json!(["lab_bucket.a"]));

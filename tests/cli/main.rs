@@ -8,5 +8,6 @@ mod deploys;
 mod kept;
 mod lab;
 mod prompt;
+mod replaces;
 mod support;
 mod usage;

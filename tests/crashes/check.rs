@@ -59,7 +59,8 @@ pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(
     }
     let count = |state| record.operations.iter().filter(|o| o.state == state).count();
     let counts = record.summary.operations;
-    if (counts.done as usize, counts.unknown as usize) != (count(OperationState::Done), count(OperationState::Unknown)) {
+    let said = (counts.done as usize, counts.unknown as usize, counts.half_replaced as usize);
+    if said != (count(OperationState::Done), count(OperationState::Unknown), count(OperationState::HalfReplaced)) {
         return Err(format!("the summary counts {counts:?}"));
     }
     Ok(())
@@ -85,10 +86,8 @@ fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
         (OperationState::Done, Action::Destroy) => version.is_none(),
         (OperationState::Done, _) => version == Some("v2") && deposed == 0,
         (OperationState::NotAttempted, Action::Create) => version.is_none(),
-        (OperationState::NotAttempted, Action::Replace) if operation.step.starts_with("not finished") => version.is_none(),
-        (OperationState::NotAttempted, Action::ReplaceCreateFirst) if operation.step.starts_with("not finished") => {
-            version == Some("v2") && deposed == 1
-        }
+        (OperationState::HalfReplaced, Action::Replace) => version.is_none(),
+        (OperationState::HalfReplaced, Action::ReplaceCreateFirst) => version == Some("v2") && deposed == 1,
         // The old object may have been set aside already, or not.
         (OperationState::NotAttempted, Action::ReplaceCreateFirst) => (version == Some("v1")) != (deposed == 1),
         (OperationState::NotAttempted, _) => version == Some("v1"),

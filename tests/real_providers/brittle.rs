@@ -51,7 +51,7 @@ fn what_was_done_when_it_failed_is_in_the_state() {
     let Some(place) = Place::built(&[("main.tf", BRITTLE)]) else { return };
 
     let run = place.deploy(&["--var", "fail=create"], 5);
-    assert_eq!(run.result()["operations"], json!({"done": 0, "failed": 1, "not_attempted": 0, "unknown": 0}));
+    assert_eq!(run.result()["operations"], json!({"done": 0, "failed": 1, "not_attempted": 0, "unknown": 0, "half_replaced": 0}));
     let diagnostic = &run.diagnostics()[0];
     assert_eq!(
         (&diagnostic["summary"], &diagnostic["range"]["start"]["line"]),

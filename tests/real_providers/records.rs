@@ -159,7 +159,7 @@ fn what_a_framework_provider_refuses_has_its_place_and_leaves_the_rest_done() {
     let result = run.result();
     assert_eq!(result["outcome"], "failed");
     // a is refused; b and the data source need it; the other two do not.
-    assert_eq!(result["operations"], json!({"done": 2, "failed": 1, "not_attempted": 2, "unknown": 0}));
+    assert_eq!(result["operations"], json!({"done": 2, "failed": 1, "not_attempted": 2, "unknown": 0, "half_replaced": 0}));
     let diagnostic = &run.diagnostics()[0];
     assert_eq!(diagnostic["detail"], "the text \"refuse\" is refused on purpose");
     let line = 1 + INTEROP.lines().position(|l| l.contains("text   = var.text")).unwrap();

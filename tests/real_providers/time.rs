@@ -60,7 +60,7 @@ fn a_provider_of_protocol_5_from_stage_to_destroy() {
     assert_eq!(place.changes(&[], 2), json!({"create": 3}));
     let result = place.deploy(&[], 0).result();
     assert_eq!(result["outcome"], "succeeded");
-    assert_eq!(result["operations"], json!({"done": 3, "failed": 0, "not_attempted": 0, "unknown": 0}));
+    assert_eq!(result["operations"], json!({"done": 3, "failed": 0, "not_attempted": 0, "unknown": 0, "half_replaced": 0}));
     assert_eq!(place.addresses(), ["time_offset.later", "time_sleep.short", "time_static.start"]);
     let shown = place.run(&["state", "show", "time_offset.later", "--json"]).expect(0).result();
     assert!(shown["resources"][0]["attributes"].to_string().contains("2026-11-28T10:00:00Z"), "{shown}");

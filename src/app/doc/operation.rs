@@ -46,6 +46,10 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
                 doc.push(line(Role::Dim, "stage again: what is there is read back before anything else is done"));
             }
         }
+        OperationState::HalfReplaced => {
+            doc.push(line(Role::Bad, op.step.clone()));
+            doc.push(line(Role::Dim, "t stages what is left: the missing half"));
+        }
         OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
     }
@@ -207,6 +211,9 @@ pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     doc.push(l);
     let o = d.operations;
     push_pair(&mut doc, "operations", format!("{} done, {} failed, {} not attempted", o.done, o.failed, o.not_attempted));
+    if o.half_replaced > 0 {
+        doc.push(line(Role::Bad, format!("{:<13}{}", "", count(o.half_replaced as usize, "replacement") + " done by half")));
+    }
     if o.unknown > 0 {
         doc.push(line(Role::Warn, format!("{:<13}{}", "", count(o.unknown as usize, "outcome") + " unknown")));
     }

@@ -47,6 +47,8 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     let operations = || state.view.deploy.iter().filter(|d| d.summary.is_none()).flat_map(|d| &d.operations);
     let waiting = operations().filter(|o| o.state == OperationState::Waiting).count();
     let running = operations().filter(|o| o.state == OperationState::Running).count();
+    let replacing = operations().filter(|o| o.is_replacing()).count();
+    let by_half = || line(Role::Bad, format!("   {} may be left done by half: destroyed, not re-created", count(replacing, "replacement")));
     let calls: Vec<Line> = state
         .view
         .calls
@@ -66,14 +68,26 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     } else {
         soft.push(line(
             Role::Plain,
-            format!("   {} not begun are not attempted; {running} running are waited for. Nothing is lost.", count(waiting, "operation")),
+            format!("   {} not begun are not attempted; {running} running are waited for.", count(waiting, "operation")),
         ));
+        if replacing > 0 {
+            soft.push(line(
+                Role::Plain,
+                format!(
+                    "   {} begun and not ended: finished first, so that what was destroyed is made again.",
+                    count(replacing, "replacement")
+                ),
+            ));
+        }
     }
     let mut ask = vec![line(Role::Strong, "2  ask the plugins to stop")];
     ask.push(line(
         Role::Plain,
         format!("   asked: {}; each call still answers, and its outcome is recorded:", count(plugins.len(), "plugin")),
     ));
+    if replacing > 0 {
+        ask.push(by_half());
+    }
     ask.extend(calls.iter().take(8).cloned());
     let mut kill = vec![line(Role::Bad, "3  kill the plugins")];
     kill.push(line(
@@ -84,6 +98,9 @@ pub fn ladder(state: &State) -> Vec<Doc> {
             count(calls.len(), "call")
         ),
     ));
+    if replacing > 0 {
+        kill.push(by_half());
+    }
     vec![soft, ask, kill]
 }
 

@@ -280,6 +280,7 @@ fn deploy(state: &State, l: &mut Line) {
     let parts = [
         (OperationState::Done, Role::Ok, "done"),
         (OperationState::Running, Role::Busy, "running"),
+        (OperationState::HalfReplaced, Role::Bad, "half replaced"),
         (OperationState::Failed, Role::Bad, "failed"),
         (OperationState::Unknown, Role::Warn, "unknown"),
         (OperationState::Waiting, Role::Plain, "waiting"),

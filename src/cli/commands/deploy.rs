@@ -76,7 +76,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
         );
     } else {
         let ink = if summary.outcome == DeployOutcome::Succeeded { Ink::Green } else { Ink::Red };
-        let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), show::operations(&summary.operations));
+        let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), summary.operations.text());
         let line = out.paint(ink, &line);
         out.line(&line);
     }
@@ -150,7 +150,7 @@ async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &m
 
 /// Errors of operations as diagnostics, unless the engine has said them with their place already.
 async fn failures(session: &Session, summary: &DeploySummary, out: &mut Output) {
-    if summary.operations.failed == 0 && summary.operations.unknown == 0 {
+    if summary.operations.bad() == 0 {
         return;
     }
     let record = match session.engine.deploy_record(summary.deploy).await {

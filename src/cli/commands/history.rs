@@ -87,6 +87,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
     let took = operation.took_ms.map_or_else(String::new, duration);
     let head = out.paint(ink_of(operation.action), &format!("{:>5} {}", operation.action.sign(), safe(&operation.address)));
     let state = match operation.state {
+        OperationState::HalfReplaced => out.paint(Ink::Red, &format!("{}: {}", operation.state.word(), operation.step)),
         OperationState::Failed | OperationState::Unknown => out.paint(Ink::Red, operation.state.word()),
         _ => operation.state.word().to_owned(),
     };

@@ -108,7 +108,10 @@ impl Recorder {
                 o.step = o.action.done_word().to_owned();
                 o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             }
-            None => o.step = "waiting for its second half".to_owned(),
+            None => {
+                o.half_done = true;
+                "waiting for its second half".clone_into(&mut o.step);
+            }
         })
         .await;
     }
@@ -116,15 +119,19 @@ impl Recorder {
     /// An operation was about to begin when the end was asked for.
     pub async fn not_begun(&self, id: &str) {
         self.change(id, |o| {
-            o.state = OperationState::NotAttempted;
-            "not attempted".clone_into(&mut o.step);
-            o.began = None;
+            let half = o.missing_half();
+            half.unwrap_or("not attempted").clone_into(&mut o.step);
+            if half.is_some() {
+                o.state = OperationState::HalfReplaced;
+            } else {
+                (o.state, o.began) = (OperationState::NotAttempted, None);
+            }
         })
         .await;
     }
 
-    /// An operation has failed.
-    pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool) {
+    /// An operation has failed. `gone`: its address has no object now.
+    pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
         if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {
             // The line that says why may have been written right before the answer.
             plugin.heard(HEARD_WITHIN).await;
@@ -136,8 +143,15 @@ impl Recorder {
             self.bus.emit(EventKind::Notice { text: format!("a failure's reason was not kept: {error}") });
         }
         self.change(id, |o| {
-            o.state = if unknown { OperationState::Unknown } else { OperationState::Failed };
             o.step = format!("{} failed", o.action.word());
+            o.state = match o.missing_half() {
+                _ if unknown => OperationState::Unknown,
+                Some(missing) if o.action == Action::Replace && gone => {
+                    missing.clone_into(&mut o.step);
+                    OperationState::HalfReplaced
+                }
+                _ => OperationState::Failed,
+            };
             o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             o.failure = Some(failure);
         })
@@ -239,8 +253,10 @@ impl Recorder {
         };
         for id in rest {
             self.change(&id, |o| {
-                o.step = if o.state == OperationState::Running { "not finished" } else { "not attempted" }.to_owned();
-                o.state = OperationState::NotAttempted;
+                let half = o.missing_half();
+                let text = half.unwrap_or(if o.state == OperationState::Running { "not finished" } else { "not attempted" });
+                text.clone_into(&mut o.step);
+                o.state = if half.is_some() { OperationState::HalfReplaced } else { OperationState::NotAttempted };
             })
             .await;
         }
@@ -248,16 +264,7 @@ impl Recorder {
 
     /// How many ended how.
     pub fn counts(&self) -> OperationCounts {
-        let mut counts = OperationCounts::default();
-        for operation in &lock(&self.operations).all {
-            match operation.state {
-                OperationState::Done => counts.done += 1,
-                OperationState::Failed => counts.failed += 1,
-                OperationState::Unknown => counts.unknown += 1,
-                _ => counts.not_attempted += 1,
-            }
-        }
-        counts
+        OperationCounts::of(&lock(&self.operations).all)
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Task {
 pub struct Steps {
     pub graph: Graph,
     pub tasks: Vec<Task>,
+    /// By the step that begins a replacement, the one that ends it.
+    pub second_halves: HashMap<Step, Step>,
 }
 
 impl Steps {
@@ -77,7 +79,7 @@ pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: S
 
 fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode, gated: usize) -> Steps {
     let mut out = Builder {
-        steps: Steps { graph: Graph::default(), tasks: Vec::new() },
+        steps: Steps { graph: Graph::default(), tasks: Vec::new(), second_halves: HashMap::new() },
         nodes,
         of_node: Vec::new(),
         apply: HashMap::new(),
@@ -241,6 +243,7 @@ impl Builder<'_> {
             if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
                 let (after, before) = if late(change) { (destroy, apply) } else { (apply, destroy) };
                 self.steps.graph.need(after, before);
+                self.steps.second_halves.insert(before, after);
             }
         }
         // By what is needed, who needs it, and the instance of the module where both are in one: names mean other objects

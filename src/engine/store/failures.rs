@@ -88,7 +88,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
 fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option<String>> {
     let next: Option<(DeployId, String)> = conn
         .prepare_cached(
-            "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown')
+            "SELECT deploy, data FROM operation WHERE address = ?1 AND deploy > ?2 AND state IN ('done', 'failed', 'unknown', 'half_replaced')
              ORDER BY deploy LIMIT 1",
         )?
         .query_row((address, deploy), |r| Ok((r.get(0)?, r.get(1)?)))
@@ -97,6 +97,7 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
     let operation: crate::engine::event::Operation = parse("operation", &data)?;
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
+        OperationState::HalfReplaced => format!("was done by half: {}", operation.step),
         OperationState::Failed => match operation.failure {
             Some(failure) => format!("failed again: {}", failure.summary),
             None => "failed again".to_owned(),

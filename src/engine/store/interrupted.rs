@@ -3,6 +3,7 @@
 
 use super::deploys::{operations, put_operation, row};
 use super::error::Job;
+use super::model::is_provisioner;
 use super::stages::json;
 use crate::engine::event::*;
 use crate::engine::plugin::record::UnixMs;
@@ -36,17 +37,11 @@ pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> 
     let last: Option<UnixMs> = conn
         .prepare_cached("SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1")?
         .query_row([id], |r| r.get(0))?;
-    let mut counts = OperationCounts::default();
     let mut all = operations(conn, id)?;
     for operation in &mut all {
         judge(conn, operation, steps.get(&operation.index).map_or(&[], Vec::as_slice))?;
-        match operation.state {
-            OperationState::Done => counts.done += 1,
-            OperationState::Failed => counts.failed += 1,
-            OperationState::Unknown => counts.unknown += 1,
-            OperationState::Waiting | OperationState::Running | OperationState::NotAttempted => counts.not_attempted += 1,
-        }
     }
+    let counts = OperationCounts::of(&all);
     Ok(Left { operations: all, counts, ended: last.unwrap_or(began) })
 }
 
@@ -59,18 +54,34 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
     if !matches!(operation.state, OperationState::Waiting | OperationState::Running) {
         return Ok(());
     }
-    let (state, text) = match steps.last() {
-        None => (OperationState::NotAttempted, "not attempted".to_owned()),
-        Some(step) if step.ok == Some(false) => (OperationState::Failed, format!("{} failed", operation.action.word())),
+    let done = |word: fn(&str) -> bool| steps.iter().any(|s| s.ok == Some(true) && word(&s.word));
+    let (made, taken_away) = (done(|w| w == "create"), done(|w| matches!(w, "destroy" | "forget")));
+    operation.half_done = match operation.action {
+        Action::Replace => taken_away && !is_there(conn, &steps[0].address)?,
+        Action::ReplaceCreateFirst => made && !taken_away,
+        _ => false,
+    };
+    let failed = steps.iter().any(|s| s.ok == Some(false));
+    let last = steps.iter().rev().find(|s| !is_provisioner(&s.word)).or(steps.last());
+    let (state, text) = match (last, operation.missing_half()) {
+        (None, _) => (OperationState::NotAttempted, "not attempted".to_owned()),
+        // A new object beside an old one that could not be destroyed has failed; one that nobody tried to destroy has not.
+        (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => (OperationState::HalfReplaced, missing.to_owned()),
+        (Some(_), _) if failed => (OperationState::Failed, format!("{} failed", operation.action.word())),
         // Provisioners that have not run leave the object tainted.
-        Some(step) if operation.action.ends_with(&step.word) && !is_tainted(conn, &step.address)? => {
+        (Some(step), _) if operation.action.ends_with(&step.word) && !is_tainted(conn, &step.address)? => {
             (OperationState::Done, operation.action.done_word().to_owned())
         }
-        Some(step) => (OperationState::NotAttempted, format!("not finished: only its {} was done", step.word)),
+        (Some(step), _) => (OperationState::NotAttempted, format!("not finished: only its {} was done", step.word)),
     };
     operation.state = state;
     operation.step = text;
     Ok(())
+}
+
+fn is_there(conn: &Connection, address: &str) -> Job<bool> {
+    let there = "SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1 AND deposed = '')";
+    Ok(conn.prepare_cached(there)?.query_row([address], |r| r.get(0))?)
 }
 
 fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {

@@ -116,11 +116,21 @@ pub struct Intent {
     pub index: u32,
     pub address: String,
     pub deposed: String,
-    /// `create`, `update`, `destroy`, …
+    /// `create`, `update`, `destroy`, …; a provisioner's as [`provisioner_step`] has it.
     pub step: String,
     pub at: UnixMs,
     /// JSON for settling an unknown outcome: provider, type, prior id where known.
     pub detail: String,
+}
+
+/// The step that one provisioner of a resource is: its kind, and its place in the resource's block, from 1.
+pub fn provisioner_step(kind: &str, place: usize) -> String {
+    format!("{kind} provisioner {place}")
+}
+
+/// Whether a step is a provisioner's.
+pub fn is_provisioner(step: &str) -> bool {
+    step.contains(" provisioner ")
 }
 
 /// The outcome of a step: committed together with the state edits that it made.

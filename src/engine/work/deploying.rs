@@ -69,14 +69,17 @@ impl Work {
         let pooled = Pooled { pool: self.pool.clone() };
         self.learn(&staged.loaded, &state);
         let walk = self.walk(&staged, &state, &pooled, switches);
-        let deploying = Deploying::new(walk, stage, taken, &recorder, request.parallelism, switches.stop.clone(), state.objects);
+        let stops = Stops { starting: switches.stop.clone(), all: switches.stop_all.clone() };
+        let deploying = Deploying::new(walk, stage, taken, &recorder, request.parallelism, stops, state.objects);
         let went = deploying.run().await;
         let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources, self.pool.secrets());
         told.iter().for_each(|d| self.diagnose(d.clone()));
         let operations = recorder.counts();
-        let failed = operations.failed + operations.unknown > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;
+        let failed = operations.bad() > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;
         let outcome = match () {
-            () if went.cancelled && operations.not_attempted + operations.unknown > 0 => DeployOutcome::Cancelled,
+            () if went.cancelled && operations.not_attempted + operations.unknown + operations.half_replaced > 0 => {
+                DeployOutcome::Cancelled
+            }
             () if failed => DeployOutcome::Failed,
             () => DeployOutcome::Succeeded,
         };
@@ -113,7 +116,7 @@ impl Work {
     pub fn cancel(self: &Arc<Self>, rung: CancelRung, tasks: &tokio_util::task::TaskTracker) {
         let Some(switches) = lock(&self.switches).clone() else { return };
         let text = match rung {
-            CancelRung::StopStarting => "nothing more is started",
+            CancelRung::StopStarting => "nothing more is started; replacements that have begun are ended",
             CancelRung::AskPlugins => "plugins are asked to stop what they do",
             CancelRung::KillPlugins => "plugins are killed; what they were doing has an unknown outcome",
         };
@@ -123,9 +126,11 @@ impl Work {
         match rung {
             CancelRung::StopStarting => {}
             CancelRung::AskPlugins => {
+                switches.stop_all.cancel();
                 tasks.spawn(async move { work.ask_plugins().await });
             }
             CancelRung::KillPlugins => {
+                switches.stop_all.cancel();
                 switches.kill.cancel();
                 tasks.spawn(async move { work.pool.kill_all().await });
             }
@@ -163,6 +168,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         plugin: Some(plugin),
         action: change.action,
         state: OperationState::Waiting,
+        half_done: false,
         step: if steps::applies(change) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
         attempt: 0,
         began: None,

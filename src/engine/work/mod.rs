@@ -10,7 +10,7 @@ use super::api::*;
 use super::bus::{Bus, now_ms};
 use super::calls::lock;
 use super::deploy::record::Recorder;
-use super::deploy::run::Deploying;
+use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;
 use super::error::EngineError;
 use super::event::*;
@@ -57,8 +57,10 @@ struct Staged {
 /// The switches of what runs now.
 #[derive(Clone, Default)]
 struct Switches {
-    /// Ends a staging; keeps a deploy from starting anything more.
+    /// Ends a staging; keeps a deploy from starting anything more but what ends a replacement that has begun.
     stop: CancellationToken,
+    /// Keeps a deploy from starting even that.
+    stop_all: CancellationToken,
     /// Drops what waits for a plugin; set when plugins are killed.
     kill: CancellationToken,
 }

@@ -26,6 +26,7 @@ fn symbol(s: OperationState) -> (&'static str, Role) {
         OperationState::Failed => ("✗", Role::Bad),
         OperationState::NotAttempted => ("○", Role::Dim),
         OperationState::Unknown => ("?", Role::Warn),
+        OperationState::HalfReplaced => ("✗", Role::Bad),
     }
 }
 
@@ -65,7 +66,10 @@ fn note(op: &Operation, now: UnixMs) -> Line {
                 l.push(span(Role::Warn, format!("  {}: {}", f.class.word(), f.summary)));
             }
         }
-        OperationState::Failed => {
+        OperationState::Failed | OperationState::HalfReplaced => {
+            if op.state == OperationState::HalfReplaced {
+                l.push(span(Role::Bad, format!("{}  ", op.step)));
+            }
             if let Some(f) = &op.failure {
                 l.push(span(Role::Bad, format!("{}: ", f.class.word())));
                 l.push(span(Role::Plain, &f.summary));

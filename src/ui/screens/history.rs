@@ -22,7 +22,7 @@ pub const COLUMNS: &[Column] = &[
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(d) = state.history.as_ref().and_then(|h| h.get(row.index)) else { return Vec::new() };
     let (symbol, role) = doc::outcome_role(d.outcome);
-    let failed = d.operations.failed + d.operations.unknown;
+    let failed = d.operations.bad();
     vec![
         line(Role::Strong, d.deploy.to_string()),
         line(Role::Plain, date(d.began, state.utc_offset)),

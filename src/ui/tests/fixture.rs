@@ -183,6 +183,7 @@ pub fn operation(index: u32, address: &str, action: Action, state: OperationStat
         action,
         state,
         step: String::new(),
+        half_done: false,
         attempt: 1,
         began: None,
         took_ms: None,
@@ -283,7 +284,7 @@ pub fn finished(outcome: DeployOutcome) -> DeploySummary {
         who: "ana".into(),
         host: "deck".into(),
         outcome,
-        operations: OperationCounts { done: 3, failed: 1, not_attempted: 1, unknown: 0 },
+        operations: OperationCounts { done: 3, failed: 1, not_attempted: 1, ..OperationCounts::default() },
         counts: summary().counts,
         config_digest: "9f86d081884c7d659a2feaa0c55ad015".into(),
     }

@@ -64,6 +64,25 @@ fn running_rows_never_scroll_away() {
 }
 
 #[test]
+fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_become_one() {
+    let mut c = Console::staged(120, 40);
+    fixture::deploying().into_iter().for_each(|e| c.event(e));
+    let mut op = fixture::operations()[3].clone();
+    (op.state, op.step, op.half_done, op.began) = (OperationState::Running, "creating".into(), true, Some(fixture::NOW));
+    c.event(EventKind::Operation(op.clone()));
+    c.press("4 c");
+    c.shows("1 replacement begun and not ended: finished first");
+    c.shows("1 replacement may be left done by half: destroyed, not re-created");
+    c.press("esc");
+    (op.state, op.step) = (OperationState::HalfReplaced, "destroyed, not re-created".into());
+    c.event(EventKind::Operation(op));
+    c.shows("1 half replaced");
+    assert!(c.line("aws_instance.web").contains("half replaced"));
+    c.press("g j");
+    c.shows("destroyed, not re-created");
+}
+
+#[test]
 fn a_flood_of_rows_is_drawn_fast() {
     let mut c = Console::staged(200, 60);
     for i in 0..20_000 {

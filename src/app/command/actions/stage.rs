@@ -293,7 +293,8 @@ fn left_over(state: &State) -> Vec<String> {
     if d.summary.is_none() {
         return Vec::new();
     }
-    let left = |s| matches!(s, OperationState::Failed | OperationState::NotAttempted | OperationState::Unknown);
+    let left =
+        |s| matches!(s, OperationState::Failed | OperationState::NotAttempted | OperationState::Unknown | OperationState::HalfReplaced);
     d.operations.iter().filter(|o| left(o.state)).map(|o| o.address.split(" (deposed").next().unwrap_or(&o.address).to_owned()).collect()
 }
 

@@ -4,23 +4,23 @@ use super::*;
 
 impl Deploying<'_> {
     /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
-    pub(super) async fn apply(&self, i: usize, turn: Turn<'_>) -> bool {
+    pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
-        let step = match change.action {
+        let word = match change.action {
             Action::Update => "updating",
             Action::Read => "reading",
             Action::NoOp => "importing",
             _ => "creating",
         };
-        self.recorder.began(&id, step).await;
+        self.recorder.began(&id, word).await;
         // What is destroyed first was adopted by that half.
         let adopted = if change.action == Action::Replace { Ok(()) } else { self.adopt(change).await };
         let done = match (adopted, change.action) {
             (Err(trouble), _) => Err(trouble),
             (Ok(()), Action::NoOp) => Ok(()),
             (Ok(()), Action::Read) => self.read(change).await,
-            (Ok(()), _) => self.apply_managed(i, change, turn).await,
+            (Ok(()), _) => self.apply_managed(i, change, step, turn).await,
         };
         match done {
             Ok(()) => {
@@ -35,7 +35,7 @@ impl Deploying<'_> {
         }
     }
 
-    pub(super) async fn apply_managed(&self, i: usize, change: &Change, turn: Turn<'_>) -> Result<(), Box<Trouble>> {
+    pub(super) async fn apply_managed(&self, i: usize, change: &Change, step: Step, turn: &mut Option<Turn>) -> Result<(), Box<Trouble>> {
         let config_address = change.address.config();
         let Some((module, resource)) = self.declared(&config_address) else { return Err(Trouble::text("it is not in the configuration")) };
         let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
@@ -90,7 +90,7 @@ impl Deploying<'_> {
         };
         self.as_approved(change, schema, &provider, &planned)?;
         // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
-        if self.stop_starting.is_cancelled() {
+        if !self.may_start(step) {
             return Err(Trouble::not_begun());
         }
         let after = planned.after.clone().unmark_deep().0;
@@ -115,11 +115,11 @@ impl Deploying<'_> {
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
         self.recorder.intend(change, "", word, known).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
-        // What provisioners do belongs to the operation.
-        let turn = (!resource.provisioners.is_empty()).then_some(turn);
-        let done = self.applied(i, change, module, resource, schema, word, applied, &marks).await;
-        drop(turn);
-        done
+        // What provisioners do belongs to the operation, and so does the other half of a replacement.
+        if resource.provisioners.is_empty() && change.action != Action::ReplaceCreateFirst {
+            drop(turn.take());
+        }
+        self.applied(i, change, module, resource, schema, word, applied, &marks).await
     }
 
     /// Writes down what an apply led to, runs provisioners, checks postconditions.

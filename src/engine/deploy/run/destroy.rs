@@ -4,7 +4,7 @@ use super::*;
 
 impl Deploying<'_> {
     /// Destroys or forgets one object.
-    pub(super) async fn destroy(&self, i: usize, turn: Turn<'_>) -> bool {
+    pub(super) async fn destroy(&self, i: usize, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
         let second = change.action == Action::ReplaceCreateFirst;
@@ -35,7 +35,7 @@ impl Deploying<'_> {
         }
     }
 
-    pub(super) async fn destroy_object(&self, i: usize, change: &Change, turn: Turn<'_>) -> Result<(), Box<Trouble>> {
+    pub(super) async fn destroy_object(&self, i: usize, change: &Change, turn: &mut Option<Turn>) -> Result<(), Box<Trouble>> {
         let deposed = match change.action {
             // The object that creating first has set aside; none where there was nothing to set aside.
             Action::ReplaceCreateFirst => match lock(&self.deposed).get(&i).cloned() {
@@ -77,7 +77,9 @@ impl Deploying<'_> {
         };
         self.recorder.intend(change, &deposed, "destroy", &change.before).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
-        drop(turn);
+        if change.action != Action::Replace {
+            drop(turn.take());
+        }
         let failed = applied.failure.clone();
         if failed.as_ref().is_some_and(|f| f.unknown) {
             return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));

@@ -4,13 +4,14 @@
 mod apply;
 mod destroy;
 mod trouble;
+mod turns;
 
 use super::instance::{self, Applied, Failed, Order};
 use super::record::Recorder;
 use super::steps::{self, Steps, Task};
 use crate::engine::calls::lock;
 use crate::engine::event::*;
-use crate::engine::graph::{Ended, Step};
+use crate::engine::graph::{Ended, Starts, Step, Urgency};
 use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::stage::change::{Change, Stage};
@@ -33,18 +34,14 @@ use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleIn
 use lang::config::{Condition, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use proto::Bytes;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use turns::{Turn, Turns};
 
 /// How many steps are looked at together; operations among them run `parallelism` at a time.
 const STEPS_AT_A_TIME: usize = 256;
-
-/// A turn of an operation. It is given back when the plugin has answered: while the outcome is being written down, the next
-/// operation can begin.
-type Turn<'s> = tokio::sync::SemaphorePermit<'s>;
 
 /// A deploy's walk.
 pub struct Deploying<'p> {
@@ -54,11 +51,18 @@ pub struct Deploying<'p> {
     pub taken: BTreeSet<usize>,
     pub recorder: &'p Recorder,
     pub parallelism: usize,
-    /// Once cancelled, nothing more starts.
-    pub stop_starting: CancellationToken,
+    pub stops: Stops,
     /// Objects of the state as the deploy goes on, current ones only.
     pub state: Mutex<HashMap<AbsInstance, StateObject>>,
-    operations: Semaphore,
+    /// An operation's turn is given back when the plugin has answered: while the outcome is being written down, the next one
+    /// can begin.
+    turns: Arc<Turns>,
+    /// Second halves of replacements whose first one is done, and what they need.
+    urgency: Arc<Urgency>,
+    /// Turns that second halves have from their first ones.
+    handed: Mutex<HashMap<Step, Turn>>,
+    /// Steps that have succeeded.
+    done: Mutex<HashSet<Step>>,
     expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
     repetitions: Mutex<HashMap<AbsInstance, Repetition>>,
     /// Values of instances that were applied, read, or stay as they are.
@@ -66,6 +70,15 @@ pub struct Deploying<'p> {
     /// Keys of objects that were set aside to be destroyed later, by change.
     deposed: Mutex<HashMap<usize, String>>,
     store_failed: AtomicBool,
+}
+
+/// What ends a deploy early, each a step further.
+#[derive(Clone)]
+pub struct Stops {
+    /// Once cancelled, nothing more starts but what ends a replacement that has begun.
+    pub starting: CancellationToken,
+    /// Once cancelled, nothing at all starts any more.
+    pub all: CancellationToken,
 }
 
 /// How it went.
@@ -83,19 +96,23 @@ impl<'p> Deploying<'p> {
         taken: BTreeSet<usize>,
         recorder: &'p Recorder,
         parallelism: usize,
-        stop_starting: CancellationToken,
+        stops: Stops,
         state: Vec<StateObject>,
     ) -> Self {
         let state = state.into_iter().filter(|o| o.deposed.is_empty()).filter_map(|o| Some((o.address.parse().ok()?, o))).collect();
+        let urgency = Arc::<Urgency>::default();
         Self {
             walk,
             stage,
             taken,
             recorder,
             parallelism,
-            stop_starting,
+            stops,
             state: Mutex::new(state),
-            operations: Semaphore::new(parallelism.max(1)),
+            turns: Turns::new(parallelism, urgency.clone()),
+            urgency,
+            handed: Mutex::default(),
+            done: Mutex::default(),
             expansions: Mutex::default(),
             repetitions: Mutex::default(),
             values: Mutex::default(),
@@ -112,13 +129,13 @@ impl<'p> Deploying<'p> {
             }
             Ok(steps) => {
                 self.waiting(&steps);
-                let this = &self;
-                let go_on = || !this.stop_starting.is_cancelled() && !this.store_failed.load(Ordering::Relaxed);
-                let ended = steps.graph.walk(STEPS_AT_A_TIME, go_on, |step| this.step(&steps.tasks[step])).await;
+                let (this, all) = (&self, &steps);
+                let ended = all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), |step| this.step(all, step));
+                let ended = ended.await;
                 self.outputs(&steps, &ended).await;
             }
         }
-        let cancelled = self.stop_starting.is_cancelled();
+        let cancelled = self.stops.starting.is_cancelled();
         self.recorder.rest_not_attempted().await;
         self.left_behind(cancelled);
         Went {
@@ -172,18 +189,60 @@ impl<'p> Deploying<'p> {
         }
     }
 
-    async fn step(&self, task: &Task) -> bool {
-        match task {
+    /// What may start now.
+    fn starts(&self) -> Starts {
+        match () {
+            () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => Starts::None,
+            () if self.stops.starting.is_cancelled() => Starts::Urgent,
+            () => Starts::All,
+        }
+    }
+
+    fn may_start(&self, step: Step) -> bool {
+        match self.starts() {
+            Starts::All => true,
+            Starts::Urgent => self.urgency.is_urgent(step),
+            Starts::None => false,
+        }
+    }
+
+    async fn step(&self, steps: &Steps, step: Step) -> bool {
+        let ok = match &steps.tasks[step] {
             Task::Node(node) => self.node(*node).await,
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
-            Task::Apply(i) | Task::Destroy(i) => {
-                let Ok(turn) = self.operations.acquire().await else { return false };
-                if self.stop_starting.is_cancelled() {
+            task @ (Task::Apply(i) | Task::Destroy(i)) => {
+                let handed = lock(&self.handed).remove(&step);
+                let Some(turn) = (if handed.is_some() { handed } else { self.turns.take(step).await }) else { return false };
+                if !self.may_start(step) {
                     return false;
                 }
-                if matches!(task, Task::Apply(_)) { self.apply(*i, turn).await } else { self.destroy(*i, turn).await }
+                let mut turn = Some(turn);
+                let ok = match task {
+                    Task::Apply(_) => self.apply(*i, step, &mut turn).await,
+                    _ => self.destroy(*i, &mut turn).await,
+                };
+                if ok && let Some(second) = steps.second_halves.get(&step) {
+                    self.half_done(steps, step, *second, turn);
+                }
+                ok
             }
+        };
+        if ok {
+            lock(&self.done).insert(step);
+        }
+        ok
+    }
+
+    /// A replacement has to be ended before others begin: what it has destroyed is missing. Its second half keeps the turn
+    /// where it can start at once; else what it waits for goes before all others.
+    fn half_done(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
+        self.urgency.hurry(&steps.graph, second);
+        let done = lock(&self.done);
+        if steps.graph.needs(second).all(|need| need == first || done.contains(&need))
+            && let Some(turn) = turn
+        {
+            lock(&self.handed).insert(second, turn);
         }
     }
 

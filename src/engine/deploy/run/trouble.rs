@@ -49,6 +49,7 @@ impl Deploying<'_> {
                 self.walk.report(diags);
             }
         }
-        self.recorder.failed(&id, failure, trouble.unknown).await;
+        let gone = !lock(&self.state).contains_key(&change.address);
+        self.recorder.failed(&id, failure, trouble.unknown, gone).await;
     }
 }

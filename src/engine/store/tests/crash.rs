@@ -105,11 +105,37 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     let store = open(dir.path());
     let record = store.deploy_record(id).await.unwrap().unwrap();
     assert_eq!(record.summary.outcome, DeployOutcome::Interrupted);
-    assert_eq!(record.summary.operations, OperationCounts { done: 1, failed: 0, not_attempted: 1, unknown: 1 });
+    assert_eq!(record.summary.operations, OperationCounts { done: 1, not_attempted: 1, unknown: 1, ..OperationCounts::default() });
     assert_eq!(record.summary.ended, Some(2_001), "the last that was heard of it");
     let states: Vec<_> = record.operations.iter().map(|o| o.state).collect();
     assert_eq!(states, [OperationState::Done, OperationState::Unknown, OperationState::NotAttempted]);
     assert_eq!(store.unknown_outcomes().await.unwrap()[0].address, "a.open");
+}
+
+/// Killed after the old object was destroyed and before the intent of the new one, and the other way round.
+#[tokio::test]
+async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let replace = |n, address: &str, action| Operation { action, ..operation(n, address, OperationState::Running) };
+    let ops =
+        vec![replace(0, "a.old", Action::Replace), replace(1, "a.new", Action::ReplaceCreateFirst), replace(2, "a.both", Action::Replace)];
+    let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
+    for (index, address, step) in [(0, "a.old", "destroy"), (1, "a.new", "create"), (2, "a.both", "destroy"), (2, "a.both", "create")] {
+        let edits = if step == "create" { vec![StateEdit::Put(Box::new(object(address, "{}")))] } else { Vec::new() };
+        store.record_done(Intent { step: step.to_owned(), ..intent(id, index, address) }, edits).await.unwrap();
+    }
+    let gone = i64::from(dead_holder().pid);
+    store.write("a test", move |c| Ok(c.execute("UPDATE deploy SET holder_pid = ?1, holder_start = 1", [gone])?)).await.unwrap();
+    drop(store);
+    let record = open(dir.path()).deploy_record(id).await.unwrap().unwrap();
+    let ended: Vec<_> = record.operations.iter().map(|o| (o.state, o.step.as_str())).collect();
+    let half = OperationState::HalfReplaced;
+    assert_eq!(
+        ended,
+        [(half, "destroyed, not re-created"), (half, "created, the old object is not destroyed"), (OperationState::Done, "replaced")]
+    );
+    assert_eq!(record.summary.operations, OperationCounts { done: 1, half_replaced: 2, ..OperationCounts::default() });
 }
 
 /// The disk is waited for where a job asks for it, alone or among others, and not for what only tells.

@@ -43,6 +43,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         action: Action::Create,
         state,
         step: "creating".into(),
+        half_done: false,
         attempt: 1,
         began: None,
         took_ms: None,
