@@ -1,6 +1,6 @@
 //! The arguments, as clap reads them. The command table of the program: help, completions and the manual page come from here.
 
-use super::values::{Level, since, variable};
+use super::values::{Level, since, stage_name, variable};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -228,7 +228,7 @@ pub(super) struct StageArgs {
     #[command(flatten)]
     pub(super) choice: Choice,
     /// Name of the stage
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = stage_name)]
     pub(super) out: Option<String>,
     /// One JSON object a line
     #[arg(long)]

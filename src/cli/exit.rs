@@ -53,6 +53,18 @@ pub(super) fn failed(code: u8) -> Map<String, Value> {
 
 /// Says how a command ended, and with which code the process is to end.
 pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
+    let code = said(ended, command, out);
+    match out.broken() {
+        Some(text) => {
+            out.problem(&text);
+            // A program that reads half of an answer must not take it for the whole.
+            if matches!(code, OK | CHANGES) { ERROR } else { code }
+        }
+        None => code,
+    }
+}
+
+fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
     let error = match ended {
         Ok(code) => return code,
         Err(error) => error,

@@ -66,7 +66,12 @@ fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
             Output::new(true, true).result(named.unwrap_or("console"), exit::failed(code));
         }
     }
-    if error.print().is_err() {
+    use std::io::Write;
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    if let Err(e) = printed
+        && e.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        Output::new(true, false).problem(&format!("the output is not whole: {e}"));
         code = exit::ERROR;
     }
     ExitCode::from(code)

@@ -33,6 +33,8 @@ pub(super) struct Output {
     held: Option<String>,
     /// Nobody reads stdout any more. The command goes on: a deploy is not to die of a closed pipe.
     closed: bool,
+    /// Why stdout does not take all that was said, where that is no closed pipe.
+    broken: Option<std::io::Error>,
 }
 
 /// Colours for people, by meaning.
@@ -81,6 +83,7 @@ impl Output {
             waiting: Vec::new(),
             held: None,
             closed: false,
+            broken: None,
         }
     }
 
@@ -91,10 +94,10 @@ impl Output {
             held.push('\n');
             if held.len() >= HELD {
                 let full = std::mem::take(held);
-                self.write(&full);
+                self.write(full.as_bytes());
             }
         } else {
-            self.write(&format!("{text}\n"));
+            self.write(format!("{text}\n").as_bytes());
         }
     }
 
@@ -103,15 +106,27 @@ impl Output {
         self.held = Some(String::new());
         lines(self);
         if let Some(held) = self.held.take() {
-            self.write(&held);
+            self.write(held.as_bytes());
         }
     }
 
-    fn write(&mut self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        if !self.closed && stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
-            self.closed = true;
+    /// These bytes on stdout, as they are.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if self.closed {
+            return;
         }
+        let mut stdout = std::io::stdout().lock();
+        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            self.closed = true;
+            // Whoever closes a pipe has read enough.
+            self.broken = Some(error).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+        }
+    }
+
+    /// What stdout did not take, in words; asked for once.
+    pub(super) fn broken(&mut self) -> Option<String> {
+        let error = self.broken.take()?;
+        Some(format!("the output is not whole: {error}; what the command did is done, and its record is in the store"))
     }
 
     /// Whether somebody still reads.

@@ -50,6 +50,11 @@ impl Level {
     }
 }
 
+/// `--out name`.
+pub(super) fn stage_name(text: &str) -> Result<String, String> {
+    crate::engine::api::stage_name(text).map(str::to_owned)
+}
+
 /// `--var name=text`.
 pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it needs the form NAME=VALUE")?;

@@ -24,6 +24,22 @@ pub struct StageRequest {
     pub name: Option<String>,
 }
 
+/// A name that a stage may have. Numbers are none: `2` always means the second stage.
+///
+/// # Errors
+/// In words.
+pub fn stage_name(text: &str) -> Result<&str, String> {
+    let digits = text.trim_start_matches('#').trim();
+    match () {
+        () if text.trim().is_empty() => Err("a stage's name cannot be empty".to_owned()),
+        () if digits.chars().all(|c| c.is_ascii_digit()) => {
+            Err(format!("a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it"))
+        }
+        () if text.chars().any(char::is_control) => Err("a stage's name cannot have control characters".to_owned()),
+        () => Ok(text),
+    }
+}
+
 /// What to deploy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployRequest {

@@ -115,17 +115,20 @@ async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Out
 
 /// The stage that a number or a name means.
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
-    if let Ok(id) = wanted.trim_start_matches('#').parse() {
-        return Ok(id);
-    }
     let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
     let store = Store::open(&session.engine.settings().workspace, Access::ReadOnly).map_err(refuse)?;
-    let found = store.stage_named(wanted).await.map_err(refuse)?;
-    found.map(|stage| stage.id).ok_or_else(|| {
-        CliError::Refused(format!(
+    let named = store.stage_named(wanted).await.map_err(refuse)?.map(|stage| stage.id);
+    let number: Option<StageId> = wanted.strip_prefix('#').unwrap_or(wanted).parse().ok();
+    match (number, named) {
+        // Names like this one are refused today; a stage may have got its own before.
+        (Some(number), Some(named)) if number != named => Err(CliError::Refused(format!(
+            "{wanted} is the number of one stage and the name of another, stage #{named}; stage again, with a name that is no number"
+        ))),
+        (Some(id), _) | (None, Some(id)) => Ok(id),
+        (None, None) => Err(CliError::Refused(format!(
             "there is no stage named {wanted:?}; name a number, or a name given with `flightdeck stage --out {wanted}`"
-        ))
-    })
+        ))),
+    }
 }
 
 /// Asks a person. Anything but a yes is a no.

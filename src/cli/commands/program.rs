@@ -4,22 +4,15 @@ use crate::cli::args::Args;
 use crate::cli::exit::{CliError, Ended, OK};
 use crate::cli::output::Output;
 use clap::CommandFactory;
-use std::io::Write;
 
-fn print(bytes: &[u8]) -> Ended {
-    match std::io::stdout().lock().write_all(bytes) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::Refused(format!("cannot write to stdout: {e}"))),
-        _ => Ok(OK),
-    }
-}
-
-pub(super) fn completions(shell: clap_complete::Shell, _: &mut Output) -> Ended {
+pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "flightdeck", &mut bytes);
-    print(&bytes)
+    out.write(&bytes);
+    Ok(OK)
 }
 
-pub(super) fn man(_: &mut Output) -> Ended {
+pub(super) fn man(out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
     let broken = |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
     let mut table = Args::command();
@@ -32,5 +25,6 @@ pub(super) fn man(_: &mut Output) -> Ended {
         page.render_description_section(&mut bytes).map_err(broken)?;
         page.render_options_section(&mut bytes).map_err(broken)?;
     }
-    print(&bytes)
+    out.write(&bytes);
+    Ok(OK)
 }

@@ -23,6 +23,9 @@ impl Work {
     }
 
     pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<Arc<StageSummary>, EngineError> {
+        if let Some(name) = &request.name {
+            stage_name(name).map_err(EngineError::Refused)?;
+        }
         let store = self.memory.store();
         let id = store.next_stage_id().await?;
         self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));

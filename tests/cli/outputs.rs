@@ -1,0 +1,91 @@
+//! What is written: never over what flightdeck keeps itself, and never half without a word.
+
+use crate::support::Workspace;
+use std::process::Stdio;
+
+const MAIN: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\n";
+
+fn deployed() -> Workspace {
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w
+}
+
+#[test]
+fn a_number_is_no_name_of_a_stage() {
+    let w = deployed();
+    for name in ["2", "#2", "0", "", " "] {
+        let run = w.run(&["stage", "--destroy", "--out", name]).expect(1);
+        assert!(run.stderr.contains("name"), "{name:?}: {run:?}");
+    }
+    w.run(&["stage", "--destroy"]).expect(0);
+    w.run(&["stage", "--out", "friday"]).expect(0);
+    // One that got such a name from an earlier version means neither.
+    let store = rusqlite::Connection::open(w.store()).unwrap();
+    store.execute("UPDATE stage SET name = '2' WHERE name = 'friday'", []).unwrap();
+    let run = w.run(&["deploy", "2"]).expect(1);
+    assert!(run.stderr.contains("number of one stage and the name of another"), "{run:?}");
+    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n", "nothing was applied");
+}
+
+#[test]
+fn the_store_is_not_written_over_by_whatever_name_it_goes() {
+    let w = deployed();
+    let before = std::fs::read(w.store()).unwrap();
+    std::os::unix::fs::symlink(w.store(), w.path().join("soft.json")).unwrap();
+    std::fs::hard_link(w.store(), w.path().join("hard.json")).unwrap();
+    std::os::unix::fs::symlink(w.path().join(".flightdeck"), w.path().join("there")).unwrap();
+    let names = [
+        ".flightdeck/flightdeck.db",
+        "./.flightdeck/../.flightdeck/flightdeck.db-wal",
+        ".flightdeck/new.json",
+        "soft.json",
+        "hard.json",
+        "there/x",
+    ];
+    for name in names {
+        for args in [vec!["state", "export", name], vec!["stage", "--plan-json", name]] {
+            let run = w.run(&args).expect(1);
+            assert!(run.stderr.contains(".flightdeck") && run.stderr.contains("name a file elsewhere"), "{args:?}: {run:?}");
+        }
+    }
+    assert!(std::fs::read(w.store()).unwrap().starts_with(&before[..16]));
+    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n");
+    assert!(!w.path().join(".flightdeck/new.json").exists());
+}
+
+#[test]
+fn what_is_not_written_whole_ends_with_an_error_in_every_command_with_output() {
+    let w = deployed();
+    let commands: [&[&str]; 12] = [
+        &["state", "export"],
+        &["state", "list"],
+        &["state", "list", "--json"],
+        &["state", "show", "terraform_data.a"],
+        &["stage", "--json"],
+        &["stage"],
+        &["history"],
+        &["history", "1", "--json"],
+        &["failures", "--json"],
+        &["completions", "bash"],
+        &["man"],
+        &["--help"],
+    ];
+    for args in commands {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = w.command(args).stdout(Stdio::from(full)).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains("not whole"), "{args:?}: {said}");
+        // Whoever has read enough closes the pipe, and that is no error.
+        let mut child = w.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), said.contains("error")), (Some(0), false), "{args:?}: {said}");
+    }
+    for args in [["state", "export", "/dev/full"], ["stage", "--plan-json", "/dev/full"]] {
+        let run = w.run(&args).expect(1);
+        assert!(run.stderr.contains("/dev/full"), "{run:?}");
+    }
+}
