@@ -34,6 +34,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "L", value_enum, global = true, help_heading = EVERYWHERE)]
     pub(super) log_level: Option<Level>,
 
+    /// Take the workspace's lock from a holder that is gone and cannot be judged from here; asks first
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub(super) force_unlock: bool,
+
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }

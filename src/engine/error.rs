@@ -9,7 +9,10 @@ pub enum EngineError {
     #[error("{}", first(.0))]
     Diagnostics(Vec<Diagnostic>),
     /// Somebody else works on the workspace.
-    #[error("the workspace is held by {} on {} (pid {}, {}) since {}", .0.who, .0.host, .0.pid, .0.reason, time(.0.since))]
+    #[error(
+        "the workspace is held by {} on {} (pid {}, {}) since {}; wait for it or end it. Where it is certainly gone, --force-unlock takes the lock from it",
+        .0.who, .0.host, .0.pid, .0.reason, time(.0.since)
+    )]
     Locked(Box<LockHolder>),
     /// A plugin that is needed did not register.
     #[error("{0}")]

@@ -676,6 +676,12 @@ pub struct LockHolder {
     /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for it.
     pub start_time: u64,
     pub boot_id: String,
+    /// The namespace of its pid; empty where it was not known.
+    #[serde(default)]
+    pub pid_namespace: String,
+    /// Whether it holds the system's lock on the store too, which ends with the process.
+    #[serde(default)]
+    pub leased: bool,
     pub since: UnixMs,
     pub reason: String,
 }

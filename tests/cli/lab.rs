@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Reads until the call that makes the first resource has been sent; the answer is the plugin's pid.
-    fn until_applying(&mut self) -> i32 {
+    pub(crate) fn until_applying(&mut self) -> i32 {
         self.until(|e| e["type"] == "call_started" && e["method"] == "ApplyResourceChange");
         let pid = |e: &Value| e["attempt"]["pid"].as_i64();
         i32::try_from(self.seen.iter().rev().find_map(pid).unwrap()).unwrap()
@@ -92,12 +92,19 @@ impl Running {
     }
 
     /// Waits for the end: exit code and result.
-    pub(crate) fn end(mut self) -> (Option<i32>, Value) {
+    pub(crate) fn end(self) -> (Option<i32>, Value) {
+        let (code, result, _) = self.end_with_words();
+        (code, result)
+    }
+
+    /// The same, with all that was said on the way.
+    pub(crate) fn end_with_words(mut self) -> (Option<i32>, Value, String) {
         let rest: Vec<Value> = self.lines.by_ref().map(|l| serde_json::from_str(&l.unwrap()).unwrap()).collect();
         let mut stderr = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         assert!(!stderr.contains("panicked"), "{stderr}");
-        (self.child.wait().unwrap().code(), rest.last().cloned().unwrap_or_default())
+        let said: Vec<String> = rest.iter().filter(|e| e["type"] == "diagnostic").map(ToString::to_string).collect();
+        (self.child.wait().unwrap().code(), rest.last().cloned().unwrap_or_default(), said.join("\n") + &stderr)
     }
 }
 

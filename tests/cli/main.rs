@@ -7,6 +7,7 @@ mod by_hand;
 mod deploys;
 mod kept;
 mod lab;
+mod lost_store;
 mod outputs;
 mod prompt;
 mod replaces;

@@ -10,6 +10,7 @@ mod plugins;
 mod program;
 mod stage;
 mod state;
+mod unlock;
 
 use super::args::{Args, Command, PluginSubcommand};
 use super::exit::{CliError, Ended};
@@ -20,6 +21,9 @@ use std::path::Path;
 pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     if let Some(dir) = &args.chdir {
         go_to(dir)?;
+    }
+    if args.force_unlock {
+        unlock::run(out).await?;
     }
     let Some(command) = args.command else {
         return console::run(args.dir.as_deref(), args.ascii, out).await;

@@ -11,7 +11,7 @@ use super::logs::{Logs, drain};
 use super::record::{LogStream, PhaseName};
 use super::schema::fetch_schema;
 use super::settings::{PluginSettings, Reattach, SpawnSpec, Start};
-use super::spawn::{Process, socket_folder, spawn};
+use super::spawn::{Process, SocketFolder, spawn};
 use super::stdio;
 use super::transport::connect;
 use std::ffi::OsString;
@@ -192,7 +192,7 @@ async fn exec(context: &LaunchContext, spec: &SpawnSpec) -> Result<(Process, Opt
     let prepare = move || {
         executable::check(&path)?;
         let identity = if tls { Some(Identity::session()?) } else { None };
-        let sockets = socket_folder().map_err(|source| StartFailure::Spawn { path, source })?;
+        let sockets = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
         Ok::<_, StartFailure>((identity, sockets))
     };
     let (identity, sockets) = tokio::task::spawn_blocking(prepare)

@@ -56,7 +56,7 @@ pub(super) struct Process {
     exit: Option<Exit>,
     out_of_memory: Option<OutOfMemory>,
     /// The folder of its socket; gone with it, whatever the child left there.
-    _sockets: TempDir,
+    _sockets: SocketFolder,
 }
 
 impl Process {
@@ -104,17 +104,41 @@ fn base() -> PathBuf {
     if own.as_os_str().len() <= BASE_LIMIT { own } else { PathBuf::from("/tmp") }
 }
 
+/// How often a folder is made anew that others remove at once.
+const TRIES: u32 = 5;
 /// What the names of our folders begin with; the pid of whoever made them follows.
 const PREFIX: &str = "flightdeck-";
 
 /// A private folder for one process's sockets, with a path short enough for a socket in it.
-pub(super) fn socket_folder() -> io::Result<TempDir> {
-    let prefix = format!("{PREFIX}{}-", std::process::id());
-    tempfile::Builder::new().prefix(&prefix).permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(base())
+pub(super) struct SocketFolder {
+    folder: TempDir,
+    /// The system's lock on it, by which others see that somebody needs it still: our pid may mean nothing where they are.
+    _lock: std::fs::File,
 }
 
-/// Removes the folders of those who were killed and could not do it. Only what is ours can be removed, and only the
-/// folders of processes that are gone are.
+impl SocketFolder {
+    pub(super) fn new() -> io::Result<Self> {
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let private = std::fs::Permissions::from_mode(0o700);
+        for _ in 0..TRIES {
+            let folder = tempfile::Builder::new().prefix(&prefix).permissions(private.clone()).tempdir_in(base())?;
+            let Ok(lock) = std::fs::File::open(folder.path()) else { continue };
+            // Not every file system has locks; where there are none our pid has to do.
+            if lock.lock_shared().is_err() || folder.path().exists() {
+                return Ok(Self { folder, _lock: lock });
+            }
+            // Somebody who could not see us swept it in the moment before it was locked.
+        }
+        Err(io::Error::other("the folder for its socket was removed again and again"))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the folders of those who were killed and could not do it. Only what is ours can be removed, and only the folders
+/// that nobody has locked and whose maker is gone.
 fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -123,7 +147,10 @@ fn sweep(base: &Path) {
         let is_directory = entry.file_type().is_ok_and(|t| t.is_dir());
         if let Some(pid) = maker
             && is_directory
+            && ProcessIdentity::own().is_some()
             && ProcessIdentity::of(pid).is_none()
+            && let Ok(folder) = std::fs::File::open(entry.path())
+            && folder.try_lock().is_ok()
         {
             std::fs::remove_dir_all(entry.path()).ok();
         }
@@ -131,7 +158,7 @@ fn sweep(base: &Path) {
 }
 
 /// Starts `spec` with the variables of the handshake on top of its own.
-pub(super) async fn spawn(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: TempDir) -> io::Result<Process> {
+pub(super) async fn spawn(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: SocketFolder) -> io::Result<Process> {
     let command = command(spec, handshake, sockets.path());
     let (reply, answer) = oneshot::channel();
     let order = Order { command, sockets, runtime: tokio::runtime::Handle::current(), reply };
@@ -169,7 +196,7 @@ fn command(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: 
 
 struct Order {
     command: std::process::Command,
-    sockets: TempDir,
+    sockets: SocketFolder,
     runtime: tokio::runtime::Handle,
     reply: oneshot::Sender<io::Result<Process>>,
 }
@@ -199,7 +226,7 @@ fn serve(orders: &Receiver<Order>) {
     }
 }
 
-fn start(command: std::process::Command, sockets: TempDir) -> io::Result<Process> {
+fn start(command: std::process::Command, sockets: SocketFolder) -> io::Result<Process> {
     let parent = Pid::from_raw(i32::try_from(std::process::id()).unwrap_or_default());
     let mut command = Command::from(command);
     command.process_group(0);
@@ -238,13 +265,17 @@ mod tests {
         let dead = make("flightdeck-4194999-abc");
         let own = make(&format!("flightdeck-{}-abc", std::process::id()));
         let others = [make("flightdeck-abc"), make("flightdeck"), make("plugin-4194999-abc")];
+        // Its maker lives where pids are others.
+        let elsewhere = make("flightdeck-4194998-abc");
+        let lock = std::fs::File::open(&elsewhere).expect("opened");
+        lock.lock_shared().expect("locked");
         sweep(base.path());
-        assert!(!dead.exists() && own.exists() && others.iter().all(|o| o.exists()));
+        assert!(!dead.exists() && own.exists() && elsewhere.exists() && others.iter().all(|o| o.exists()));
     }
 
     #[test]
     fn the_path_of_a_socket_is_short_enough() {
-        let folder = socket_folder().expect("folder");
+        let folder = SocketFolder::new().expect("folder");
         let socket = folder.path().join("plugin18446744073709551615");
         assert!(socket.as_os_str().len() < wire::env::SUN_PATH_LIMIT);
         let mode = std::fs::metadata(folder.path()).expect("folder").permissions().mode();

@@ -3,8 +3,9 @@
 
 use super::error::{Job, StoreError};
 use super::file::Store;
-use super::liveness::{is_alive, now_ms, this_process};
+use super::liveness::{Judge, now_ms, this_process};
 use super::model::{Intent, Outcome, StateEdit, UnknownOutcome};
+use super::shadow::Shadow;
 use super::stages::{from_word, json, parse, word};
 use crate::engine::api::DeployRecord;
 use crate::engine::calls::lock;
@@ -33,30 +34,59 @@ pub struct NewDeploy {
 impl Store {
     /// Records a deploy of this process as running; the answer is its number. It is durable with its first intent.
     pub async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
-        self.keep("a deploy", move |conn| begin(conn, new)).await
+        let leased = lock(self.lease()).is_some();
+        let shadow = self.shadow();
+        self.keep("a deploy", move |conn| {
+            let id = begin(conn, None, new.clone(), leased)?;
+            *lock(&shadow) = Some(Shadow::new(id, new, super::state::whole(conn)?));
+            Ok(id)
+        })
+        .await
     }
 
     /// Records what is about to be done. It is durable when this returns: only then may the call be made.
     pub async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
-        self.write("an intent", move |conn| put_intent(conn, &intent, None)).await
+        let (shadow, index, step) = (self.shadow(), intent.index, intent.step.clone());
+        let begun = self.write("an intent", move |conn| {
+            put_intent(conn, &intent, None)?;
+            if let Some(shadow) = &mut *lock(&shadow) {
+                shadow.begun(intent);
+            }
+            Ok(())
+        });
+        let begun = begun.await;
+        if begun.is_err() {
+            if let Some(shadow) = &mut *lock(&self.shadow()) {
+                shadow.not_begun(index, &step);
+            }
+        }
+        begun
     }
 
     /// Records a step that needed no call, together with the state that it left, in one transaction. The answer is the
     /// state's serial.
     pub async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
+        let shadow = self.shadow();
         self.write("an outcome", move |conn| {
-            put_intent(conn, &step, Some(step.at))?;
-            super::state::apply(conn, &edits)
+            let done = put_intent(conn, &step, Some(step.at)).and_then(|()| super::state::apply(conn, &edits));
+            if let Some(shadow) = &mut *lock(&shadow) {
+                shadow.edit(edits);
+            }
+            done
         })
         .await
     }
 
     /// Records what came of it together with the state that it left, in one transaction. The answer is the state's serial.
     pub async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError> {
+        let shadow = self.shadow();
         self.write("an outcome", move |conn| {
-            conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
-                .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
-            super::state::apply(conn, &outcome.edits)
+            let done = settle(conn, &outcome);
+            // Whatever the store makes of it, it has happened.
+            if let Some(shadow) = &mut *lock(&shadow) {
+                shadow.ended(outcome);
+            }
+            done
         })
         .await
     }
@@ -73,6 +103,7 @@ impl Store {
 
     /// Records a deploy's end.
     pub async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
+        drop(lock(&self.shadow()).take());
         self.write("a deploy", move |conn| {
             let changed = conn
                 .prepare_cached("UPDATE deploy SET ended = ?2, outcome = ?3, operations = ?4, counts = ?5 WHERE id = ?1")?
@@ -94,10 +125,11 @@ impl Store {
 
     /// Operations whose intent is on record and whose outcome is not, oldest first; those of a deploy that runs are not among them.
     pub async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
-        self.read(|conn| {
+        let judge = Judge::of(self.path());
+        self.read(move |conn| {
             let mut query = conn.prepare_cached(
                 "SELECT i.id, i.deploy, i.address, i.deposed, i.step, i.at, i.detail,
-                 d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot
+                 d.outcome, d.host, d.holder_pid, d.holder_start, d.holder_boot, d.holder_namespace, d.leased
                  FROM intent i JOIN deploy d ON d.id = i.deploy WHERE i.ok IS NULL AND i.settled_at IS NULL ORDER BY i.id",
             )?;
             let rows = query.query_map([], |r| {
@@ -110,7 +142,7 @@ impl Store {
                     at: r.get("at")?,
                     detail: r.get("detail")?,
                 };
-                let runs = r.get::<_, String>("outcome")? == "running" && is_alive(&runner(r)?);
+                let runs = r.get::<_, String>("outcome")? == "running" && judge.is_alive(&runner(r)?);
                 Ok((unknown, runs))
             })?;
             let all = rows.collect::<Result<Vec<_>, _>>()?;
@@ -129,11 +161,12 @@ impl Store {
     /// The newest deploys, newest first; all of them for a `limit` of 0.
     pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
+        let judge = Judge::of(self.path());
         self.read(move |conn| {
             let mut query = conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
             let rows = query.query_map([limit], row)?.collect::<Result<Vec<_>, _>>()?;
             rows.into_iter()
-                .map(|found| if found.is_dead()? { whole(conn, found).map(|(summary, _)| summary) } else { summary(found) })
+                .map(|found| if found.is_dead(&judge)? { whole(conn, found, &judge).map(|(summary, _)| summary) } else { summary(found) })
                 .collect()
         })
         .await
@@ -141,11 +174,12 @@ impl Store {
 
     /// One deploy with its operations and events.
     pub async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
+        let judge = Judge::of(self.path());
         self.read(move |conn| {
             let Some(found) = conn.prepare_cached("SELECT * FROM deploy WHERE id = ?1")?.query_row([id], row).optional()? else {
                 return Ok(None);
             };
-            let (summary, operations) = whole(conn, found)?;
+            let (summary, operations) = whole(conn, found, &judge)?;
             let mut query = conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
             let events = query.query_map([id], |r| r.get::<_, String>(0))?.map(|text| parse("event", &text?)).collect::<Job<Vec<_>>>()?;
             Ok(Some(DeployRecord { summary, operations, events }))
@@ -160,12 +194,14 @@ impl Store {
     }
 }
 
-fn begin(conn: &Connection, new: NewDeploy) -> Job<DeployId> {
+pub(super) fn begin(conn: &Connection, id: Option<DeployId>, new: NewDeploy, leased: bool) -> Job<DeployId> {
     let me = this_process("deploy");
     conn.execute(
-        "INSERT INTO deploy (stage, mode, began, who, host, outcome, operations, counts, config_digest, holder_pid, holder_start, holder_boot)
-         VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO deploy (id, stage, mode, began, who, host, outcome, operations, counts, config_digest, holder_pid, holder_start, holder_boot,
+         holder_namespace, leased)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'running', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         rusqlite::params![
+            id,
             new.stage,
             word("mode", &new.mode)?,
             new.began,
@@ -176,7 +212,9 @@ fn begin(conn: &Connection, new: NewDeploy) -> Job<DeployId> {
             new.config_digest,
             me.pid,
             i64::try_from(me.start_time).unwrap_or(0),
-            me.boot_id
+            me.boot_id,
+            me.pid_namespace,
+            leased
         ],
     )?;
     let id = conn.last_insert_rowid();
@@ -187,8 +225,14 @@ fn begin(conn: &Connection, new: NewDeploy) -> Job<DeployId> {
     Ok(id)
 }
 
+fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
+    conn.prepare_cached("UPDATE intent SET ok = ?4, outcome_at = ?5 WHERE deploy = ?1 AND idx = ?2 AND step = ?3 AND ok IS NULL")?
+        .execute((outcome.deploy, outcome.index, &outcome.step, outcome.ok, outcome.at))?;
+    super::state::apply(conn, &outcome.edits)
+}
+
 /// Writes an intent; with `done`, its good outcome at that time too.
-fn put_intent(conn: &Connection, intent: &Intent, done: Option<UnixMs>) -> Job<()> {
+pub(super) fn put_intent(conn: &Connection, intent: &Intent, done: Option<UnixMs>) -> Job<()> {
     conn.prepare_cached(
         "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
@@ -278,6 +322,8 @@ fn runner(r: &Row<'_>) -> Result<LockHolder, rusqlite::Error> {
         pid: r.get("holder_pid")?,
         start_time: u64::try_from(r.get::<_, i64>("holder_start")?).unwrap_or(0),
         boot_id: r.get("holder_boot")?,
+        pid_namespace: r.get("holder_namespace")?,
+        leased: r.get("leased")?,
         since: 0,
         reason: String::new(),
     })
@@ -294,8 +340,14 @@ pub(super) struct Found {
 
 impl Found {
     /// Whether it is on record as running and its process is gone.
-    pub(super) fn is_dead(&self) -> Job<bool> {
-        Ok(from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running && !is_alive(&self.runner))
+    pub(super) fn is_dead(&self, judge: &Judge) -> Job<bool> {
+        Ok(from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running && !judge.is_alive(&self.runner))
+    }
+
+    /// Whether it is this holder's.
+    pub(super) fn runs_in(&self, holder: &LockHolder) -> bool {
+        let place = |h: &LockHolder| (h.host.clone(), h.pid, h.start_time, h.boot_id.clone());
+        place(&self.runner) == place(holder)
     }
 }
 
@@ -333,8 +385,8 @@ fn summary(found: Found) -> Job<DeploySummary> {
 
 /// A deploy with its operations. A reader must not take a dead deploy for a running one before anybody who may write has
 /// been here: it sees what will be written then.
-fn whole(conn: &Connection, found: Found) -> Job<(DeploySummary, Vec<Operation>)> {
-    let dead = found.is_dead()?;
+fn whole(conn: &Connection, found: Found, judge: &Judge) -> Job<(DeploySummary, Vec<Operation>)> {
+    let dead = found.is_dead(judge)?;
     let mut summary = summary(found)?;
     if !dead {
         let operations = operations(conn, summary.deploy)?;

@@ -24,6 +24,16 @@ pub enum StoreError {
     TooBig { path: PathBuf },
     #[error("{} is locked by another program for longer than {waited_s} s; wait for it to end, or find it with `fuser {}`", path.display(), path.display())]
     Busy { path: PathBuf, waited_s: u64 },
+    #[error(
+        "{} is not the store that was opened any more: {why}. What cannot be written down is not done: nothing more is begun",
+        path.display()
+    )]
+    Vanished { path: PathBuf, why: &'static str },
+    #[error(
+        "nothing is on record in {}, and {} has the state of the last deploy, which lost its store; put it there (`mkdir -p -m 700 {} && rm -f {}* && mv {} {}`), or move it away to begin with nothing",
+        path.display(), rescue.display(), path.parent().unwrap_or(path).display(), path.display(), rescue.display(), path.display()
+    )]
+    Rescued { path: PathBuf, rescue: PathBuf },
     #[error("{} is damaged ({why}); move it away together with its -wal and -shm files, and restore a copy or import the resources anew", path.display())]
     Damaged { path: PathBuf, why: String },
     #[error(

@@ -2,6 +2,9 @@
 //! writer thread and the readers' connections.
 
 use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
+use super::lease::Lease;
+use super::liveness::Judge;
+use super::shadow::Shadow;
 use super::writer::Durable;
 use super::{lock, writer};
 use crate::engine::event::DeployId;
@@ -17,7 +20,8 @@ use tokio::sync::mpsc;
 /// `FLDK`: what marks a file as ours.
 const APPLICATION_ID: i64 = 0x464C_444B;
 /// Layouts, oldest first; `user_version` is how many of them a file has.
-const MIGRATIONS: [&str; 3] = [include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
+const MIGRATIONS: [&str; 4] =
+    [include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql"), include_str!("schema/004.sql")];
 /// Idle connections kept for readers.
 const READERS: usize = 4;
 
@@ -32,8 +36,12 @@ struct Inner {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     writer: Option<Writer>,
+    /// Given up after the writer has ended and the record of the lock with it.
+    lease: Mutex<Option<Lease>>,
     token: String,
     commits: Arc<AtomicU64>,
+    /// Of the deploy that runs.
+    shadow: Arc<Mutex<Option<Shadow>>>,
     /// How many events of the deploy that runs are kept, so that nobody has to count them for each batch.
     events: Arc<Mutex<Option<(DeployId, u32)>>>,
 }
@@ -78,7 +86,7 @@ impl Store {
             }
             Access::ReadWrite => {
                 let conn = open_writer(&path)?;
-                super::interrupted::sweep(&conn).map_err(|f| f.at(&path))?;
+                super::interrupted::sweep(&conn, &Judge::of(&path)).map_err(|f| f.at(&path))?;
                 let (jobs, queue) = mpsc::channel(writer::QUEUE);
                 let (for_thread, for_release, counted) = (path.clone(), token.clone(), Arc::clone(&commits));
                 let thread = std::thread::Builder::new()
@@ -94,7 +102,18 @@ impl Store {
                 Some(Writer { jobs: Some(jobs), thread: Some(thread) })
             }
         };
-        Ok(Self { inner: Arc::new(Inner { path, readers: Mutex::default(), writer, token, commits, events: Arc::default() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                path,
+                readers: Mutex::default(),
+                writer,
+                lease: Mutex::default(),
+                token,
+                commits,
+                shadow: Arc::default(),
+                events: Arc::default(),
+            }),
+        })
     }
 
     /// The database file.
@@ -114,6 +133,14 @@ impl Store {
 
     pub(super) fn events_kept(&self) -> Arc<Mutex<Option<(DeployId, u32)>>> {
         Arc::clone(&self.inner.events)
+    }
+
+    pub(super) fn lease(&self) -> &Mutex<Option<Lease>> {
+        &self.inner.lease
+    }
+
+    pub(super) fn shadow(&self) -> Arc<Mutex<Option<Shadow>>> {
+        Arc::clone(&self.inner.shadow)
     }
 
     pub(super) fn token(&self) -> &str {
@@ -137,6 +164,15 @@ impl Store {
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.run(what, Durable::Later, job).await
+    }
+
+    /// Runs `job` on the writer outside of any transaction.
+    pub(super) async fn apart<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(what, Durable::Apart, job).await
     }
 
     async fn run<T: Send + 'static>(
@@ -177,6 +213,10 @@ impl Store {
             let idle = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
             let conn = match idle {
                 Some(conn) => conn,
+                // Whoever writes has made it: nothing must not be taken for an empty store.
+                None if !is_there(&inner.path)? && inner.writer.is_some() => {
+                    return Err(StoreError::Vanished { path: inner.path.clone(), why: "it is gone" });
+                }
                 None if !is_there(&inner.path)? => return Ok(T::default()),
                 None => open_reader(&inner.path)?,
             };
@@ -280,7 +320,7 @@ fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-fn connect(path: &Path) -> Job<Connection> {
+pub(super) fn connect(path: &Path) -> Job<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
@@ -304,20 +344,25 @@ fn create(path: &Path) -> Result<(), StoreError> {
         Err(_) if !path.exists() => std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e)),
         linked => linked.map_err(|e| StoreError::io(path, "create", e)),
     });
-    for left in ["", "-wal", "-shm"] {
-        let mut name = new.clone().into_os_string();
-        name.push(left);
-        match std::fs::remove_file(&name) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => tracing::warn!(error = %e, file = ?name, "could not be removed"),
-            _ => {}
-        }
-    }
+    remove(&new);
     made?;
     let dir = path.parent().unwrap_or(path);
     std::fs::File::open(dir).and_then(|d| d.sync_all()).map_err(|e| StoreError::io(dir, "write", e))
 }
 
-fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
+/// Removes a store that nobody uses, with what lies beside it.
+pub(super) fn remove(path: &Path) {
+    for beside in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.to_owned().into_os_string();
+        name.push(beside);
+        match std::fs::remove_file(&name) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => tracing::warn!(error = %e, file = ?name, "could not be removed"),
+            _ => {}
+        }
+    }
+}
+
+pub(super) fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
     std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(new).map_err(|e| StoreError::io(path, "create", e))?;
     let job = || -> Job<()> {
         let conn = connect(new)?;
@@ -359,6 +404,9 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
 /// The directory for us alone, and the file too before SQLite opens it: its companions take over its mode.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     let dir = path.parent().unwrap_or(path);
+    if let Some(rescue) = super::shadow::waiting(path).filter(|_| !path.exists()) {
+        return Err(StoreError::Rescued { path: path.to_owned(), rescue });
+    }
     match std::fs::DirBuilder::new().mode(0o700).create(dir) {
         Ok(()) => {
             let ignore = dir.join(".gitignore");

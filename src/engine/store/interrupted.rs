@@ -3,6 +3,7 @@
 
 use super::deploys::{operations, put_operation, row};
 use super::error::Job;
+use super::liveness::Judge;
 use super::model::is_provisioner;
 use super::stages::json;
 use crate::engine::event::*;
@@ -93,23 +94,23 @@ fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
 }
 
 /// [`mark`] in a transaction of its own, when a store is opened.
-pub(super) fn sweep(conn: &Connection) -> Job<()> {
+pub(super) fn sweep(conn: &Connection, judge: &Judge) -> Job<()> {
     let any: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')", [], |r| r.get(0))?;
     if !any {
         return Ok(());
     }
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    let marked = mark(conn);
+    let marked = mark(conn, judge, None);
     conn.execute_batch(if marked.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     marked
 }
 
-/// Writes down what became of deploys that are on record as running and whose process is dead.
-pub(super) fn mark(conn: &Connection) -> Job<()> {
+/// Writes down what became of deploys that are on record as running and whose process is dead, or is `given_up` by force.
+pub(super) fn mark(conn: &Connection, judge: &Judge, given_up: Option<&LockHolder>) -> Job<()> {
     let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
     let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
     for found in running {
-        if !found.is_dead()? {
+        if !found.is_dead(judge)? && !given_up.is_some_and(|holder| found.runs_in(holder)) {
             continue;
         }
         let id = found.summary.deploy;

@@ -1,8 +1,11 @@
-//! Whether the process that holds a lock or runs a deploy still exists.
+//! Whether the process that holds a lock or runs a deploy still exists. Who cannot be judged is alive.
 
+use super::lease::{self, Look};
 use crate::engine::event::LockHolder;
 use crate::engine::plugin::ProcessIdentity;
 use crate::engine::plugin::record::UnixMs;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 /// Milliseconds since the Unix epoch, now.
 pub(super) fn now_ms() -> UnixMs {
@@ -20,6 +23,11 @@ fn user() -> String {
         .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
+/// The namespace in which our pids are numbers, `pid:[4026531836]`; empty where there is no `/proc`.
+fn pid_namespace() -> String {
+    std::fs::read_link("/proc/self/ns/pid").map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// This process as a holder, for `reason`.
 pub fn this_process(reason: &str) -> LockHolder {
     let pid = std::process::id();
@@ -31,19 +39,54 @@ pub fn this_process(reason: &str) -> LockHolder {
         pid,
         start_time: own.start_time,
         boot_id: own.boot_id,
+        pid_namespace: pid_namespace(),
+        leased: false,
         since: now_ms(),
         reason: reason.to_owned(),
     }
 }
 
-/// Whether the holder still runs. One on another host cannot be asked and counts as alive.
-pub fn is_alive(holder: &LockHolder) -> bool {
+/// Judges the holders of one store.
+pub(super) struct Judge {
+    dir: PathBuf,
+    look: OnceCell<Look>,
+}
+
+impl Judge {
+    /// For the store whose database is `path`; the lock is looked at once, when first asked about.
+    pub(super) fn of(path: &Path) -> Self {
+        Self { dir: path.parent().unwrap_or(path).to_owned(), look: OnceCell::new() }
+    }
+
+    /// For whoever has the lock: nobody else can have it.
+    pub(super) fn with_lease(certain: bool) -> Self {
+        Self { dir: PathBuf::new(), look: OnceCell::from(if certain { Look::Free } else { Look::Unclear }) }
+    }
+
+    /// Whether the holder still runs, or cannot be asked.
+    pub(super) fn is_alive(&self, holder: &LockHolder) -> bool {
+        if holder.leased {
+            match self.look.get_or_init(|| lease::look(&self.dir)) {
+                Look::Held => return true,
+                Look::Free => return false,
+                Look::Unclear => {}
+            }
+        }
+        may_run(holder)
+    }
+}
+
+/// Whether the process may still run, by its number.
+fn may_run(holder: &LockHolder) -> bool {
     if holder.host != host() {
         return true;
     }
-    if holder.start_time == 0 && holder.boot_id.is_empty() {
-        return rustix::process::Pid::from_raw(i32::try_from(holder.pid).unwrap_or(0))
-            .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+    let (own, here) = (ProcessIdentity::own(), pid_namespace());
+    // A number of another namespace means nothing here; without `/proc` nobody's does. What an earlier version wrote has none.
+    let comparable = own.is_some() && (holder.pid_namespace.is_empty() || holder.pid_namespace == here);
+    if holder.boot_id.is_empty() || (holder.leased && own.as_ref().is_some_and(|o| o.boot_id != holder.boot_id)) {
+        // Two machines may share a name and a directory; only one that is known to have been this boot can be asked.
+        return true;
     }
-    ProcessIdentity { pid: holder.pid, start_time: holder.start_time, boot_id: holder.boot_id.clone() }.is_running()
+    !comparable || ProcessIdentity { pid: holder.pid, start_time: holder.start_time, boot_id: holder.boot_id.clone() }.is_running()
 }

@@ -1,8 +1,11 @@
-//! The workspace's lock: one row that names its holder. A dead holder's lock is taken over, and that is on record.
+//! The workspace's lock: the system's own, and one row that names its holder. A dead holder's lock is taken over, and that
+//! is on record.
 
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
-use super::liveness::{is_alive, now_ms};
+use super::lease;
+use super::liveness::{Judge, now_ms, this_process};
+use crate::engine::calls::lock;
 use crate::engine::event::LockHolder;
 use crate::engine::plugin::record::UnixMs;
 use rusqlite::{Connection, OptionalExtension};
@@ -18,21 +21,83 @@ impl Store {
     /// Takes the workspace's lock for `holder` (see [`super::this_process`]). Taking it again through the same store is no error.
     ///
     /// # Errors
-    /// [`StoreError::Held`] names a holder that is alive.
+    /// [`StoreError::Held`] names a holder that is alive, or cannot be judged from here.
     pub async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError> {
+        let certain = self.take_lease().await?;
+        let (token, path) = (self.token().to_owned(), self.path().to_owned());
+        let taken = self
+            .keep("the lock", move |conn| {
+                // Whoever made a new store while another was lost under a deploy must not take it for the beginning.
+                if is_blank(conn)?
+                    && let Some(rescue) = super::shadow::waiting(&path)
+                {
+                    return Err(StoreError::Rescued { path, rescue }.into());
+                }
+                acquire(conn, &token, &LockHolder { leased: true, ..holder }, &Judge::with_lease(certain), false)
+            })
+            .await;
+        if taken.is_err() {
+            self.drop_lease();
+        }
+        taken
+    }
+
+    /// Takes the lock from whoever is on record as its holder, be it alive or not; only the system's own lock, which a running
+    /// process of this machine holds, is not taken away. The answer: from whom.
+    pub async fn force_unlock(&self, by: LockHolder) -> Result<Option<LockHolder>, StoreError> {
+        let certain = self.take_lease().await?;
         let token = self.token().to_owned();
-        self.keep("the lock", move |conn| acquire(conn, &token, &holder)).await
+        let taken = self
+            .write("the lock", move |conn| {
+                let taken = acquire(conn, &token, &by, &Judge::with_lease(certain), true)?;
+                release(conn, &token)?;
+                Ok(taken.taken_over)
+            })
+            .await;
+        self.drop_lease();
+        taken
     }
 
     /// Gives the lock back; nothing happens where this store does not hold it.
     pub async fn release_lock(&self) -> Result<(), StoreError> {
         let token = self.token().to_owned();
-        self.keep("the lock", move |conn| release(conn, &token)).await
+        let released = self.keep("the lock", move |conn| release(conn, &token)).await;
+        self.drop_lease();
+        released
     }
 
     /// Who works on the workspace; a dead holder counts as nobody.
     pub async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
-        self.read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(is_alive))).await
+        let judge = Judge::of(self.path());
+        self.read(move |conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| judge.is_alive(h)))).await
+    }
+
+    /// Takes the system's lock unless we have it; the answer: whether nobody else can have it now.
+    async fn take_lease(&self) -> Result<bool, StoreError> {
+        if let Some(lease) = &*lock(self.lease()) {
+            return Ok(lease.certain);
+        }
+        let dir = self.path().parent().unwrap_or(self.path()).to_owned();
+        let taken = tokio::task::spawn_blocking(move || lease::take(&dir).map_err(|e| StoreError::io(&dir.join("lock"), "open", e)));
+        let Some(lease) = taken.await.map_err(|_| StoreError::Closed)?? else { return Err(self.held_by().await) };
+        let certain = lease.certain;
+        *lock(self.lease()) = Some(lease);
+        Ok(certain)
+    }
+
+    fn drop_lease(&self) {
+        drop(lock(self.lease()).take());
+    }
+
+    /// Who has the system's lock: as the record says, or, where that is gone with the store, as the system does.
+    async fn held_by(&self) -> StoreError {
+        let recorded = self.read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased))).await;
+        let holder = recorded.ok().flatten().unwrap_or_else(|| {
+            let nobody = this_process("its record is not in this store: the store was taken away or replaced while it works");
+            let pid = lease::holder(self.path().parent().unwrap_or(self.path())).unwrap_or(0);
+            LockHolder { who: "another process".to_owned(), pid, ..nobody }
+        });
+        StoreError::Held(Box::new(holder))
     }
 
     /// Locks taken over from dead holders, newest first, at most 100: when, from whom, by whom.
@@ -62,13 +127,20 @@ fn row(conn: &Connection) -> Job<Option<(String, LockHolder)>> {
     found.map(|(token, text)| Ok((token, parse(&text)?))).transpose()
 }
 
-fn acquire(conn: &Connection, token: &str, holder: &LockHolder) -> Job<Acquired> {
+/// Whether nothing has ever been done with the store.
+fn is_blank(conn: &Connection) -> Job<bool> {
+    let any = "SELECT EXISTS (SELECT 1 FROM deploy) OR EXISTS (SELECT 1 FROM state_resource)";
+    Ok(!conn.query_row(any, [], |r| r.get::<_, bool>(0))?)
+}
+
+/// Takes the lock over where its holder is dead, or by force.
+fn acquire(conn: &Connection, token: &str, holder: &LockHolder, judge: &Judge, force: bool) -> Job<Acquired> {
     let text = serde_json::to_string(holder).map_err(|e| Fault::Json("lock", e))?;
     let mut taken_over = None;
     if let Some((theirs, before)) = row(conn)?
         && theirs != token
     {
-        if is_alive(&before) {
+        if !force && judge.is_alive(&before) {
             return Err(StoreError::Held(Box::new(before)).into());
         }
         let previous = serde_json::to_string(&before).map_err(|e| Fault::Json("lock", e))?;
@@ -76,7 +148,7 @@ fn acquire(conn: &Connection, token: &str, holder: &LockHolder) -> Job<Acquired>
         taken_over = Some(before);
     }
     conn.execute("INSERT OR REPLACE INTO lock (one, token, holder) VALUES (1, ?1, ?2)", (token, text))?;
-    super::interrupted::mark(conn)?;
+    super::interrupted::mark(conn, judge, force.then_some(taken_over.as_ref()).flatten())?;
     Ok(Acquired { taken_over })
 }
 

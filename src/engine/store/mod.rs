@@ -3,6 +3,7 @@
 //! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which commits all that is
 //! queued in one transaction; readers have read-only connections of their own. The SQL is private to this room.
 
+mod anchor;
 mod by_hand;
 mod deploys;
 mod error;
@@ -11,12 +12,14 @@ mod failures;
 mod file;
 mod interrupted;
 mod launches;
+mod lease;
 mod liveness;
 mod lock;
 mod logs;
 pub mod model;
 mod recorder;
 mod rows;
+mod shadow;
 mod stages;
 mod state;
 mod writer;
@@ -27,7 +30,7 @@ pub use error::StoreError;
 pub use export::version4;
 pub use file::Store;
 pub use launches::CallSample;
-pub use liveness::{is_alive, this_process};
+pub use liveness::this_process;
 pub use lock::Acquired;
 pub use logs::KEPT_LINES;
 pub use recorder::Recorder;

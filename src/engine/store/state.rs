@@ -3,29 +3,19 @@
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::model::{State, StateEdit, StateObject, StateOutput};
+use crate::engine::calls::lock;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 impl Store {
     /// The whole state. A workspace without a store has an empty one: serial 0, no lineage.
     pub async fn state(&self) -> Result<State, StoreError> {
-        self.read(|conn| {
-            let mut objects = conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
-            let objects = objects.query_map([], object)?.collect::<Result<Vec<_>, _>>()?;
-            let mut outputs = conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
-            let outputs = outputs
-                .query_map([], |r| Ok(StateOutput { name: r.get(0)?, value: r.get(1)?, ty: r.get(2)?, sensitive: r.get(3)? }))?
-                .collect::<Result<Vec<_>, _>>()?;
-            let objects = objects.into_iter().map(with_dependencies).collect::<Job<Vec<_>>>()?;
-            Ok(State { serial: serial(conn)?, lineage: meta(conn, "lineage")?.unwrap_or_default(), objects, outputs })
-        })
-        .await
+        self.read(whole).await
     }
 
     /// The state's serial alone.
     pub async fn state_serial(&self) -> Result<i64, StoreError> {
         self.read(serial).await
     }
-
     /// The current object at `address`.
     pub async fn state_object(&self, address: &str) -> Result<Option<StateObject>, StoreError> {
         let address = address.to_owned();
@@ -44,8 +34,45 @@ impl Store {
     /// # Errors
     /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed then.
     pub async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
-        self.write("the state", move |conn| apply(conn, &edits)).await
+        let shadow = self.shadow();
+        self.write("the state", move |conn| {
+            let serial = apply(conn, &edits);
+            if let Some(shadow) = &mut *lock(&shadow) {
+                shadow.edit(edits);
+            }
+            serial
+        })
+        .await
     }
+}
+
+pub(super) fn whole(conn: &Connection) -> Job<State> {
+    let mut objects = conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
+    let objects = objects.query_map([], object)?.collect::<Result<Vec<_>, _>>()?;
+    let mut outputs = conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
+    let outputs = outputs
+        .query_map([], |r| Ok(StateOutput { name: r.get(0)?, value: r.get(1)?, ty: r.get(2)?, sensitive: r.get(3)? }))?
+        .collect::<Result<Vec<_>, _>>()?;
+    let objects = objects.into_iter().map(with_dependencies).collect::<Job<Vec<_>>>()?;
+    Ok(State { serial: serial(conn)?, lineage: meta(conn, "lineage")?.unwrap_or_default(), objects, outputs })
+}
+
+/// Puts a state into the place of whatever is there, which must be nothing.
+pub(super) fn replace(conn: &Connection, state: &State) -> Job<()> {
+    state.objects.iter().try_for_each(|o| put(conn, o))?;
+    state.outputs.iter().try_for_each(|o| put_output(conn, o))?;
+    set_meta(conn, "serial", &state.serial.to_string())?;
+    set_meta(conn, "lineage", &state.lineage)
+}
+
+fn put_output(conn: &Connection, output: &StateOutput) -> Job<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO state_output (name, value, type, sensitive) VALUES (?1, ?2, ?3, ?4)")?.execute((
+        &output.name,
+        &output.value,
+        &output.ty,
+        output.sensitive,
+    ))?;
+    Ok(())
 }
 
 pub(super) fn meta(conn: &Connection, key: &str) -> Job<Option<String>> {
@@ -111,10 +138,7 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
             conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?.execute([address, deposed])?;
         }
         StateEdit::Move { from, to } => shift(conn, from, to)?,
-        StateEdit::PutOutput(output) => {
-            conn.prepare_cached("INSERT OR REPLACE INTO state_output (name, value, type, sensitive) VALUES (?1, ?2, ?3, ?4)")?
-                .execute((&output.name, &output.value, &output.ty, output.sensitive))?;
-        }
+        StateEdit::PutOutput(output) => put_output(conn, output)?,
         StateEdit::RemoveOutput { name } => {
             conn.prepare_cached("DELETE FROM state_output WHERE name = ?1")?.execute([name])?;
         }

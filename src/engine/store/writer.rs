@@ -2,6 +2,7 @@
 //! transaction, each within its own savepoint, and are answered only after the commit. The disk is waited for (fsync) where
 //! one of the jobs asks for it, and at the end: with a write-ahead log that makes all earlier commits durable as well.
 
+use super::anchor::Anchor;
 use super::error::{Fault, Job, StoreError};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub(super) enum Durable {
     Now,
     /// With the next job for which that is so, at the latest when the store is closed.
     Later,
+    /// As the job sees to it: it runs outside of any transaction.
+    Apart,
 }
 
 /// A job in two halves: what it writes, and its answer once that is committed.
@@ -112,17 +115,24 @@ pub(super) fn run(
     last: impl FnOnce(&Connection),
 ) {
     let mut batch = Vec::new();
+    let mut anchor = Anchor::of(&path);
     // As the connection was opened.
     let mut commits_are = Durable::Now;
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        let batch = std::mem::take(&mut batch);
+        let (apart, batch): (Vec<_>, Vec<_>) = std::mem::take(&mut batch).into_iter().partition(|task| task.durable() == Durable::Apart);
         let wanted = if batch.iter().any(|task| task.durable() == Durable::Now) { Durable::Now } else { Durable::Later };
         match if wanted == commits_are { Ok(()) } else { make_commits(&conn, wanted) } {
             Ok(()) => {
                 commits_are = wanted;
-                commit(&mut conn, &path, batch);
+                commit(&mut conn, &path, &mut anchor, batch);
             }
             Err(fault) => refuse(batch, &fault.at(&path)),
+        }
+        for mut task in apart {
+            if let Err(fault) = task.run(&conn) {
+                task.fail(fault.at(&path));
+            }
+            task.answer();
         }
         commits.fetch_add(1, Ordering::Relaxed);
     }
@@ -136,7 +146,7 @@ pub(super) fn run(
 fn make_commits(conn: &Connection, durable: Durable) -> Result<(), Fault> {
     Ok(conn.execute_batch(match durable {
         Durable::Now => "PRAGMA synchronous = FULL",
-        Durable::Later => "PRAGMA synchronous = NORMAL",
+        Durable::Later | Durable::Apart => "PRAGMA synchronous = NORMAL",
     })?)
 }
 
@@ -147,7 +157,7 @@ fn refuse(tasks: impl IntoIterator<Item = Box<dyn Task>>, error: &StoreError) {
     }
 }
 
-fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
+fn commit(conn: &mut Connection, path: &Path, anchor: &mut Option<Anchor>, batch: Vec<Box<dyn Task>>) {
     let mut done: Vec<Box<dyn Task>> = Vec::with_capacity(batch.len());
     let mut waiting = batch.into_iter();
     while let Some(mut task) = waiting.next() {
@@ -182,6 +192,10 @@ fn commit(conn: &mut Connection, path: &Path, batch: Vec<Box<dyn Task>>) {
         for task in &mut done {
             task.fail(error.clone());
         }
+    }
+    // What went into a file that nobody will find is not kept.
+    if let Some(Err(error)) = anchor.as_mut().map(Anchor::check) {
+        done.iter_mut().for_each(|task| task.fail(error.clone()));
     }
     for task in done {
         task.answer();

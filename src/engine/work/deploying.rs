@@ -96,10 +96,46 @@ impl Work {
             counts,
             config_digest: stage.digests.config.clone(),
         };
+        if went.store_failed {
+            self.rescue(deploy).await;
+        }
         self.bus.emit(EventKind::DeployFinished(summary.clone()));
         store.finish_deploy(summary.clone()).await?;
         self.memory.flush().await;
         Ok(summary)
+    }
+
+    /// What the store does not take any more is written beside it.
+    async fn rescue(&self, deploy: DeployId) {
+        let store = self.memory.store();
+        let workspace = self.settings.workspace.clone();
+        let mut rescued = store.rescue(&workspace).await;
+        if rescued.is_err() {
+            rescued = store.rescue(&std::env::temp_dir()).await;
+        }
+        let begun = format!("Deploy #{deploy} could not be written down to its end, so nothing more was begun.");
+        let detail = match rescued {
+            Ok(file) => {
+                let (from, to) = (unknown::quoted(&file.display().to_string()), unknown::quoted(&store.path().display().to_string()));
+                format!(
+                    "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place \
+                     of the store: `mkdir -p -m 700 {} && rm -f {to} {to}-wal {to}-shm && mv {from} {to}`.",
+                    file.display(),
+                    unknown::quoted(&store.path().parent().unwrap_or(store.path()).display().to_string())
+                )
+            }
+            Err(error) => format!(
+                "{begun} It could not be written anywhere else either: {error}. Compare the state with the world before anything is staged again."
+            ),
+        };
+        self.diagnose(Diagnostic {
+            severity: Severity::Error,
+            summary: "Not all of the deploy could be written down".to_owned(),
+            detail,
+            address: None,
+            range: None,
+            snippet: None,
+        });
     }
 
     pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {

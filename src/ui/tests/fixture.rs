@@ -97,6 +97,8 @@ pub fn plugins() -> Vec<EventKind> {
             pid: 4242,
             start_time: 1,
             boot_id: "b".into(),
+            pid_namespace: String::new(),
+            leased: false,
             since: NOW - 140_000,
             reason: "console".into(),
         }),

@@ -497,8 +497,17 @@ fn help_and_palette_come_from_the_same_table_as_the_keys() {
 #[test]
 fn a_workspace_held_by_another_is_read_only_and_says_who() {
     let mut c = Console::staged(120, 40);
-    let holder =
-        LockHolder { who: "bob".into(), host: "ci".into(), pid: 99, start_time: 1, boot_id: "b".into(), since: 0, reason: "deploy".into() };
+    let holder = LockHolder {
+        who: "bob".into(),
+        host: "ci".into(),
+        pid: 99,
+        start_time: 1,
+        boot_id: "b".into(),
+        pid_namespace: String::new(),
+        leased: false,
+        since: 0,
+        reason: "deploy".into(),
+    };
     c.event(EventKind::Lock { holder: Some(holder.clone()), ours: false });
     c.shows("read-only, locked by bob (pid 99)");
     c.press("3 a");

@@ -89,7 +89,17 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
     let mut c = Console::staged(80, 24);
     c.shows("stage #12: 6 of 6 taken");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
-    let holder = crate::engine::event::LockHolder { who, host, pid: 99, start_time: 1, boot_id, since: 0, reason };
+    let holder = crate::engine::event::LockHolder {
+        who,
+        host,
+        pid: 99,
+        start_time: 1,
+        boot_id,
+        pid_namespace: String::new(),
+        leased: false,
+        since: 0,
+        reason,
+    };
     c.event(crate::engine::event::EventKind::Lock { holder: Some(holder), ours: false });
     c.shows("read-only, locked by bob (pid 99)");
 }

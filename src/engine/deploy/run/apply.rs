@@ -175,7 +175,7 @@ impl Deploying<'_> {
                 }
             }
         }
-        self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
         if let Some(failed) = failed {
             return Err(Box::new(Trouble {
                 failed: Some(failed),

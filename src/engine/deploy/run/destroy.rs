@@ -105,7 +105,7 @@ impl Deploying<'_> {
         if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {
             lock(&self.state).remove(&change.address);
         }
-        self.recorder.settle(change, "destroy", failed.is_none(), vec![edit]).await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.settle(change, "destroy", failed.is_none(), vec![edit]).await.map_err(|e| self.outcome_trouble(e))?;
         self.walk.report_provider(&applied.warnings, &change.address.to_string(), None, None);
         match failed {
             None => Ok(()),

@@ -17,7 +17,14 @@ impl Deploying<'_> {
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
         // What cannot be written down must not be done: nothing more starts.
         self.store_failed.store(true, Ordering::Relaxed);
-        Trouble::text(&error.to_string())
+        let said = ProviderDiagnostic::error("The operation cannot be written down", error.to_string());
+        let failed = Failed { class: FailureClass::Unexpected, diagnostics: vec![said], error: None, unknown: false };
+        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false })
+    }
+
+    /// The call was made, and what came of it is not on record.
+    pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
+        Box::new(Trouble { unknown: true, ..*self.store_trouble(error) })
     }
 
     /// Records a failed operation and reports it at its place.

@@ -157,7 +157,7 @@ async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
 async fn a_held_workspace_names_its_holder_until_it_is_released() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()), open(dir.path()));
-    let me = this_process("console");
+    let me = LockHolder { leased: true, ..this_process("console") };
     assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
     assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
     let error = two.acquire_lock(this_process("stage")).await.unwrap_err();
@@ -180,7 +180,7 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
     let text = serde_json::to_string(&dead).unwrap();
     store.write("a test", move |conn| Ok(conn.execute("INSERT INTO lock VALUES (1, 'theirs', ?1)", [text])?)).await.unwrap();
     assert_eq!(store.holder().await.unwrap(), None);
-    let me = this_process("stage");
+    let me = LockHolder { leased: true, ..this_process("stage") };
     assert_eq!(store.acquire_lock(me.clone()).await.unwrap().taken_over, Some(dead.clone()));
     let record = store.takeovers().await.unwrap();
     assert_eq!((&record[0].1, &record[0].2), (&dead, &me));
@@ -189,10 +189,15 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
 #[test]
 fn a_recycled_pid_and_another_boot_are_not_the_holder() {
     let me = this_process("x");
+    let is_alive = |holder: &LockHolder| liveness::Judge::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder);
     assert!(is_alive(&me));
     assert!(!is_alive(&LockHolder { start_time: me.start_time + 1, ..me.clone() }));
     assert!(!is_alive(&LockHolder { boot_id: "another".into(), ..me.clone() }));
-    assert!(is_alive(&LockHolder { host: "elsewhere.example".into(), pid: 1, ..me }), "nobody can tell from here");
+    assert!(is_alive(&LockHolder { host: "elsewhere.example".into(), pid: 1, ..me.clone() }), "nobody can tell from here");
+    let other = LockHolder { pid_namespace: "pid:[1]".into(), start_time: 1, ..me.clone() };
+    assert!(is_alive(&other), "its number means nothing here");
+    assert!(is_alive(&LockHolder { start_time: 0, boot_id: String::new(), ..me.clone() }), "it had no /proc to name itself by");
+    assert!(is_alive(&LockHolder { leased: true, boot_id: "another".into(), ..me }), "two machines may share a name and a directory");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,75 @@
+//! Whether the files are still the ones that were opened: a store that was removed, replaced or cut off takes what is
+//! written to it, and nobody will ever read it.
+
+use super::error::StoreError;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The database and its log as they were when they were last seen.
+pub(super) struct Anchor {
+    path: PathBuf,
+    database: Seen,
+    /// There from the first write on.
+    log: Option<Seen>,
+    /// What was found once stays so: what is written on may hide it.
+    gone: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    device: u64,
+    inode: u64,
+    size: u64,
+}
+
+impl Seen {
+    fn is_same(self, other: Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+fn see(path: &Path) -> Option<Seen> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    Some(Seen { device: about.dev(), inode: about.ino(), size: about.size() })
+}
+
+impl Anchor {
+    /// For the database at `path`, which is open.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        Some(Self { path: path.to_owned(), database: see(path)?, log: None, gone: None })
+    }
+
+    /// Looks again.
+    ///
+    /// # Errors
+    /// [`StoreError::Vanished`], with what became of it.
+    pub(super) fn check(&mut self) -> Result<(), StoreError> {
+        self.gone = self.gone.or_else(|| self.look());
+        match self.gone {
+            Some(why) => Err(StoreError::Vanished { path: self.path.clone(), why }),
+            None => Ok(()),
+        }
+    }
+
+    fn look(&mut self) -> Option<&'static str> {
+        let Some(now) = see(&self.path) else { return Some("it is gone") };
+        if !now.is_same(self.database) {
+            return Some("another file is in its place");
+        }
+        // Both only grow: nothing of ours makes them shorter while they are open.
+        if now.size < self.database.size {
+            return Some("it was cut off");
+        }
+        self.database = now;
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        let log = see(Path::new(&name));
+        match (self.log, log) {
+            (Some(_), None) => return Some("its log is gone"),
+            (Some(before), Some(now)) if !now.is_same(before) => return Some("another file is in the place of its log"),
+            (Some(before), Some(now)) if now.size < before.size => return Some("its log was cut off"),
+            _ => self.log = log,
+        }
+        None
+    }
+}
