@@ -148,12 +148,21 @@ pub(super) enum StateCommand {
     },
     /// Take an object that is there into the state; settles what is unknown of its address
     Import(ImportArgs),
-    /// Mark an object to be replaced (not yet there)
-    Taint { address: String },
-    /// Take that mark away (not yet there)
-    Untaint { address: String },
+    /// Mark an object to be replaced
+    Taint(TaintArgs),
+    /// Take that mark away; settles what is unknown of its provisioners
+    Untaint(TaintArgs),
     /// Take over the state of another tool (not yet there)
     Adopt { file: Option<PathBuf> },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct TaintArgs {
+    /// The resource instance
+    pub(super) address: String,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -291,6 +300,7 @@ impl Command {
             | Self::Doctor { json }
             | Self::State(StateCommand::List { json, .. } | StateCommand::Show { json, .. } | StateCommand::Forget { json, .. }) => *json,
             Self::State(StateCommand::Import(args)) => args.json,
+            Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
             Self::Stage(args) => args.json,
             Self::Deploy(args) => args.json,
             Self::Destroy(args) => args.json,
@@ -312,6 +322,8 @@ impl Command {
             Self::State(StateCommand::Show { .. }) => "state show",
             Self::State(StateCommand::Forget { .. }) => "state forget",
             Self::State(StateCommand::Import(_)) => "state import",
+            Self::State(StateCommand::Taint(_)) => "state taint",
+            Self::State(StateCommand::Untaint(_)) => "state untaint",
             Self::State(_) => "state",
             Self::Logs { .. } => "logs",
             Self::Doctor { .. } => "doctor",

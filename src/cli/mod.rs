@@ -16,6 +16,7 @@ mod suggest;
 mod time;
 mod values;
 
+use crate::engine::deploy::guard;
 use clap::Parser;
 use output::Output;
 use std::process::ExitCode;
@@ -23,6 +24,10 @@ use std::process::ExitCode;
 /// Runs the command line of this process to its end.
 pub fn main() -> ExitCode {
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|w| w == guard::WORD) {
+        return guard::main(&words[2..]);
+    }
+    guard::offer();
     let args = match args::Args::try_parse_from(&words) {
         Ok(args) => args,
         Err(error) => return refuse(&error, &words),

@@ -105,6 +105,8 @@ pub(super) fn state_change(c: &StateChange) -> String {
     let what = match c.what {
         StateChangeKind::Imported => format!("imported{id}"),
         StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
+        StateChangeKind::Tainted => "tainted: the next deploy replaces it".to_owned(),
+        StateChangeKind::Untainted => "not tainted any more".to_owned(),
         StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
     };
     let settled = if c.settled.is_empty() { String::new() } else { format!("; settled: {}", c.settled.join(", ")) };

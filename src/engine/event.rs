@@ -620,6 +620,10 @@ pub enum StateChangeKind {
     Forgotten,
     /// Nothing of it was in the state; what was unknown of it is settled.
     Settled,
+    /// An object is to be replaced by the next deploy.
+    Tainted,
+    /// An object is not to be replaced any more.
+    Untainted,
 }
 
 impl StateChangeKind {
@@ -628,6 +632,8 @@ impl StateChangeKind {
         match self {
             Self::Imported => "imported",
             Self::Forgotten => "forgotten",
+            Self::Tainted => "tainted",
+            Self::Untainted => "untainted",
             Self::Settled => "settled",
         }
     }

@@ -184,6 +184,15 @@ impl Engine {
         self.shared.work.forget(addresses).await
     }
 
+    /// Marks the current object of an instance to be replaced, or takes that mark away, which settles what is unknown of its
+    /// provisioners.
+    ///
+    /// # Errors
+    /// There is no such object, or it is so already; a held lock.
+    pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
+        self.shared.work.taint(address, tainted).await
+    }
+
     /// What was begun and has no end on record, in words and by address: one warning each, oldest first.
     pub async fn unknown_outcomes(&self) -> Result<Vec<Diagnostic>, EngineError> {
         Ok(self.shared.memory.store().unknown_outcomes().await?.iter().map(super::work::unknown_outcome).collect())

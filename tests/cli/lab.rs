@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-fn gone(pid: i32) -> bool {
+pub(crate) fn gone(pid: i32) -> bool {
     let ends = Instant::now() + Duration::from_secs(10);
     while Instant::now() < ends {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -10,6 +10,7 @@ mod lab;
 mod lost_store;
 mod outputs;
 mod prompt;
+mod provisioners;
 mod replaces;
 mod support;
 mod usage;

@@ -2,7 +2,7 @@
 
 use super::files::write_private;
 use super::not_yet;
-use crate::cli::args::{ImportArgs, StateCommand};
+use crate::cli::args::{ImportArgs, StateCommand, TaintArgs};
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
@@ -24,8 +24,8 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
         StateCommand::Mv { .. } => Err(not_yet("state mv", "a `moved` block in the configuration gives an object another address")),
         StateCommand::Forget { addresses, .. } => forget(addresses, out).await,
         StateCommand::Import(args) => import(args, out).await,
-        StateCommand::Taint { .. } => Err(not_yet("state taint", "`flightdeck stage --replace ADDRESS` replaces an object")),
-        StateCommand::Untaint { .. } => Err(not_yet("state untaint", "the mark goes with the next replacement")),
+        StateCommand::Taint(args) => taint("state taint", args, true, out).await,
+        StateCommand::Untaint(args) => taint("state untaint", args, false, out).await,
         StateCommand::Adopt { .. } => Err(not_yet("state adopt", "keep working on that state with the tool that wrote it")),
     }
 }
@@ -63,6 +63,15 @@ async fn forget(addresses: Vec<String>, out: &mut Output) -> Ended {
     let changes = session.wait(out, &mut progress, engine.forget(addresses)).await;
     session.end(out).await;
     changed("state forget", changes?, out)
+}
+
+async fn taint(command: &'static str, args: TaintArgs, tainted: bool, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings(command, Access::ReadWrite, None)?).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let change = session.wait(out, &mut progress, engine.taint(args.address, tainted)).await;
+    session.end(out).await;
+    changed(command, vec![change?], out)
 }
 
 fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended {

@@ -1,5 +1,7 @@
 //! Deploying: a selection becomes steps, run in order; every call that changes the world is on record before and after.
 
+mod command;
+pub mod guard;
 pub mod instance;
 pub mod provision;
 pub mod record;

@@ -1,51 +1,70 @@
-//! Provisioners: `local-exec` runs a command on this machine with the object as `self`. Its output goes to the log. The
-//! process has its own group, is bounded in what is kept of its output, and is killed when the deploy is.
+//! Provisioners: `local-exec` runs a command on this machine with the object as `self`. Its intent is on record before it
+//! runs and its outcome after it, its output goes to the log.
 
+use super::command::{Command, Ended};
 use super::record::Recorder;
 use super::run::Trouble;
 use crate::engine::Secrets;
+use crate::engine::stage::change::Change;
 use crate::engine::stage::scope::ModuleScope;
-use cty::{Type, Value};
-use lang::addr::AbsInstance;
+use crate::engine::store::StoreError;
+use crate::engine::store::model::provisioner_step;
+use cty::{Mark, Type, Value};
 use lang::body::BodySchema;
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
-use std::process::Stdio;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
-/// Lines of output that are kept of one provisioner.
-const KEPT_LINES: usize = 10_000;
+/// What is told in the place of what a command says that was given secrets: it may say them in any spelling.
+const HIDDEN: &str = "(output hidden: the command was given a sensitive value)";
 
 /// What a `local-exec` block says.
-struct Command {
+struct LocalExec {
     command: String,
     interpreter: Vec<String>,
     dir: Option<String>,
     environment: BTreeMap<String, String>,
     quiet: bool,
+    /// Whether anything of it is sensitive or ephemeral.
+    secret: bool,
 }
 
-/// Runs one provisioner; a failure counts unless it is told to go on.
+/// Why a provisioner did not end well.
+pub enum Failed {
+    /// It ran, or could not be run.
+    Trouble(Box<Trouble>),
+    /// Its intent or its outcome could not be written down; whether it had run by then.
+    Store(StoreError, bool),
+}
+
+impl From<Diagnostics> for Failed {
+    fn from(diags: Diagnostics) -> Self {
+        Self::Trouble(diags.into())
+    }
+}
+
+/// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a failure counts unless it is
+/// told to go on.
 pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
+    place: usize,
     recorder: &Recorder,
-    address: &AbsInstance,
+    change: &Change,
     cancel: &CancellationToken,
-) -> Result<(), Box<Trouble>> {
-    let done = match read(scope, provisioner, Some(recorder.secrets())) {
-        Ok(command) => execute(command, scope, provisioner, recorder, address, cancel).await,
-        Err(diags) => return Err(diags.into()),
-    };
-    match done {
-        Err(_) if provisioner.go_on_after_failure => {
-            recorder.say(&address.to_string(), "the provisioner failed; on_failure = continue");
-            Ok(())
-        }
-        other => other.map_err(Into::into),
+) -> Result<(), Failed> {
+    let what = read(scope, provisioner, Some(recorder.secrets()))?;
+    let step = provisioner_step(&provisioner.kind, place);
+    recorder.intend(change, "", &step, &Value::null(Type::Dynamic)).await.map_err(|e| Failed::Store(e, false))?;
+    let done = execute(&what, scope, provisioner, recorder, change, cancel).await;
+    let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
+    recorder.settle(change, &step, done.is_ok() || go_on, Vec::new()).await.map_err(|e| Failed::Store(e, true))?;
+    if go_on {
+        recorder.say(&change.address.to_string(), "the provisioner failed; on_failure = continue");
+        return Ok(());
     }
+    done.map_err(Into::into)
 }
 
 /// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
@@ -68,11 +87,11 @@ pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnosti
 
 /// What is to be run; `secrets` learn of what it is given. Without them nothing is run yet, and values that are not known
 /// yet are no error.
-fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<Command, Diagnostics> {
+fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<LocalExec, Diagnostics> {
     let early = secrets.is_none();
     let schema = BodySchema::new().required(&["command"]).optional(&["interpreter", "working_dir", "environment", "when", "quiet"]);
     let (content, mut diags) = provisioner.body.content(&schema);
-    let mut unknown = false;
+    let (mut unknown, mut secret) = (false, false);
     let mut get = |name: &str, ty: Type, diags: &mut Diagnostics| -> Option<Value> {
         let attribute = content.attribute(name)?;
         let faults = scope.check(&attribute.expr.traversals());
@@ -85,6 +104,7 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Sec
         if let Some(secrets) = secrets {
             secrets.learn(&value);
         }
+        secret |= value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral);
         let value = value.unmark_deep().0;
         unknown |= !value.is_wholly_known();
         (value.is_wholly_known() && !value.is_null()).then_some(value)
@@ -104,7 +124,7 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Sec
             .into());
     };
     let texts = |v: &Value| v.as_slice().unwrap_or_default().iter().filter_map(|e| e.as_str().map(str::to_owned)).collect();
-    Ok(Command {
+    Ok(LocalExec {
         command: command.to_owned(),
         interpreter: interpreter.as_ref().map(texts).unwrap_or_default(),
         dir: dir.and_then(|d| d.as_str().map(str::to_owned)),
@@ -112,71 +132,47 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Sec
             .and_then(|e| Some(e.as_map()?.iter().filter_map(|(k, v)| Some((k.to_string(), v.as_str()?.to_owned()))).collect()))
             .unwrap_or_default(),
         quiet: quiet.and_then(|q| q.as_bool()).unwrap_or(false),
+        secret,
     })
 }
 
 async fn execute(
-    what: Command,
+    what: &LocalExec,
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     recorder: &Recorder,
-    address: &AbsInstance,
+    change: &Change,
     cancel: &CancellationToken,
 ) -> Result<(), Diagnostics> {
+    let name = change.address.to_string();
     let fault = |detail: String| {
-        Diagnostics::from(Diagnostic::error("local-exec provisioner error", detail).at(provisioner.span).about(address.to_string()))
+        Diagnostics::from(Diagnostic::error("local-exec provisioner error", detail).at(provisioner.span).about(name.as_str()))
     };
-    let mut words = if what.interpreter.is_empty() { vec!["/bin/sh".to_owned(), "-c".to_owned()] } else { what.interpreter };
-    words.push(what.command.clone());
-    let mut command = tokio::process::Command::new(&words[0]);
-    command.args(&words[1..]).envs(&what.environment).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0).kill_on_drop(true);
-    let base = &scope.around.dir;
-    command.current_dir(what.dir.as_ref().map_or_else(|| base.clone(), |d| base.join(d)));
-    let name = address.to_string();
+    let shown = if what.secret { "with sensitive values".to_owned() } else { format!("{:?}", what.command) };
+    let interpreter = if what.interpreter.is_empty() { vec!["/bin/sh".to_owned(), "-c".to_owned()] } else { what.interpreter.clone() };
+    let words: Vec<String> = interpreter.into_iter().chain([what.command.clone()]).collect();
     if !what.quiet {
-        recorder.say(&name, &format!("executing: {words:?}"));
+        let words = if what.secret { "a command with sensitive values".to_owned() } else { format!("{words:?}") };
+        recorder.say(&name, &format!("executing: {words}"));
     }
-    let mut child = command.spawn().map_err(|e| fault(format!("Error running command {:?}: {e}.", what.command)))?;
-    let group = child.id();
-    let mut out = BufReader::new(child.stdout.take().ok_or_else(|| fault("its output cannot be read".to_owned()))?).lines();
-    let mut err = BufReader::new(child.stderr.take().ok_or_else(|| fault("its output cannot be read".to_owned()))?).lines();
-    let mut kept: Vec<String> = Vec::new();
-    let (mut out_open, mut err_open) = (true, true);
-    let mut lines = 0usize;
-    while out_open || err_open {
-        // Cancellation first: a command that floods its output must still be stoppable.
-        let line = tokio::select! { biased;
-            () = cancel.cancelled() => {
-                kill(group);
-                return Err(fault(format!("Command {:?} was killed with the deploy.", what.command)));
-            }
-            line = out.next_line(), if out_open => line.unwrap_or(None).or_else(|| { out_open = false; None }),
-            line = err.next_line(), if err_open => line.unwrap_or(None).or_else(|| { err_open = false; None }),
-        };
-        if let Some(line) = line {
-            lines += 1;
-            if lines <= KEPT_LINES {
-                recorder.say(&name, &line);
-            }
-            if kept.len() == 20 {
-                kept.remove(0);
-            }
-            kept.push(line);
+    if what.secret {
+        recorder.say(&name, HIDDEN);
+    }
+    let base = &scope.around.dir;
+    let dir = what.dir.as_ref().map_or_else(|| base.clone(), |d| base.join(d));
+    let command = Command { words, dir, environment: what.environment.clone() };
+    let say = |line: &str| {
+        if !what.secret {
+            recorder.say(&name, line);
         }
-    }
-    let status = child.wait().await.map_err(|e| fault(format!("Command {:?} cannot be waited for: {e}.", what.command)))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(fault(format!("Error running command {:?}: {status}. Output: {}", what.command, kept.join("\n"))))
-}
-
-fn kill(group: Option<u32>) {
-    let group = group.and_then(|g| i32::try_from(g).ok()).and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group
-        && let Err(error) = rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
-    {
-        tracing::warn!(%error, "a provisioner's process group could not be killed");
+    };
+    match command.run(say, cancel).await {
+        Err(error) => Err(fault(format!("Error running command {shown}: {error}."))),
+        Ok(Ended::Killed) => Err(fault(format!("Command {shown} was killed with the deploy, and all that it had started."))),
+        Ok(Ended::Status(status, _)) if status.success() => Ok(()),
+        Ok(Ended::Status(status, last)) => {
+            let output = if what.secret { HIDDEN.to_owned() } else { last.join("\n") };
+            Err(fault(format!("Error running command {shown}: {status}. Output: {output}")))
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::event::*;
 use crate::engine::plugin::record::PluginId;
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
-use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
+use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome, is_provisioner};
 use crate::engine::store::{Store, StoreError};
 use cty::Value;
 use sha2::{Digest, Sha256};
@@ -221,7 +221,7 @@ impl Recorder {
         let deposed = removed.unwrap_or_default();
         let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.to_owned(), at: now_ms(), ok, edits };
         self.store.settle(outcome).await?;
-        if ok && step != "create" {
+        if ok && step != "create" && !is_provisioner(step) {
             // What is known to be so now was reached from whatever an earlier deploy left. Not so a creation: what it may
             // have made would not be this object.
             let address = change.address.to_string();

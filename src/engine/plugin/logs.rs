@@ -177,7 +177,7 @@ fn short(text: &str) -> String {
 
 /// Reads up to the next line end into `line` (emptied first), keeps at most `limit` bytes and drops the rest of the
 /// line. Returns how many bytes were read, line end included; 0 at the end of the stream.
-pub(super) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, limit: usize) -> std::io::Result<usize>
+pub(in crate::engine) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, limit: usize) -> std::io::Result<usize>
 where
     R: AsyncBufRead + Unpin,
 {

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_proce
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
@@ -226,10 +227,9 @@ fn serve(orders: &Receiver<Order>) {
     }
 }
 
-fn start(command: std::process::Command, sockets: SocketFolder) -> io::Result<Process> {
+/// Has the kernel kill the child when the thread that starts it ends.
+pub(in crate::engine) fn die_with_parent(command: &mut std::process::Command) {
     let parent = Pid::from_raw(i32::try_from(std::process::id()).unwrap_or_default());
-    let mut command = Command::from(command);
-    command.process_group(0);
     // SAFETY: runs in the child between fork and exec, where only calls that are safe in a signal handler are allowed:
     // two system calls and an error value that is built without allocating.
     #[allow(unsafe_code)]
@@ -240,6 +240,12 @@ fn start(command: std::process::Command, sockets: SocketFolder) -> io::Result<Pr
             if getppid() == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(rustix::io::Errno::CHILD.raw_os_error())) }
         });
     }
+}
+
+fn start(mut command: std::process::Command, sockets: SocketFolder) -> io::Result<Process> {
+    die_with_parent(&mut command);
+    let mut command = Command::from(command);
+    command.process_group(0);
     let mut child = command.spawn()?;
     let pid = child.id().unwrap_or_default();
     let group = Group(i32::try_from(pid).ok().and_then(Pid::from_raw));

@@ -163,6 +163,11 @@ impl UnknownOutcome {
         self.step == "create"
     }
 
+    /// Whether it is not known what the command of a provisioner did. Reading back cannot settle that either.
+    pub fn is_provisioner(&self) -> bool {
+        is_provisioner(&self.step)
+    }
+
     /// `create in deploy #3`.
     pub fn text(&self) -> String {
         format!("{} in deploy #{}", self.step, self.deploy)

@@ -171,7 +171,7 @@ impl Work {
         Ok(self.changed(kept))
     }
 
-    fn changed(&self, changes: Vec<StateChange>) -> Vec<StateChange> {
+    pub(super) fn changed(&self, changes: Vec<StateChange>) -> Vec<StateChange> {
         for change in &changes {
             self.bus.emit(EventKind::StateChanged(change.clone()));
         }
@@ -232,7 +232,7 @@ fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> EngineError {
     EngineError::NotFound(format!("{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"))
 }
 
-fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
+pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
     let me = this_process("state");
     StateChange {
         at: now_ms(),

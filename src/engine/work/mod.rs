@@ -4,6 +4,7 @@
 mod by_hand;
 mod deploying;
 mod staging;
+mod taint;
 mod unknown;
 
 use super::api::*;

@@ -33,7 +33,7 @@ impl Work {
                 || stage.drift.iter().any(|d| was_it(&d.address, &d.previous))
                 || (all_read && state.objects.iter().any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
             // What was begun after the reading is not answered by it.
-            if read && !unknown.is_creation() && unknown.at < stage.at {
+            if read && !unknown.is_creation() && !unknown.is_provisioner() && unknown.at < stage.at {
                 settled.push(unknown.id);
             }
         }
@@ -85,6 +85,12 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             "{begun}: the object may be there or not. A deploy does not create it again before that is settled. Look for it in the target system: \
              where it is there, `flightdeck state import {name} {id}` takes it in{}; where it is not, `flightdeck state forget {name}` says so.",
             if id == "ID" { " under the id that it has there" } else { "" }
+        )
+    } else if unknown.is_provisioner() {
+        format!(
+            "{begun}: its command ended with flightdeck, and what it had done by then is done. An object whose provisioners did not all run is \
+             tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
+             is as it should be, `flightdeck state forget {name}` lets go of it."
         )
     } else {
         format!(

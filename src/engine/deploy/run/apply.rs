@@ -143,8 +143,8 @@ impl Deploying<'_> {
         }
         self.walk.report_provider(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
-        let provisioners: Vec<&lang::config::Provisioner> = if word == "create" && failed.is_none() {
-            resource.provisioners.iter().filter(|p| !p.on_destroy).collect()
+        let provisioners: Vec<(usize, &lang::config::Provisioner)> = if word == "create" && failed.is_none() {
+            (1..).zip(&resource.provisioners).filter(|(_, p)| !p.on_destroy).collect()
         } else {
             Vec::new()
         };
@@ -186,9 +186,9 @@ impl Deploying<'_> {
         }
         let Some(value) = value else { return Ok(()) };
         if !provisioners.is_empty() {
-            for provisioner in provisioners {
+            for (place, provisioner) in provisioners {
                 let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
-                super::super::provision::run(&scope, provisioner, self.recorder, address, &self.walk.cancel).await?;
+                self.provision(&scope, provisioner, place, change).await?;
             }
             self.keep(change, schema, &value, &applied.private, applied.identity.as_ref(), None).await?;
         }

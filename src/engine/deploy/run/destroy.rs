@@ -1,6 +1,7 @@
 //! Destroying and forgetting one object.
 
 use super::*;
+use crate::engine::deploy::provision;
 
 impl Deploying<'_> {
     /// Destroys or forgets one object.
@@ -118,6 +119,22 @@ impl Deploying<'_> {
         }
     }
 
+    /// Runs one provisioner; what is on record of it is the store's.
+    pub(super) async fn provision(
+        &self,
+        scope: &ModuleScope<'_>,
+        provisioner: &lang::config::Provisioner,
+        place: usize,
+        change: &Change,
+    ) -> Result<(), Box<Trouble>> {
+        let done = provision::run(scope, provisioner, place, self.recorder, change, &self.walk.cancel).await;
+        done.map_err(|failed| match failed {
+            provision::Failed::Trouble(trouble) => trouble,
+            provision::Failed::Store(error, true) => self.outcome_trouble(error),
+            provision::Failed::Store(error, false) => self.store_trouble(error),
+        })
+    }
+
     pub(super) async fn destroy_provisioners(&self, change: &Change, _ctx: &CallContext) -> Result<(), Box<Trouble>> {
         let root = &self.walk.around.root;
         let (module, provisioners) = match self.declared(&change.address.config()) {
@@ -128,7 +145,7 @@ impl Deploying<'_> {
             },
         };
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
-        for provisioner in provisioners.iter().filter(|p| p.on_destroy) {
+        for (place, provisioner) in (1..).zip(provisioners).filter(|(_, p)| p.on_destroy) {
             let repetition = match &change.address.key {
                 InstanceKey::None => Repetition::default(),
                 InstanceKey::Int(n) => Repetition { count_index: Some(Value::number(*n)), ..Repetition::default() },
@@ -138,7 +155,7 @@ impl Deploying<'_> {
             };
             let scope = ModuleScope { self_value: Some(change.before.clone()), ..ModuleScope::new(&self.walk.around, module, &within) }
                 .repeated(repetition);
-            super::super::provision::run(&scope, provisioner, self.recorder, &change.address, &self.walk.cancel).await?;
+            self.provision(&scope, provisioner, place, change).await?;
         }
         Ok(())
     }

@@ -1,0 +1,44 @@
+//! The mark on an object that it is to be replaced, set and taken away by an operator. Taking it away says that the object is
+//! as it should be, and settles what is unknown of its provisioners.
+
+use super::by_hand::by_hand;
+use super::*;
+use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
+
+impl Work {
+    /// Marks the current object of an instance, or takes its mark away.
+    pub async fn taint(&self, address: String, tainted: bool) -> Result<StateChange, EngineError> {
+        let _turn = self.turn.lock().await;
+        self.take_lock().await?;
+        let result = self.taint_locked(&address, tainted).await;
+        let said = self.say_unknown().await;
+        self.unlock().await;
+        let change = result?;
+        said.map(|()| change)
+    }
+
+    async fn taint_locked(&self, address: &str, tainted: bool) -> Result<StateChange, EngineError> {
+        let store = self.memory.store();
+        let Some(object) = store.state_object(address).await? else {
+            return Err(EngineError::NotFound(format!(
+                "{address} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is"
+            )));
+        };
+        if object.tainted == tainted {
+            let is = if tainted { "tainted already" } else { "not tainted" };
+            return Err(EngineError::Refused(format!("{address} is {is}; nothing was changed")));
+        }
+        let unknown = store.unknown_outcomes().await?;
+        let settled: Vec<&UnknownOutcome> = unknown.iter().filter(|u| !tainted && u.address == address && u.is_provisioner()).collect();
+        let what = if tainted { StateChangeKind::Tainted } else { StateChangeKind::Untainted };
+        let change = StateChange {
+            provider: Some(object.provider.clone()),
+            settled: settled.iter().map(|u| u.text()).collect(),
+            ..by_hand(what, address)
+        };
+        let edit = StateEdit::Put(Box::new(StateObject { tainted, ..object }));
+        let ids = settled.iter().map(|u| u.id).collect();
+        let kept = store.change_by_hand(vec![edit], ids, what.word(), vec![change]).await?;
+        self.changed(kept).pop().ok_or_else(|| EngineError::Store("the mark was not kept".to_owned()))
+    }
+}

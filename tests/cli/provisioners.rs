@@ -1,0 +1,158 @@
+//! Commands of `local-exec`: nothing of them outlives flightdeck, each is on record before it runs, and whatever they write
+//! is read to its end.
+
+use crate::lab::gone;
+use crate::support::{Run, Workspace};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// One object whose provisioner runs these lines.
+fn with(command: &str, more: &str) -> Workspace {
+    let text = format!(
+        "resource \"terraform_data\" \"a\" {{\n  input = \"x\"\n  provisioner \"local-exec\" {{\n    command = <<-SH\n{command}\n    SH\n{more}\n  }}\n}}\n"
+    );
+    Workspace::new(&[("main.tf", &text)])
+}
+
+fn start(w: &Workspace) -> Child {
+    w.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap()
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// The number in a file, once it is there.
+fn number_in(path: PathBuf) -> i32 {
+    let ends = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < ends {
+        if let Ok(text) = std::fs::read_to_string(&path)
+            && text.ends_with('\n')
+        {
+            return text.trim().parse().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} was not written", path.display());
+}
+
+fn calls(w: &Workspace) -> String {
+    std::fs::read_to_string(w.path().join("calls")).unwrap_or_default()
+}
+
+fn operation(w: &Workspace, deploy: &str) -> Value {
+    w.run(&["history", deploy, "--json"]).expect(0).result()["history"][0]["operation_list"][0].clone()
+}
+
+fn said(run: &Run) -> String {
+    format!("{}{}", run.stdout, run.stderr)
+}
+
+/// The shell starts another one, to which no parent-death signal reaches.
+const SLOW: &str =
+    "echo begin >> calls; echo $$ > shell; [ -e quick ] || sh -c 'echo $$ > inner; sleep 3; echo inner >> calls'; echo made >> calls";
+
+#[test]
+fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unknown() {
+    let w = with(SLOW, "");
+    let mut child = start(&w);
+    let (shell, inner) = (number_in(w.path().join("shell")), number_in(w.path().join("inner")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(gone(shell) && gone(inner), "nothing of it goes on");
+    assert_eq!(calls(&w), "begin\n");
+    assert_eq!(operation(&w, "1")["state"], "unknown");
+    let staged = w.run(&["stage"]).expect(0);
+    assert!(said(&staged).contains("local-exec provisioner 1 of terraform_data.a was begun in deploy #1"), "{staged:?}");
+    assert!(said(&staged).contains("flightdeck state untaint terraform_data.a"), "{staged:?}");
+    // Reading the object back tells nothing of the command.
+    assert!(said(&w.run(&["state", "list"]).expect(0)).contains("provisioner 1"));
+
+    w.write("quick", "");
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert_eq!(calls(&w), "begin\nbegin\nmade\n", "once more, with a new object, and not beside the first");
+    let settled = operation(&w, "1")["step"].as_str().unwrap().to_owned();
+    assert!(settled.contains("settled: destroy in deploy #2"), "{settled}");
+    assert!(!said(&w.run(&["stage"]).expect(0)).contains("provisioner 1"));
+}
+
+#[test]
+fn an_operator_may_say_that_what_a_killed_command_did_is_enough() {
+    let w = with(SLOW, "");
+    let mut child = start(&w);
+    number_in(w.path().join("inner"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = w.run(&["state", "untaint", "terraform_data.a", "--json"]).expect(0);
+    let change = run.result()["state_changes"][0].clone();
+    assert_eq!((&change["what"], &change["settled"][0]), (&"untainted".into(), &"local-exec provisioner 1 in deploy #1".into()));
+    assert!(said(&w.run(&["stage"]).expect(0)).contains("no changes"));
+    assert!(w.run(&["state", "untaint", "terraform_data.a"]).expect(1).stderr.contains("not tainted"));
+    w.run(&["state", "taint", "terraform_data.a"]).expect(0);
+    assert_eq!(w.run(&["stage", "--json"]).expect(0).result()["changes"]["replace"], 1);
+    assert!(w.run(&["state", "taint", "terraform_data.b"]).expect(1).stderr.contains("not in the state"));
+}
+
+#[test]
+fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
+    let w = with("exec >/dev/null 2>&1; echo $$ > shell; sleep 60", "");
+    let mut child = start(&w);
+    let shell = number_in(w.path().join("shell"));
+    signal(&child, rustix::process::Signal::INT);
+    signal(&child, rustix::process::Signal::TERM);
+    let ended = child.wait().unwrap();
+    assert_eq!(ended.code(), Some(130));
+    assert!(gone(shell));
+    let operation = operation(&w, "1");
+    assert_eq!(operation["state"], "failed", "its end is known: {operation}");
+    assert!(operation["failure"]["detail"].as_str().unwrap().contains("was killed with the deploy"), "{operation}");
+}
+
+#[test]
+fn what_a_command_leaves_in_the_background_after_a_good_end_stays() {
+    let w = with("sleep 60 >/dev/null 2>&1 & echo $! > left", "");
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let left = number_in(w.path().join("left"));
+    let pid = rustix::process::Pid::from_raw(left).unwrap();
+    assert!(rustix::process::test_kill_process(pid).is_ok(), "it runs still");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn bytes_that_are_no_text_and_a_line_without_end_are_read_to_the_end() {
+    let w = with("printf 'a\\377b\\n'; head -c 300000000 /dev/zero; echo; echo last", "");
+    let run = w.run(&["deploy", "--auto-approve"]).expect(0);
+    let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
+    assert!(logs.contains("a\u{fffd}b") && logs.contains("bytes more") && logs.contains("last"), "{}", &logs[..logs.len().min(400)]);
+    drop(run);
+}
+
+#[test]
+fn what_a_command_with_secrets_says_is_hidden_however_it_spells_them() {
+    let more = "    environment = { S = var.s }";
+    let w = with("echo $S; echo $S | rev; echo $S >&2; exit 3", more);
+    w.write("variables.tf", "variable \"s\" {\n  sensitive = true\n  default   = \"qxz\"\n}\n");
+    let run = w.run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"]).expect(5);
+    let all =
+        [said(&run), w.run(&["logs"]).expect(0).stdout, w.run(&["failures"]).expect(0).stdout, w.run(&["history", "1"]).expect(0).stdout];
+    for text in &all {
+        assert!(!text.contains("qxz") && !text.contains("zxq"), "{text}");
+    }
+    assert!(all[1].contains("output hidden") && all[0].contains("exit status: 3"), "{all:?}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named_and_a_failed_command_says_its_last_words() {
+    let w = with("true", "    interpreter = [\"/no/such/shell\", \"-c\"]");
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("/no/such/shell"), "{run:?}");
+    let w = with("echo first; echo why >&2; exit 7", "");
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("exit status: 7") && run.stderr.contains("why"), "{run:?}");
+    let w = with("kill -SEGV $$", "");
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("SIGSEGV"), "{run:?}");
+}
