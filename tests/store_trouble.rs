@@ -282,6 +282,70 @@ fn a_file_system_that_is_read_only_is_said_so_and_can_be_read() {
     assert_eq!(read("history.code").trim(), "0", "{}", read("history"));
 }
 
+/// A disk with that many kilobytes: too small for a store, just large enough, or anything in between.
+#[test]
+fn a_store_that_was_to_be_made_on_a_nearly_full_disk_is_made_once_there_is_room() {
+    let w = Workspace::new(&[("main.tf", MAIN)]);
+    let out = tempfile::tempdir().unwrap();
+    let script = r#"
+        set +e
+        for size in $(seq 40 12 340); do
+            mount -t tmpfs -o size=${size}k none "$WORK"
+            cd "$WORK"
+            printf 'resource "terraform_data" "a" {\n}\n' >main.tf
+            "$BIN" stage >"$OUT/$size.before" 2>&1
+            echo $? >"$OUT/$size.before.code"
+            mount -o remount,size=10m "$WORK"
+            "$BIN" stage >"$OUT/$size.after" 2>&1
+            echo $? >"$OUT/$size.after.code"
+            cd /
+            umount "$WORK"
+        done
+        true
+    "#;
+    if !where_mounts_are_allowed(script, &w, out.path()) {
+        return;
+    }
+    let read = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap();
+    let mut refused = 0;
+    for size in (40..=340).step_by(12) {
+        let before = read(&format!("{size}.before"));
+        match read(&format!("{size}.before.code")).trim() {
+            "0" => {}
+            "1" => {
+                refused += 1;
+                assert!(before.contains("o space left"), "{size} kB: {before}");
+            }
+            other => panic!("{size} kB: ended with {other}: {before}"),
+        }
+        assert_eq!(read(&format!("{size}.after.code")).trim(), "0", "{size} kB: {}", read(&format!("{size}.after")));
+    }
+    assert!((5..20).contains(&refused), "{refused} of 26 sizes were too small");
+}
+
+#[test]
+fn a_limit_of_files_is_told_in_words_and_nothing_dies_of_it() {
+    for blocks in [8, 100, 200, 300] {
+        let w = Workspace::new(&[("main.tf", MAIN)]);
+        let base = w.command(&[] as &[&str]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -f {blocks}; exec \"$BIN\" deploy --auto-approve")]).env("BIN", BIN).current_dir(w.path());
+        for (name, value) in base.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let ended = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(matches!(ended.status.code(), Some(0 | 1)), "{blocks} blocks: {ended:?}");
+        assert!(ended.status.success() || said.contains("ulimit -f") || said.contains("too large"), "{blocks} blocks: {said}");
+        // Without the limit it goes on from whatever there was.
+        let next = w.run(&["stage"]);
+        assert_eq!(next.code, Some(0), "{blocks} blocks: {}", self::said(&next));
+    }
+}
+
 /// The disk fills up in the middle of a deploy. What was applied is on record, or named as unknown to who comes next.
 #[test]
 fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {

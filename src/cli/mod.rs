@@ -50,6 +50,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(exit::ERROR);
         }
     };
+    if let Err(e) = runtime.block_on(async { signals::files_may_be_too_large() }) {
+        tracing::debug!(error = %e, "a file that grows beyond its limit will end this process");
+    }
     let name = args.command.as_ref().map_or("console", args::Command::name);
     let worked = runtime.block_on(runtime.spawn(async move {
         let ended = commands::run(args, &mut out).await;

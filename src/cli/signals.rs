@@ -3,6 +3,13 @@
 use super::exit::CliError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// A file that must not grow any more (`ulimit -f`) is an error in words from here on, and not the end of the process. What
+/// we start has the signal as it was.
+pub(super) fn files_may_be_too_large() -> std::io::Result<()> {
+    // Listened to once, it stays so.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
+
 /// The signals that ask a command to end.
 pub(super) struct Signals {
     interrupt: Signal,

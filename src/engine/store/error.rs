@@ -130,6 +130,10 @@ impl Fault {
             Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
                 StoreError::Damaged { path, why: "it ends too early".into() }
             }
+            // The file that readers share cannot grow.
+            Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+                StoreError::DiskFull { path }
+            }
             Self::Sqlite(e) => match e.sqlite_error_code() {
                 Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, why: e.to_string() },
                 Some(ErrorCode::TooBig) => StoreError::TooBig { path },

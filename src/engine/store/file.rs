@@ -365,12 +365,11 @@ pub(super) fn remove(path: &Path) {
 pub(super) fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
     std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(new).map_err(|e| StoreError::io(path, "create", e))?;
     let job = || -> Job<()> {
+        // Without a write-ahead log: what closing could not move from it into the file would be lost without a word.
         let conn = connect(new)?;
-        set(&conn)?;
-        conn.execute_batch("BEGIN IMMEDIATE")?;
+        conn.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
         migrate(&conn, 0)?;
         conn.execute_batch("COMMIT")?;
-        // Closing moves all of it from the log into the file.
         conn.close().map_err(|(_, e)| e.into())
     };
     job().map_err(|f| f.at(path))
