@@ -85,12 +85,13 @@ fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
         (OperationState::Unknown, _) => return Ok(()),
         (OperationState::Done, Action::Destroy) => version.is_none(),
         (OperationState::Done, _) => version == Some("v2") && deposed == 0,
-        (OperationState::NotAttempted, Action::Create) => version.is_none(),
+        // Asked to stop, or killed while it was planned: nothing has come of it.
+        (OperationState::NotAttempted | OperationState::Failed, Action::Create) => version.is_none(),
         (OperationState::HalfReplaced, Action::Replace) => version.is_none(),
         (OperationState::HalfReplaced, Action::ReplaceCreateFirst) => version == Some("v2") && deposed == 1,
         // The old object may have been set aside already, or not.
-        (OperationState::NotAttempted, Action::ReplaceCreateFirst) => (version == Some("v1")) != (deposed == 1),
-        (OperationState::NotAttempted, _) => version == Some("v1"),
+        (OperationState::NotAttempted | OperationState::Failed, Action::ReplaceCreateFirst) => (version == Some("v1")) != (deposed == 1),
+        (OperationState::NotAttempted | OperationState::Failed, _) => version == Some("v1"),
         _ => false,
     };
     if fits {

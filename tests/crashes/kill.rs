@@ -1,5 +1,6 @@
-//! A deploy that runs to its end or is killed: after a time, or as soon as a certain line of its output is read.
+//! A deploy that runs to its end or is attacked: after a time, or as soon as a certain line of its output is read.
 
+use crate::attack::Attack;
 use crate::world::{OPERATIONS, Template, World};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -56,8 +57,9 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    pub(crate) fn any(whole: &Whole, random: &mut Random) -> Self {
-        if random.one_in(2) {
+    /// One of those that suit the attack: before there is a deploy nothing is known yet that a lost store could take away.
+    pub(crate) fn any(whole: &Whole, attack: Attack, random: &mut Random) -> Self {
+        if attack != Attack::LoseStore && random.one_in(2) {
             Self::After(Duration::from_micros(random.below(u64::try_from(whole.took.as_micros()).unwrap())))
         } else {
             Self::Line(1 + random.below(whole.moments))
@@ -110,8 +112,8 @@ pub(crate) fn undisturbed(template: &Template) -> Whole {
     Whole { took, moments: lines.iter().filter(|l| is_moment(l)).count() as u64 }
 }
 
-/// Starts a deploy and kills it at a moment, unless it is done before.
-pub(crate) fn at(world: &World, moment: Moment) -> Killed {
+/// Starts a deploy and attacks it at a moment, unless it is done before.
+pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Random) -> Killed {
     let mut child = start(world);
     let pid = child.id();
     let output = BufReader::new(child.stdout.take().unwrap());
@@ -142,12 +144,8 @@ pub(crate) fn at(world: &World, moment: Moment) -> Killed {
     };
     assert!(reached || end.try_recv() != Err(mpsc::TryRecvError::Empty), "a deploy that is not disturbed does not end");
     let over = !reached && child.wait().is_ok();
-    if !over {
-        // It may have ended just now: then there is nobody to kill, which is no error.
-        child.kill().unwrap();
-    }
-    let status = child.wait().unwrap();
-    Killed { pid, ended: status.code().is_some(), lines: reader.join().unwrap() }
+    let status = if over { child.wait().unwrap() } else { attack.carry_out(world, &mut child, random) };
+    Killed { pid, ended: if attack == Attack::Kill { status.code().is_some() } else { over }, lines: reader.join().unwrap() }
 }
 
 /// Waits until nobody works in the workspace any more.

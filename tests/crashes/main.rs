@@ -1,14 +1,16 @@
-//! `kill -9` of flightdeck at any moment of a deploy, with the real binary and real plugin processes: what the lab holds,
-//! what the state says and what the record says agree afterwards, or the difference is an unknown outcome that is named.
+//! `kill -9` of flightdeck at any moment of a deploy (or a stop, the whole ladder, the loss of its store), with the real
+//! binary and real plugin processes: what the lab holds, what the state says and what the record says agree afterwards, or the difference is an unknown outcome that is named.
 //! Once those are settled, a further deploy brings everything to what is wanted; nothing is made twice, nothing forgotten.
 //!
-//! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`), `FLIGHTDECK_TEST_SEED` repeats the choice of moments.
+//! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`), `FLIGHTDECK_TEST_SEED` repeats the choice of moments,
+//! `FLIGHTDECK_TEST_ATTACK` is `kill`, `stop`, `ladder` or `lose-store`. `cargo xtask attack` runs them all.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]
 #[allow(dead_code)]
 mod support;
 
+mod attack;
 mod check;
 mod kill;
 mod settle;
@@ -32,10 +34,11 @@ fn now() -> u64 {
 }
 
 #[test]
-fn a_deploy_that_is_killed_at_any_moment_loses_nothing_and_makes_nothing_twice() {
+fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice() {
     let kills = number("FLIGHTDECK_TEST_KILLS").unwrap_or(KILLS);
     let seed = number("FLIGHTDECK_TEST_SEED").unwrap_or_else(now);
-    println!("{kills} kills, FLIGHTDECK_TEST_SEED={seed}");
+    let attack = attack::Attack::from_environment();
+    println!("{kills} times {attack:?}, FLIGHTDECK_TEST_SEED={seed}");
     let template = Template::new();
     let whole = kill::undisturbed(&template);
     println!("undisturbed: {} ms, {} moments by event", whole.took.as_millis(), whole.moments);
@@ -51,7 +54,7 @@ fn a_deploy_that_is_killed_at_any_moment_loses_nothing_and_makes_nothing_twice()
                         return;
                     }
                     let mut random = Random::new(seed.wrapping_add(run));
-                    match settle::one(&template, &whole, &mut random) {
+                    match settle::one(&template, &whole, attack, &mut random) {
                         Ok(more) => tally.lock().unwrap().add(&more),
                         Err(what) => broken.lock().unwrap().push(format!("kill {run} of FLIGHTDECK_TEST_SEED={seed}: {what}")),
                     }
@@ -60,6 +63,6 @@ fn a_deploy_that_is_killed_at_any_moment_loses_nothing_and_makes_nothing_twice()
         }
     });
     let broken = broken.into_inner().unwrap();
-    println!("{:#?}", tally.into_inner().unwrap());
+    println!("tally: {}", serde_json::to_string(&tally.into_inner().unwrap()).unwrap());
     assert!(broken.is_empty(), "{}", broken.join("\n\n"));
 }

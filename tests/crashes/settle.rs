@@ -1,5 +1,6 @@
 //! One kill and all that follows: a start that names what is unknown, the settling of it, the deploy of the rest.
 
+use crate::attack::Attack;
 use crate::check;
 use crate::kill::{self, Moment, Random, Whole};
 use crate::support::Run;
@@ -8,9 +9,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What was met.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize)]
 pub(crate) struct Tally {
-    kills: u32,
+    attacks: u32,
     /// Before the deploy began, after it had ended, or not reached at all.
     before_the_deploy: u32,
     in_the_deploy: u32,
@@ -24,11 +25,15 @@ pub(crate) struct Tally {
     imported: u32,
     forgotten: u32,
     locks_taken_over: u32,
+    half_replaced: u32,
+    rescued: u32,
 }
 
 impl Tally {
     pub(crate) fn add(&mut self, more: &Self) {
-        self.kills += more.kills;
+        self.attacks += more.attacks;
+        self.half_replaced += more.half_replaced;
+        self.rescued += more.rescued;
         self.before_the_deploy += more.before_the_deploy;
         self.in_the_deploy += more.in_the_deploy;
         self.after_the_deploy += more.after_the_deploy;
@@ -44,22 +49,31 @@ impl Tally {
     }
 }
 
-/// Kills one deploy and sees to everything after it.
-pub(crate) fn one(template: &Template, whole: &Whole, random: &mut Random) -> Result<Tally, String> {
+/// Attacks one deploy and sees to everything after it.
+pub(crate) fn one(template: &Template, whole: &Whole, attack: Attack, random: &mut Random) -> Result<Tally, String> {
     let world = template.copy();
-    let moment = Moment::any(whole, random);
-    follow(&world, moment, random).map_err(|what| format!("{moment:?}: {what}"))
+    let moment = Moment::any(whole, attack, random);
+    follow(&world, moment, attack, random).map_err(|what| format!("{moment:?}: {what}"))
 }
 
-fn follow(world: &World, moment: Moment, random: &mut Random) -> Result<Tally, String> {
-    let mut tally = Tally { kills: 1, ..Tally::default() };
-    let killed = kill::at(world, moment);
+fn follow(world: &World, moment: Moment, attack: Attack, random: &mut Random) -> Result<Tally, String> {
+    let mut tally = Tally { attacks: 1, ..Tally::default() };
+    let killed = kill::at(world, moment, attack, random);
     kill::nobody_left(world)?;
+    let met = !killed.ended;
+    if met && !attack.make_whole(world)? {
+        tally.after_the_deploy = 1;
+        return Ok(tally);
+    }
+    tally.rescued = u32::from(met && attack == Attack::LoseStore);
     let known = world.known();
     match (&known.deploy, killed.ended) {
         (_, true) => tally.ended_by_itself = 1,
         (None, _) => tally.before_the_deploy = 1,
-        (Some(record), _) if record.summary.outcome.word() == "interrupted" => tally.in_the_deploy = 1,
+        (Some(record), _) if met && record.summary.outcome.word() != "succeeded" => {
+            tally.in_the_deploy = 1;
+            tally.half_replaced = record.summary.operations.half_replaced;
+        }
         (Some(_), _) => tally.after_the_deploy = 1,
     }
     let lab = world.lab();
@@ -72,7 +86,7 @@ fn follow(world: &World, moment: Moment, random: &mut Random) -> Result<Tally, S
     if world.lab() != lab {
         return Err("the start changed the lab".to_owned());
     }
-    if killed.deploying() {
+    if killed.deploying() && attack == Attack::Kill {
         if !after.taken_over.contains(&killed.pid) {
             return Err(format!("the lock of {} was not taken over: {:?}", killed.pid, after.taken_over));
         }

@@ -68,9 +68,9 @@ impl Store {
     pub async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
-            let done = put_intent(conn, &step, Some(step.at)).and_then(|()| super::state::apply(conn, &edits));
+            let done = put_intent(conn, &step, Some((true, step.at))).and_then(|()| super::state::apply(conn, &edits));
             if let Some(shadow) = &mut *lock(&shadow) {
-                shadow.edit(edits);
+                shadow.done(step, edits);
             }
             done
         })
@@ -231,8 +231,8 @@ fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
     super::state::apply(conn, &outcome.edits)
 }
 
-/// Writes an intent; with `done`, its good outcome at that time too.
-pub(super) fn put_intent(conn: &Connection, intent: &Intent, done: Option<UnixMs>) -> Job<()> {
+/// Writes an intent; with `ended`, whether it ended well and when, its outcome too.
+pub(super) fn put_intent(conn: &Connection, intent: &Intent, ended: Option<(bool, UnixMs)>) -> Job<()> {
     conn.prepare_cached(
         "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
@@ -244,8 +244,8 @@ pub(super) fn put_intent(conn: &Connection, intent: &Intent, done: Option<UnixMs
         &intent.step,
         intent.at,
         &intent.detail,
-        done.map(|_| true),
-        done,
+        ended.map(|(ok, _)| ok),
+        ended.map(|(_, at)| at),
     ))?;
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! What the deploy that runs has come to, in memory beside the store: where the store is taken away under it, this is
 //! written to a file of its own, and nothing is lost.
 
-use super::deploys::{NewDeploy, begin, put_intent};
+use super::deploys::{NewDeploy, begin, operations, put_intent, put_operation};
 use super::error::{Fault, Job, StoreError};
 use super::file::{Store, connect, fill};
 use super::model::{Intent, Outcome, State, StateEdit};
 use crate::engine::calls::lock;
-use crate::engine::event::DeployId;
+use crate::engine::event::{DeployId, Operation, OperationState};
+use crate::engine::plugin::record::UnixMs;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,11 +21,13 @@ pub(super) struct Shadow {
     state: State,
     edits: Vec<StateEdit>,
     open: BTreeMap<(u32, String), Intent>,
+    /// Steps that have ended: whether well, and when.
+    ended: Vec<(Intent, bool, UnixMs)>,
 }
 
 impl Shadow {
     pub(super) fn new(deploy: DeployId, new: NewDeploy, state: State) -> Self {
-        Self { deploy, new, state, edits: Vec::new(), open: BTreeMap::new() }
+        Self { deploy, new, state, edits: Vec::new(), open: BTreeMap::new(), ended: Vec::new() }
     }
 
     pub(super) fn edit(&mut self, edits: Vec<StateEdit>) {
@@ -40,8 +43,17 @@ impl Shadow {
         self.open.remove(&(index, step.to_owned()));
     }
 
+    /// A step that needed no call.
+    pub(super) fn done(&mut self, step: Intent, edits: Vec<StateEdit>) {
+        let at = step.at;
+        self.ended.push((step, true, at));
+        self.edit(edits);
+    }
+
     pub(super) fn ended(&mut self, outcome: Outcome) {
-        self.not_begun(outcome.index, &outcome.step);
+        if let Some(intent) = self.open.remove(&(outcome.index, outcome.step)) {
+            self.ended.push((intent, outcome.ok, outcome.at));
+        }
         self.edit(outcome.edits);
     }
 }
@@ -92,10 +104,20 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
     super::state::apply(&conn, &shadow.edits)?;
     if !whole {
         begin(&conn, Some(shadow.deploy), shadow.new.clone(), false)?;
+        for (intent, ok, at) in &shadow.ended {
+            put_intent(&conn, intent, Some((*ok, *at)))?;
+        }
     }
     // An intent that went into the lost file alone was never acted upon.
     conn.execute("DELETE FROM intent WHERE deploy = ?1 AND ok IS NULL", [shadow.deploy])?;
     shadow.open.values().try_for_each(|intent| put_intent(&conn, intent, None))?;
+    // What was unknown for want of a store is told by its steps, once this one is opened.
+    for operation in operations(&conn, shadow.deploy)? {
+        let open = shadow.open.keys().any(|(index, _)| *index == operation.index);
+        if operation.state == OperationState::Unknown && !open {
+            put_operation(&conn, &Operation { state: OperationState::Running, failure: None, ..operation })?;
+        }
+    }
     conn.execute_batch("COMMIT")?;
     conn.close().map_err(|(_, e)| Fault::from(e))
 }

@@ -14,17 +14,20 @@ impl Deploying<'_> {
         Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false }))
     }
 
+    /// What cannot be written down is not done: nothing more starts, this neither.
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
-        // What cannot be written down must not be done: nothing more starts.
-        self.store_failed.store(true, Ordering::Relaxed);
-        let said = ProviderDiagnostic::error("The operation cannot be written down", error.to_string());
-        let failed = Failed { class: FailureClass::Unexpected, diagnostics: vec![said], error: None, unknown: false };
-        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false })
+        if !self.store_failed.swap(true, Ordering::Relaxed) {
+            self.walk.report(Diagnostic::error("The deploy cannot be written down", error.to_string()).into());
+        }
+        Trouble::not_begun()
     }
 
     /// The call was made, and what came of it is not on record.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
-        Box::new(Trouble { unknown: true, ..*self.store_trouble(error) })
+        self.store_failed.store(true, Ordering::Relaxed);
+        let said = ProviderDiagnostic::error("Its outcome cannot be written down", error.to_string());
+        let failed = Failed { class: FailureClass::Unexpected, diagnostics: vec![said], error: None, unknown: true };
+        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: true })
     }
 
     /// Records a failed operation and reports it at its place.
