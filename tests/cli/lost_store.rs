@@ -101,6 +101,44 @@ fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
     Some((ended.status.code(), format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr))))
 }
 
+/// `FLIGHTDECK_TEST_RACES` says how often (default 2).
+#[test]
+fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
+    let rounds = std::env::var("FLIGHTDECK_TEST_RACES").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+    let (mut worked, mut held) = (0, 0);
+    for _ in 0..rounds {
+        let lab = chain();
+        let ends: Vec<(Option<i32>, String)> = std::thread::scope(|scope| {
+            let run = |n: usize| {
+                let lab = &lab;
+                scope.spawn(move || {
+                    let args = ["deploy", "--auto-approve"];
+                    if n % 2 == 0
+                        && let Some(ended) = elsewhere(lab, &args)
+                    {
+                        return ended;
+                    }
+                    let run = lab.run(&args);
+                    (run.code, run.stdout + &run.stderr)
+                })
+            };
+            let all: Vec<_> = (0..6).map(run).collect();
+            all.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        for (code, said) in &ends {
+            match code {
+                Some(0) => worked += 1,
+                Some(4) => held += 1,
+                _ => panic!("{code:?}: {said}"),
+            }
+        }
+        assert!(ends.iter().any(|(code, _)| *code == Some(0)), "{ends:?}");
+        assert_eq!(control::objects(&lab.file()).unwrap().len(), 6, "{ends:?}");
+        assert_eq!(lab.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"], 6);
+    }
+    println!("met: {rounds} races of six: {worked} worked, {held} were told who holds the workspace");
+}
+
 #[test]
 fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");

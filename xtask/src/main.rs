@@ -1,5 +1,7 @@
-//! The tasks of this project that people would otherwise have to remember: pictures of the console's screens.
+//! The tasks of this project that people would otherwise have to remember: pictures of the console's screens, the campaign
+//! against what is promised.
 
+mod attack;
 mod picture;
 mod pty;
 mod shots;
@@ -25,6 +27,18 @@ enum Task {
         #[arg(long, default_value = "screenshots")]
         out: PathBuf,
     },
+    /// Attack what is promised (docs/promises.md): kills, stops, ladders, lost stores, races, full disks, canaries
+    Attack {
+        /// How many deploys are killed
+        #[arg(long, default_value_t = 500)]
+        kills: u64,
+        /// How many are stopped, taken down the ladder, robbed of their store, and how many races are run
+        #[arg(long, default_value_t = 100)]
+        others: u64,
+        /// Repeats the choice of moments
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib frames)
     Render {
         frames: Vec<PathBuf>,
@@ -37,6 +51,7 @@ fn main() -> color_eyre::Result<()> {
     color_eyre::install()?;
     match Args::parse().task {
         Task::Shots { bin, out } => shots::run(bin, &out),
+        Task::Attack { kills, others, seed } => attack::run(&attack::Campaign { kills, others, seed }),
         Task::Render { frames, out } => picture::render(&frames, &out),
     }
 }

@@ -1,0 +1,90 @@
+//! The campaign against what is promised (docs/promises.md): deploys killed, stopped, taken down the ladder and robbed of
+//! their stores at random moments, races, full disks, foreign stores, secrets in every spelling. The attacks are tests of
+//! the project; here they run long, and a table says what they met.
+
+use color_eyre::eyre::{Result, bail, eyre};
+use serde_json::Value;
+use std::process::Command;
+use std::time::Instant;
+
+/// How often, with which numbers.
+pub struct Campaign {
+    pub kills: u64,
+    /// Of each other attack at a random moment.
+    pub others: u64,
+    pub seed: Option<u64>,
+}
+
+/// A test binary of the project, the tests of it that are meant, and what they show.
+struct Fixed {
+    what: &'static str,
+    target: &'static str,
+    filter: &'static str,
+}
+
+const FIXED: [Fixed; 6] = [
+    Fixed { what: "races, in and across pid namespaces", target: "cli", filter: "lost_store" },
+    Fixed { what: "commands of provisioners", target: "cli", filter: "provisioners" },
+    Fixed { what: "replacements cut off", target: "cli", filter: "replaces" },
+    Fixed { what: "full disks, foreign and damaged stores, loss of power", target: "store_trouble", filter: "" },
+    Fixed { what: "plugins that misbehave", target: "misbehaving", filter: "" },
+    Fixed { what: "canaries in every spelling", target: "secrets", filter: "" },
+];
+
+/// Runs all of it; an error where a promise was broken.
+pub fn run(campaign: &Campaign) -> Result<()> {
+    let mut rows = Vec::new();
+    for (attack, times) in
+        [("kill", campaign.kills), ("stop", campaign.others), ("ladder", campaign.others), ("lose-store", campaign.others)]
+    {
+        rows.push(at_any_moment(attack, times, campaign.seed)?);
+    }
+    for fixed in &FIXED {
+        rows.push(fixed_tests(fixed, campaign.others)?);
+    }
+    println!("\n| attack | times | met | minutes |\n|---|---|---|---|");
+    rows.iter().for_each(|row| println!("{row}"));
+    Ok(())
+}
+
+fn minutes(began: Instant) -> String {
+    format!("{:.1}", began.elapsed().as_secs_f64() / 60.0)
+}
+
+/// Runs `cargo test` with these words and variables; the answer is all that it printed.
+fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
+    eprintln!("cargo test {}", words.join(" "));
+    let mut command = Command::new("cargo");
+    command.args(["test", "--locked"]).args(words).envs(variables.iter().map(|(name, value)| (*name, value)));
+    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("a promise was broken:\n{text}");
+    }
+    Ok(text)
+}
+
+fn at_any_moment(attack: &str, times: u64, seed: Option<u64>) -> Result<String> {
+    let began = Instant::now();
+    let mut variables = vec![("FLIGHTDECK_TEST_ATTACK", attack.to_owned()), ("FLIGHTDECK_TEST_KILLS", times.to_string())];
+    variables.extend(seed.map(|seed| ("FLIGHTDECK_TEST_SEED", seed.to_string())));
+    let text = test(&["--test", "crashes", "--", "--nocapture"], &variables)?;
+    let tally = text.lines().find_map(|l| l.strip_prefix("tally: ")).ok_or_else(|| eyre!("no tally was printed:\n{text}"))?;
+    let tally: Value = serde_json::from_str(tally)?;
+    let met = tally.as_object().into_iter().flatten().filter(|(name, n)| *name != "attacks" && n.as_u64() != Some(0));
+    let met: Vec<String> = met.map(|(name, n)| format!("{n} {}", name.replace('_', " "))).collect();
+    Ok(format!("| {attack} at any moment of a deploy | {} | {} | {} |", tally["attacks"], met.join(", "), minutes(began)))
+}
+
+fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
+    let began = Instant::now();
+    let filter: Vec<&str> = Some(fixed.filter).into_iter().filter(|f| !f.is_empty()).collect();
+    let words = [&["--test", fixed.target], filter.as_slice(), &["--", "--nocapture"]].concat();
+    let text = test(&words, &[("FLIGHTDECK_TEST_RACES", races.to_string())])?;
+    let result = text.lines().find(|l| l.starts_with("test result:")).unwrap_or_default();
+    let passed = result.split_whitespace().nth(3).unwrap_or("0");
+    // What a test prints of itself in this form is a figure for the table.
+    let mut met: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("met: ")).collect();
+    met.extend(text.lines().filter(|l| l.starts_with("skipped: ")));
+    Ok(format!("| {} | {passed} tests | {} | {} |", fixed.what, met.join("; "), minutes(began)))
+}
