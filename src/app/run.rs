@@ -9,7 +9,7 @@ use super::state::{Fault, Looks, State};
 use super::{settle, start, update};
 use crate::engine::Engine;
 use crate::engine::bus::{Subscription, Update, now_ms};
-use crate::engine::event::{CancelRung, EventKind};
+use crate::engine::event::EventKind;
 use crate::engine::plugin::record::PluginEvent;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Answers that may wait to be taken in.
 const ANSWERS: usize = 256;
-/// After the last frame, what still runs may take so long before the next rung of the cancel ladder is taken.
+/// After the engine's end: how long what it was asked for may take to notice.
 const GOODBYE: Duration = Duration::from_secs(15);
 
 /// What a console is started with.
@@ -111,12 +111,12 @@ impl Feed for Subscription {
     }
 }
 
-/// The console on a running engine, until it is left. Gives the terminal back and shuts the engine down.
+/// The console on a running engine, until it is left. Gives the terminal back; then `farewell` shuts the engine down.
 ///
 /// # Errors
 /// When the terminal cannot be set up, drawn to or read from.
-pub async fn run(engine: Engine, options: ConsoleOptions) -> color_eyre::Result<()> {
-    run_with(engine, options, crate::ui::term::Screen::enter).await
+pub async fn run(engine: Engine, options: ConsoleOptions, farewell: impl Future<Output = ()>) -> color_eyre::Result<()> {
+    run_with(engine, options, crate::ui::term::Screen::enter, farewell).await
 }
 
 /// The console on a terminal that `take` takes (with the mouse or without).
@@ -127,6 +127,7 @@ pub async fn run_with<S: Surface>(
     engine: Engine,
     options: ConsoleOptions,
     take: impl FnOnce(bool) -> io::Result<S>,
+    farewell: impl Future<Output = ()>,
 ) -> color_eyre::Result<()> {
     let cancel = CancellationToken::new();
     let tasks = TaskTracker::new();
@@ -134,9 +135,7 @@ pub async fn run_with<S: Surface>(
     tasks.spawn(until_signal(signals()?, cancel.clone()));
     // Nothing of what has panicked is looked at again.
     let ended = AssertUnwindSafe(run_on(take, &engine, options, &cancel, &tasks)).catch_unwind().await;
-    // Where something still runs, it starts nothing more.
-    engine.cancel(CancelRung::StopStarting);
-    goodbye(&engine).await;
+    farewell.await;
     cancel.cancel();
     tasks.close();
     timeout(GOODBYE, tasks.wait()).await.ok();
@@ -163,19 +162,6 @@ async fn run_on<S: Surface>(
     let (answers, mut inbox) = mpsc::channel(ANSWERS);
     let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
     event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, cancel, |e| runner.run(e)).await
-}
-
-/// Shuts the engine down. The operator has the shell back meanwhile; what does not end by itself is asked to, then killed:
-/// a process that is told to end cannot wait for ever.
-async fn goodbye(engine: &Engine) {
-    let mut ended = std::pin::pin!(engine.shutdown());
-    for rung in [CancelRung::AskPlugins, CancelRung::KillPlugins] {
-        if timeout(GOODBYE, &mut ended).await.is_ok() {
-            return;
-        }
-        engine.cancel(rung);
-    }
-    timeout(GOODBYE, &mut ended).await.ok();
 }
 
 fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {

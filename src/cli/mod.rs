@@ -5,6 +5,8 @@ mod args;
 mod commands;
 mod diagnostics;
 mod exit;
+mod farewell;
+mod live;
 mod output;
 mod progress;
 mod safe;

@@ -1,21 +1,25 @@
 //! What people see while a command runs: a line for each operation, and on a terminal one live line below. Nothing is
 //! drawn where a program reads.
 
+use super::live::LiveLine;
 use super::output::{Ink, Output, paint};
 use super::safe::safe;
 use super::time::duration;
+use crate::engine::bus::now_ms;
 use crate::engine::event::{Action, Event, EventKind, Operation, OperationState};
-use crate::engine::plugin::record::{PluginEvent, PluginState};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState};
+use crate::engine::view::View;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The state of the lines.
 pub(super) struct Progress {
-    bar: Option<ProgressBar>,
+    live: Option<LiveLine>,
     /// What each operation was last said to be doing, and since when.
     operations: BTreeMap<u32, (OperationState, String)>,
     running: BTreeMap<u32, (String, Instant)>,
+    /// Plugins that were asked to end, and since when.
+    stopping: BTreeMap<PluginId, Instant>,
     done: usize,
     total: usize,
     what: String,
@@ -24,13 +28,35 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(out: &Output) -> Self {
         Self {
-            bar: out.live.then(live_line),
+            live: out.live.then(LiveLine::default),
             operations: BTreeMap::new(),
             running: BTreeMap::new(),
+            stopping: BTreeMap::new(),
             done: 0,
             total: 0,
             what: String::new(),
         }
+    }
+
+    /// For one who joins while a deploy runs.
+    pub(super) fn joining(out: &Output, view: &View) -> Self {
+        let mut progress = Self::new(out);
+        let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else { return progress };
+        progress.what = format!("deploy #{}", deploy.deploy);
+        progress.total = deploy.operations.len();
+        for operation in &deploy.operations {
+            progress.operations.insert(operation.index, (operation.state, operation.step.clone()));
+            match operation.state {
+                OperationState::Running => {
+                    let ms = u64::try_from(operation.began.map_or(0, |b| now_ms() - b)).unwrap_or(0);
+                    let since = Instant::now().checked_sub(Duration::from_millis(ms)).unwrap_or_else(Instant::now);
+                    progress.running.insert(operation.index, (format!("{} {}", safe(&operation.address), operation.step), since));
+                }
+                OperationState::Waiting | OperationState::NotAttempted => {}
+                _ => progress.done += 1,
+            }
+        }
+        progress
     }
 
     /// A line for people on stderr, above the live line.
@@ -41,33 +67,49 @@ impl Progress {
     }
 
     fn above(&self, print: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(print),
-            None => print(),
+        if let Some(live) = &self.live {
+            live.clear();
         }
+        print();
     }
 
     /// Redraws the live line.
     pub(super) fn tick(&self) {
-        let Some(bar) = &self.bar else { return };
-        let text = match self.running.values().min_by_key(|(_, since)| *since) {
-            Some((what, since)) => {
-                let ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-                let more = if self.running.len() > 1 { format!(", {} more running", self.running.len() - 1) } else { String::new() };
-                format!("{} of {} done; {what} for {}{more}", self.done, self.total, duration(ms))
+        self.draw(&self.words());
+    }
+
+    /// As [`Self::tick`], with what comes next; a line of its own where none can be drawn again.
+    pub(super) fn show(&self, out: &Output, next: &str) {
+        let text = self.words() + next;
+        if self.live.is_some() { self.draw(&text) } else { self.say(out, &text) }
+    }
+
+    fn draw(&self, text: &str) {
+        if let Some(live) = &self.live {
+            live.draw(text);
+        }
+    }
+
+    /// What is waited for, and for how long already.
+    fn words(&self) -> String {
+        let ago = |since: Instant| duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        if let Some((what, since)) = self.running.values().min_by_key(|(_, since)| *since) {
+            let more = if self.running.len() > 1 { format!(", {} more running", self.running.len() - 1) } else { String::new() };
+            return format!("{} of {} done; {what} for {}{more}", self.done, self.total, ago(*since));
+        }
+        match self.stopping.values().min() {
+            Some(since) => {
+                let names: Vec<&str> = self.stopping.keys().map(|p| p.0.as_str()).collect();
+                format!("stopping {} for {}", names.join(", "), ago(*since))
             }
             None => self.what.clone(),
-        };
-        bar.set_message(text);
-        bar.tick();
+        }
     }
 
     /// Takes the live line away.
     pub(super) fn clear(&mut self) {
-        if let Some(bar) = &mut self.bar {
-            bar.finish_and_clear();
-            // Another one for what comes next: to reset this one would draw it again, and leave it there.
-            *bar = live_line();
+        if let Some(live) = &self.live {
+            live.clear();
         }
         self.what.clear();
         self.running.clear();
@@ -95,6 +137,13 @@ impl Progress {
     }
 
     fn plugin(&mut self, out: &Output, event: &PluginEvent) {
+        if let PluginEvent::State { plugin, state } = event {
+            if *state == PluginState::Draining {
+                self.stopping.insert(plugin.clone(), Instant::now());
+            } else {
+                self.stopping.remove(plugin);
+            }
+        }
         match event {
             PluginEvent::State { plugin, state } => match state {
                 PluginState::Launching { attempt, limit } | PluginState::Handshaking { attempt, limit } => {
@@ -150,19 +199,8 @@ impl Progress {
             }
         }
         let text = ink.map_or_else(|| text.clone(), |ink| out.paint(ink, &text));
-        let bar = self.bar.clone();
-        match bar {
-            Some(bar) => bar.suspend(|| out.line(&text)),
-            None => out.line(&text),
-        }
+        self.above(|| out.line(&text));
     }
-}
-
-/// The live line; nothing is drawn before its first tick.
-fn live_line() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar
 }
 
 /// What has been done, in one word.

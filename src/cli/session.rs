@@ -178,7 +178,8 @@ impl Session {
     }
 }
 
-fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
+/// Prints what is heard of the engine.
+pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
     match update {
         Update::Events(events) => {
             for event in events {

@@ -5,7 +5,7 @@ use super::progress::ink_of;
 use super::safe::safe;
 use super::time::{duration, moment};
 use crate::engine::event::{
-    Action, AttributeChange, ChangeView, Counts, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
+    Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
 };
 
 /// Prints a stage: its changes, outputs, drift and counts.
@@ -96,6 +96,14 @@ pub(super) fn counts(c: &Counts) -> String {
     ];
     let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     if said.is_empty() { format!("no changes, {} as they should be", c.no_op) } else { said.join(", ") }
+}
+
+/// How a deploy ended, in a line.
+pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
+    let ink = if summary.outcome == DeployOutcome::Succeeded { Ink::Green } else { Ink::Red };
+    let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), summary.operations.text());
+    let line = out.paint(ink, &line);
+    out.line(&line);
 }
 
 /// One line about a change of the state by hand.

@@ -4,6 +4,7 @@ use crate::app::state::{Looks, ThemeName};
 use crate::app::{self, ConsoleOptions, DemoHook};
 use crate::cli::args::names;
 use crate::cli::exit::{self, CliError, Ended};
+use crate::cli::farewell::farewell;
 use crate::cli::output::Output;
 use crate::cli::session;
 use crate::cli::suggest::nearest;
@@ -18,7 +19,7 @@ pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> En
     }
     terminal()?;
     let options = options(ascii, out)?;
-    open(settings()?, options).await
+    open(settings()?, options, out).await
 }
 
 pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
@@ -34,7 +35,7 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     let hook = DemoHook::of_lab(workspace);
     options.notes = vec![hook.note()];
     options.demo = Some(hook);
-    open(settings()?, options).await
+    open(settings()?, options, out).await
 }
 
 /// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest goes on.
@@ -44,9 +45,10 @@ fn settings() -> Result<Settings, CliError> {
     Ok(settings)
 }
 
-async fn open(settings: Settings, options: ConsoleOptions) -> Ended {
+async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
     let engine = Engine::start(settings).await?;
-    Box::pin(app::run(engine, options)).await.map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
+    let after = farewell(engine.clone(), out);
+    Box::pin(app::run(engine, options, after)).await.map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
     Ok(exit::OK)
 }
 

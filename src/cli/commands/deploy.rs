@@ -75,10 +75,7 @@ async fn run(task: Task, out: &mut Output) -> Ended {
             })),
         );
     } else {
-        let ink = if summary.outcome == DeployOutcome::Succeeded { Ink::Green } else { Ink::Red };
-        let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), summary.operations.text());
-        let line = out.paint(ink, &line);
-        out.line(&line);
+        show::deploy_ended(out, &summary);
     }
     Ok(match summary.outcome {
         DeployOutcome::Cancelled | DeployOutcome::Interrupted => CANCELLED,

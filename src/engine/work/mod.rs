@@ -77,6 +77,8 @@ pub struct Work {
     turn: tokio::sync::Mutex<()>,
     newest: Mutex<Option<Arc<Staged>>>,
     switches: Mutex<Option<Switches>>,
+    /// Set at the end: what is still to begin is cancelled before it does.
+    ending: CancellationToken,
     locks: tokio::sync::Mutex<u32>,
 }
 
@@ -92,6 +94,7 @@ impl Work {
             turn: tokio::sync::Mutex::default(),
             newest: Mutex::default(),
             switches: Mutex::default(),
+            ending: CancellationToken::new(),
             locks: tokio::sync::Mutex::default(),
         }
     }
@@ -169,9 +172,18 @@ impl Work {
     }
 
     fn begin(&self) -> Switches {
-        let switches = Switches::default();
+        let switches = self.fresh();
         *lock(&self.switches) = Some(switches.clone());
         switches
+    }
+
+    fn fresh(&self) -> Switches {
+        Switches { stop: self.ending.child_token(), stop_all: CancellationToken::new(), kill: CancellationToken::new() }
+    }
+
+    /// The switches of what runs; where nothing does, those that the end sets.
+    fn current(&self) -> Switches {
+        lock(&self.switches).clone().unwrap_or_else(|| self.fresh())
     }
 
     fn end(&self) {
@@ -198,7 +210,12 @@ impl Work {
             state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string())).collect();
         let (root, dir, bundled, cache) =
             (loaded.root.clone(), self.settings.workspace.clone(), self.settings.bundled_environment.clone(), self.hashes.clone());
-        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache)).await;
+        let stop = self.current().stop;
+        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache));
+        let sought = tokio::select! { biased; // large packages are hashed for seconds
+            () = stop.cancelled() => return Err(EngineError::Cancelled),
+            sought = sought => sought,
+        };
         let sought = sought.map_err(|e| EngineError::Refused(format!("plugins could not be looked for: {e}")))?;
         self.tell(sought.problems.clone())?;
         source::declare(&self.pool, &sought).await;
@@ -208,11 +225,21 @@ impl Work {
     /// Launches every plugin that the configuration declares or the state needs.
     pub async fn load_plugins(&self) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
+        let switches = self.begin();
+        let result = self.load_all(&switches).await;
+        self.end();
+        result
+    }
+
+    async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read(&StageRequest::default()).await?;
         let state = self.memory.store().state().await?;
         let sought = self.seek(&loaded, &state).await?;
         let addresses: BTreeSet<Arc<str>> = sought.found.values().cloned().chain(sought.missing.keys().cloned()).collect();
-        let (_, bad) = source::schemas(&self.pool, &addresses, &CallContext::default()).await;
+        let (_, bad) = source::schemas(&self.pool, &addresses, &CallContext::general(&switches.stop)).await;
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
         let why: Vec<String> = bad.values().map(ToString::to_string).collect();
         if self.settings.strict && !why.is_empty() { Err(EngineError::Plugin(why.join("; and "))) } else { Ok(()) }
     }
@@ -274,9 +301,7 @@ impl Work {
 
     /// Stops everything.
     pub async fn shutdown(&self) {
-        if let Some(switches) = lock(&self.switches).clone() {
-            switches.stop.cancel();
-        }
+        self.ending.cancel();
         // What runs ends by itself: an apply is never dropped.
         let _turn = self.turn.lock().await;
         // A large stage takes a while to free, and nobody has to wait for it.

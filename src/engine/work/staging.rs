@@ -181,7 +181,7 @@ impl Work {
             return Err(EngineError::Stale { stage: id, what: moved(&record.snapshot, &loaded.snapshot) });
         }
         let state = store.state().await?;
-        let (root, schemas, _) = self.providers(&loaded, &state, &Switches::default()).await?;
+        let (root, schemas, _) = self.providers(&loaded, &state, &self.current()).await?;
         let stage = keep::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()

@@ -4,8 +4,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests end the test")]
 
-#[path = "../xtask/src/pty.rs"]
+#[path = "../../xtask/src/pty.rs"]
 mod pty;
+
+mod kit;
+mod leaving;
 
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::Effect;
@@ -14,116 +17,12 @@ use flightdeck::app::state::{Fault, ThemeName};
 use flightdeck::app::{ConsoleOptions, DemoHook, State};
 use flightdeck::engine::{Engine, Settings};
 use flightdeck::ui::term::Screen;
+use kit::*;
 use portable_pty::CommandBuilder;
-use providers::lab::control;
 use pty::Pty;
-use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
-
-const SOON: Duration = Duration::from_secs(60);
-const LONG: Duration = Duration::from_secs(180);
-
-const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
-
-/// The demo, with a folder of its own for what it leaves behind.
-fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDir) {
-    let place = tempfile::tempdir().unwrap();
-    let mut command = CommandBuilder::new(FLIGHTDECK);
-    command.arg("demo");
-    command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "50");
-    command.env("TMPDIR", place.path());
-    (Pty::start_with(command, columns, rows, variables).unwrap(), place)
-}
-
-/// A workspace with a bucket of the bundled lab.
-struct Workspace {
-    place: TempDir,
-}
-
-impl Workspace {
-    fn new(source: &str) -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let text = format!(
-            "terraform {{\n  required_providers {{\n    lab = {{ source = {source:?} }}\n  }}\n}}\n\
-             provider \"lab\" {{\n  file = {:?}\n}}\nresource \"lab_bucket\" \"logs\" {{\n  name = \"logs\"\n}}\n",
-            place.path().join("lab.json")
-        );
-        std::fs::write(place.path().join("main.tf"), text).unwrap();
-        Self { place }
-    }
-
-    fn bundled() -> Self {
-        Self::new("flightdeck.internal/bundled/lab")
-    }
-
-    fn path(&self) -> &Path {
-        self.place.path()
-    }
-
-    fn console(&self) -> Pty {
-        let mut command = CommandBuilder::new(FLIGHTDECK);
-        command.arg(self.path());
-        Pty::start(command, 120, 40).unwrap()
-    }
-
-    /// Nobody holds it: the lock's row is gone, and not only its holder.
-    #[track_caller]
-    fn is_free(&self) {
-        let store = rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
-        let holders: i64 = store.query_row("SELECT count(*) FROM lock", [], |r| r.get(0)).unwrap();
-        assert_eq!(holders, 0, "the lock is still held");
-    }
-}
-
-/// A process and when it began: its number alone may be another's soon.
-type Process = (i32, u64);
-
-/// Parent, state and beginning of a process, from `/proc`.
-fn stat(pid: i32) -> Option<(i32, char, u64)> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may have anything in it.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    Some((fields[1].parse().ok()?, fields[0].chars().next()?, fields[19].parse().ok()?))
-}
-
-/// The plugins of a console: its children.
-fn plugins(console: i32) -> Vec<Process> {
-    let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    let children = pids.filter_map(|pid| stat(pid).filter(|s| s.0 == console).map(|s| (pid, s.2)));
-    children.collect()
-}
-
-#[track_caller]
-fn all_gone(processes: &[Process]) {
-    assert!(!processes.is_empty(), "there was no plugin to begin with");
-    let end = Instant::now() + SOON;
-    // One that is dead and not yet waited for by its new parent is gone.
-    while let Some(p) = processes.iter().find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z')) {
-        assert!(Instant::now() < end, "plugin {} is still there", p.0);
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn pid(c: &Pty) -> i32 {
-    i32::try_from(c.pid().unwrap()).unwrap()
-}
-
-fn send(pid: i32, signal: Signal) {
-    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-}
-
-#[track_caller]
-fn given_back(screen: &vt100::Screen) {
-    assert!(!screen.alternate_screen(), "the alternate screen is left on");
-    assert!(!screen.hide_cursor(), "the cursor is left hidden");
-    assert!(!screen.bracketed_paste(), "bracketed paste is left on");
-    assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is left captured");
-}
 
 #[test]
 fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
@@ -183,81 +82,6 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     all_gone(&running);
     let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
     assert!(left.is_empty(), "the demo leaves {left:?}");
-}
-
-#[test]
-fn a_request_to_end_gives_back_the_terminal_the_plugins_and_the_workspace() {
-    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
-        let w = Workspace::bundled();
-        let c = w.console();
-        c.wait("● ready", LONG).unwrap();
-        c.wait("lock: you", SOON).unwrap();
-        let (pid, running) = (pid(&c), plugins(pid(&c)));
-        send(pid, signal);
-        let (code, screen) = c.end(LONG).unwrap();
-        assert_eq!(code, 0, "{signal:?}");
-        given_back(&screen);
-        all_gone(&running);
-        w.is_free();
-    }
-}
-
-#[test]
-fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the_outcome() {
-    let w = Workspace::bundled();
-    let mut c = w.console();
-    c.wait("● ready", LONG).unwrap();
-    let fault = control::Fault { times: Some(1), ..control::Fault::new(control::Kind::Hang) };
-    control::set(&w.path().join("lab.json"), fault).unwrap();
-    c.keys("3s").unwrap();
-    c.wait("1 change · 1 taken", LONG).unwrap();
-    c.keys("a").unwrap();
-    c.wait("apply stage #1?", SOON).unwrap();
-    c.keys("y").unwrap();
-    c.wait("1 running", LONG).unwrap();
-    let (pid, running) = (pid(&c), plugins(pid(&c)));
-    send(pid, Signal::TERM);
-    let (code, screen) = c.end(LONG).unwrap();
-    assert_eq!(code, 0);
-    given_back(&screen);
-    all_gone(&running);
-    w.is_free();
-    let out = Command::new(FLIGHTDECK).args(["history", "--json"]).current_dir(w.path()).output().unwrap();
-    let text = String::from_utf8(out.stdout).unwrap();
-    assert!(text.contains("\"outcome\":\"cancelled\"") || text.contains("\"outcome\":\"failed\""), "{text}");
-}
-
-#[test]
-fn a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it() {
-    let w = Workspace::bundled();
-    // Somebody else has the terminal, and is killed.
-    let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_holds_a_terminal", "--ignored", "--nocapture"])
-        .env("WORKSPACE", w.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
-    let said = lines.map_while(Result::ok).find_map(|l| l.split_once("console ")?.1.trim().parse::<i32>().ok());
-    let console = said.expect("the holder says which console it has");
-    let (running, began) = (plugins(console), stat(console).unwrap().2);
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-    all_gone(&[(console, began)]);
-    all_gone(&running);
-    w.is_free();
-}
-
-#[test]
-#[ignore = "run by a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it"]
-fn child_holds_a_terminal() {
-    let mut command = CommandBuilder::new(FLIGHTDECK);
-    command.arg(std::env::var_os("WORKSPACE").unwrap());
-    let c = Pty::start(command, 120, 40).unwrap();
-    c.wait("● ready", LONG).unwrap();
-    c.wait("lock: you", SOON).unwrap();
-    println!("\nconsole {}", pid(&c));
-    std::thread::sleep(LONG);
 }
 
 #[test]
@@ -366,20 +190,9 @@ fn child(name: &str, variables: &[(&str, &str)]) -> Pty {
     Pty::start_with(command, 80, 24, variables).unwrap()
 }
 
-/// A workspace whose plugin is launched from a folder: a program that is not flightdeck has no bundled ones.
-fn workspace_of_its_own() -> (Workspace, PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
-    let w = Workspace::new("example.com/demo/lab");
-    let folder = w.path().join("built");
-    std::fs::create_dir(&folder).unwrap();
-    let plugin = folder.join("terraform-provider-lab");
-    std::fs::write(&plugin, format!("#!/bin/sh\nexec {FLIGHTDECK} plugin serve lab\n")).unwrap();
-    std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let settings = w.path().join("settings.rc");
-    let text =
-        format!("provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n");
-    std::fs::write(&settings, text).unwrap();
-    (w, settings)
+/// The bundled lab as an executable: a program that is not flightdeck has no bundled ones.
+fn serving() -> String {
+    format!("#!/bin/sh\nexec {FLIGHTDECK} plugin serve lab\n")
 }
 
 fn variables<'a>(w: &'a Workspace, settings: &'a Path) -> [(&'static str, &'a str); 2] {
@@ -388,7 +201,7 @@ fn variables<'a>(w: &'a Workspace, settings: &'a Path) -> [(&'static str, &'a st
 
 #[test]
 fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported() {
-    let (w, settings) = workspace_of_its_own();
+    let (w, settings) = workspace_of(&serving());
     let mut c = child("child_panics_in_the_loop", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
     c.wait("lock: you", SOON).unwrap();
@@ -405,7 +218,7 @@ fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and
 
 #[test]
 fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
-    let (w, settings) = workspace_of_its_own();
+    let (w, settings) = workspace_of(&serving());
     let mut c = child("child_panics_in_a_task", &variables(&w, &settings));
     c.wait("● ready", LONG).unwrap();
     c.wait("lock: you", SOON).unwrap();
@@ -432,7 +245,8 @@ fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::
     runtime.block_on(async {
         let settings = Settings { strict: false, ..Settings::new(std::env::var_os("WORKSPACE").unwrap()) };
         let engine = Engine::start(settings).await.unwrap();
-        flightdeck::app::run::run_with(engine, options, take).await.unwrap();
+        let after = async { engine.shutdown().await };
+        flightdeck::app::run::run_with(engine.clone(), options, take, after).await.unwrap();
     });
 }
 

@@ -1,0 +1,97 @@
+//! After the console: its terminal is given back, and what still runs is waited for before the shell's next prompt. Says
+//! what, for how long already, and what comes next; goes down the cancel ladder by itself, or at once with each signal.
+
+use super::output::Output;
+use super::progress::Progress;
+use super::session::hear;
+use super::show;
+use super::signals::Signals;
+use crate::engine::Engine;
+use crate::engine::bus::Update;
+use crate::engine::event::{CancelRung, DeploySummary, EventKind, OperationState};
+use crate::engine::view::View;
+use futures_util::FutureExt;
+use std::time::Duration;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+/// What still runs may take so long before the next rung is taken by itself.
+const RUNG: Duration = Duration::from_secs(15);
+/// How often the clock on the live line moves.
+const TICK: Duration = Duration::from_millis(100);
+/// How often a line is said where none can be drawn again.
+const LINES: Duration = Duration::from_secs(5);
+
+/// The rungs that are left to take, each with what is said to come while it does.
+const RUNGS: [(CancelRung, &str); 2] =
+    [(CancelRung::AskPlugins, "the plugins are asked to stop"), (CancelRung::KillPlugins, "the plugins are killed")];
+
+/// Shuts the engine down, in words.
+pub(super) async fn farewell(engine: Engine, out: &mut Output) {
+    let (view, mut events) = engine.subscribe();
+    let mut progress = Progress::joining(out, &view);
+    let deploying = begin(&engine, &view, &progress, out);
+    // Without signals it ends by itself all the same.
+    let mut signals = Signals::listen().ok();
+    let mut shutdown = std::pin::pin!(engine.shutdown());
+    let mut rungs = RUNGS.iter();
+    let (mut next, mut due) = (rungs.next(), Instant::now() + RUNG);
+    let mut ticks = interval(if out.live { TICK } else { LINES });
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    ticks.reset();
+    let mut summary = None;
+    loop {
+        let asked = async {
+            match &mut signals {
+                Some(signals) => signals.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! { biased; // an operator's signal first; a flood of events holds nothing up
+            () = asked => due = Instant::now(),
+            () = &mut shutdown => break,
+            () = sleep_until(due) => match next {
+                Some((rung, _)) => {
+                    engine.cancel(*rung);
+                    (next, due) = (rungs.next(), Instant::now() + RUNG);
+                }
+                None => {
+                    progress.say(out, "not everything has ended; `flightdeck history` names what is unknown");
+                    break;
+                }
+            },
+            Some(update) = events.recv() => take(update, out, &mut progress, &mut summary),
+            _ = ticks.tick() => progress.show(out, &comes(next.filter(|_| deploying && summary.is_none()), due)),
+        }
+    }
+    while let Some(Some(update)) = tokio::task::unconstrained(events.recv()).now_or_never() {
+        take(update, out, &mut progress, &mut summary);
+    }
+    progress.clear();
+    if let Some(summary) = summary.filter(|_| deploying) {
+        show::deploy_ended(out, &summary);
+    }
+}
+
+/// Keeps a deploy from starting anything more, and says that it is waited for; answers whether one runs.
+fn begin(engine: &Engine, view: &View, progress: &Progress, out: &Output) -> bool {
+    let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else { return false };
+    let running = deploy.operations.iter().filter(|o| o.state == OperationState::Running).count();
+    let what = if running == 1 { "1 operation that runs is".to_owned() } else { format!("{running} operations that run are") };
+    progress.say(out, &format!("deploy #{} has not ended: {what} waited for; Ctrl-C stops it in steps", deploy.deploy));
+    engine.cancel(CancelRung::StopStarting);
+    true
+}
+
+fn take(update: Update, out: &mut Output, progress: &mut Progress, summary: &mut Option<DeploySummary>) {
+    if let Update::Events(events) = &update {
+        let ended = events.iter().rev().find_map(|e| if let EventKind::DeployFinished(s) = &e.kind { Some(s.clone()) } else { None });
+        *summary = ended.or(summary.take());
+    }
+    hear(update, out, progress);
+}
+
+/// What comes next, and when, where there is a rung to take.
+fn comes(next: Option<&(CancelRung, &str)>, due: Instant) -> String {
+    let in_seconds = due.saturating_duration_since(Instant::now()).as_secs() + 1;
+    next.map_or_else(String::new, |(_, words)| format!("; {words} in {in_seconds} s, or now with Ctrl-C"))
+}

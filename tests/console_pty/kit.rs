@@ -1,0 +1,126 @@
+//! A workspace, the console on it, and what is left behind.
+
+use crate::pty::Pty;
+use portable_pty::CommandBuilder;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub const SOON: Duration = Duration::from_secs(60);
+/// How often the screen is looked at.
+pub const LOOK: Duration = Duration::from_millis(20);
+pub const LONG: Duration = Duration::from_secs(180);
+
+pub const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
+
+/// The demo, with a folder of its own for what it leaves behind.
+pub fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDir) {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = CommandBuilder::new(FLIGHTDECK);
+    command.arg("demo");
+    command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "50");
+    command.env("TMPDIR", place.path());
+    (Pty::start_with(command, columns, rows, variables).unwrap(), place)
+}
+
+/// A workspace with a bucket of the bundled lab.
+pub struct Workspace {
+    pub place: TempDir,
+}
+
+impl Workspace {
+    pub fn new(source: &str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let text = format!(
+            "terraform {{\n  required_providers {{\n    lab = {{ source = {source:?} }}\n  }}\n}}\n\
+             provider \"lab\" {{\n  file = {:?}\n}}\nresource \"lab_bucket\" \"logs\" {{\n  name = \"logs\"\n}}\n",
+            place.path().join("lab.json")
+        );
+        std::fs::write(place.path().join("main.tf"), text).unwrap();
+        Self { place }
+    }
+
+    pub fn bundled() -> Self {
+        Self::new("flightdeck.internal/bundled/lab")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    pub fn console(&self) -> Pty {
+        let mut command = CommandBuilder::new(FLIGHTDECK);
+        command.arg(self.path());
+        Pty::start(command, 120, 40).unwrap()
+    }
+
+    /// Nobody holds it: the lock's row is gone, and not only its holder.
+    #[track_caller]
+    pub fn is_free(&self) {
+        let store = rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
+        let holders: i64 = store.query_row("SELECT count(*) FROM lock", [], |r| r.get(0)).unwrap();
+        assert_eq!(holders, 0, "the lock is still held");
+    }
+}
+
+/// A process and when it began: its number alone may be another's soon.
+pub type Process = (i32, u64);
+
+/// Parent, state and beginning of a process, from `/proc`.
+pub fn stat(pid: i32) -> Option<(i32, char, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may have anything in it.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields[1].parse().ok()?, fields[0].chars().next()?, fields[19].parse().ok()?))
+}
+
+/// The plugins of a console: its children.
+pub fn plugins(console: i32) -> Vec<Process> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let children = pids.filter_map(|pid| stat(pid).filter(|s| s.0 == console).map(|s| (pid, s.2)));
+    children.collect()
+}
+
+#[track_caller]
+pub fn all_gone(processes: &[Process]) {
+    assert!(!processes.is_empty(), "there was no plugin to begin with");
+    let end = Instant::now() + SOON;
+    // One that is dead and not yet waited for by its new parent is gone.
+    while let Some(p) = processes.iter().find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z')) {
+        assert!(Instant::now() < end, "plugin {} is still there", p.0);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub fn pid(c: &Pty) -> i32 {
+    i32::try_from(c.pid().unwrap()).unwrap()
+}
+
+pub fn send(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[track_caller]
+pub fn given_back(screen: &vt100::Screen) {
+    assert!(!screen.alternate_screen(), "the alternate screen is left on");
+    assert!(!screen.hide_cursor(), "the cursor is left hidden");
+    assert!(!screen.bracketed_paste(), "bracketed paste is left on");
+    assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is left captured");
+}
+
+/// A workspace whose plugin is this program, launched from a folder.
+pub fn workspace_of(program: &str) -> (Workspace, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let w = Workspace::new("example.com/demo/lab");
+    let folder = w.path().join("built");
+    std::fs::create_dir(&folder).unwrap();
+    let plugin = folder.join("terraform-provider-lab");
+    std::fs::write(&plugin, program).unwrap();
+    std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = w.path().join("settings.rc");
+    let text =
+        format!("provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n");
+    std::fs::write(&settings, text).unwrap();
+    (w, settings)
+}
