@@ -128,7 +128,7 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
         // Those of the terminal, and those with a way of their own.
         Effect::Copy(_)
         | Effect::Mouse(_)
-        | Effect::Suspend
+        | Effect::Suspend(_)
         | Effect::Redraw
         | Effect::Tracing(_)
         | Effect::Select(..)

@@ -76,7 +76,8 @@ pub enum Effect {
     /// Copies by OSC 52.
     Copy(String),
     Mouse(bool),
-    Suspend,
+    /// To the shell, with words for whoever is there.
+    Suspend(String),
     Redraw,
     /// Breaks (or heals) something on purpose.
     Demo(String),

@@ -174,6 +174,7 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.configured = has_configuration(&absolute);
     state.looks = options.looks;
     state.mouse = options.mouse;
+    state.shell = crate::ui::term::has_shell();
     state.notes.clone_from(&options.notes);
     state.faults = options.demo.as_ref().map(|d| d.faults.clone()).unwrap_or_default();
     state.parallelism = engine.settings().parallelism;
@@ -282,7 +283,7 @@ pub async fn event_loop<S: Surface, F: Feed>(
         };
         for effect in update(state, msg) {
             match effect {
-                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
+                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend(_) | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
                 other => engine(other),
             }
         }

@@ -359,6 +359,8 @@ pub struct State {
     pub split: u16,
     pub dragging: bool,
     pub mouse: bool,
+    /// Whether there is a shell to go to, and back from.
+    pub shell: bool,
     /// Lines that stay on the screen: which key breaks what.
     pub notes: Vec<String>,
     pub faults: Vec<Fault>,
@@ -414,6 +416,7 @@ impl State {
             split: 60,
             dragging: false,
             mouse: true,
+            shell: true,
             notes: Vec::new(),
             faults: Vec::new(),
             plugin_tab: PluginTab::default(),

@@ -7,6 +7,7 @@
 #[path = "../../xtask/src/pty.rs"]
 mod pty;
 
+mod job_control;
 mod kit;
 mod leaving;
 

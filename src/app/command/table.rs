@@ -116,5 +116,5 @@ pub static COMMANDS: &[Command] = commands![
     "wider", ">", "", "give the list more room", Scope::In(WITH_PANES), has_pane, wider;
     "narrower", "<", "", "give the detail more room", Scope::In(WITH_PANES), has_pane, narrower;
     "redraw", "ctrl-l", "", "draw the screen anew", Scope::Everywhere, always, redraw;
-    "suspend", "ctrl-z", "", "to the shell, and back with fg", Scope::Everywhere, always, suspend;
+    "suspend", "ctrl-z", "", "to the shell, and back with fg (bg lets what runs go on meanwhile)", Scope::Everywhere, has_shell, suspend;
 ];

@@ -389,8 +389,15 @@ pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::Redraw);
 }
 
-pub fn suspend(_: &mut State, effects: &mut Vec<Effect>) {
-    effects.push(Effect::Suspend);
+/// There is a shell that brings it back.
+pub fn has_shell(state: &State) -> Available {
+    if state.shell { Ok(()) } else { Err("there is no shell to go to: this terminal was opened for flightdeck alone".into()) }
+}
+
+pub fn suspend(state: &mut State, effects: &mut Vec<Effect>) {
+    let running = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
+    let what = running.map_or_else(String::new, |d| format!("flightdeck: deploy #{} begins nothing while it is stopped; ", d.deploy));
+    effects.push(Effect::Suspend(if what.is_empty() { what } else { what + "`bg` lets it go on, `fg` brings the console back" }));
 }
 
 /// Shows a screen, and asks for what it needs.

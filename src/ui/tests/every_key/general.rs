@@ -154,7 +154,8 @@ pub(super) fn stories() -> Vec<Story> {
             assert_eq!(c.frame(), b.frame);
         }),
         story("suspend", &PLACES, |c, b| {
-            assert_eq!(c.take_effects(), [Effect::Suspend]);
+            let [Effect::Suspend(words)] = &c.take_effects()[..] else { panic!("it stays") };
+            assert_eq!(words.contains("deploy #31 begins nothing while it is stopped"), matches!(c.state.context(), Calls | Deploy));
             assert_eq!(c.frame(), b.frame);
         }),
     ]

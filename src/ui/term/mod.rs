@@ -1,5 +1,7 @@
 //! The terminal: taken, given back whatever happens, drawn to in whole frames. All use of crossterm is in this file.
 
+mod jobs;
+
 use crate::app::State;
 use crate::app::key::{Input, Key, KeyCode, MouseAct};
 use crate::app::msg::{Effect, TracingMove};
@@ -12,9 +14,12 @@ use crossterm::event::{
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue, terminal};
 use futures_util::StreamExt;
+use jobs::Jobs;
+pub use jobs::has_shell;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
+use std::future::poll_fn;
 use std::io::{self, BufWriter, Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +29,13 @@ use tui_logger::{TuiWidgetEvent, TuiWidgetState};
 
 /// Whether the terminal is ours at the moment: the panic hook must know, and cannot be given anything.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The thread that draws; a panic elsewhere must leave the terminal alone.
+/// The thread that the loop runs on; a panic elsewhere must leave the terminal alone.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// The loop runs here now: a runtime moves it from thread to thread.
+fn on_this_thread() {
+    *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+}
 
 /// A frame is written in one piece: the standard output's own buffer of a kilobyte would tear it.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -99,7 +109,9 @@ pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
 pub struct Screen {
     /// Never dropped: its end would write to the terminal by itself, and panic where that is gone. Ours is [`leave`].
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    /// What is typed; `None` while the shell has the terminal.
     input: Option<EventStream>,
+    jobs: Jobs,
     mouse: bool,
     tracing: TuiWidgetState,
 }
@@ -111,10 +123,11 @@ impl Screen {
     /// When standard output is no terminal, or cannot be set up.
     pub fn enter(mouse: bool) -> io::Result<Self> {
         install_panic_hook();
-        *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+        on_this_thread();
         let mut screen = Self {
             terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?),
             input: None,
+            jobs: Jobs::new()?,
             mouse,
             tracing: TuiWidgetState::new().set_default_display_level(tui_logger::LevelFilter::Debug),
         };
@@ -123,6 +136,8 @@ impl Screen {
     }
 
     fn take(&mut self) -> io::Result<()> {
+        // Whoever stopped us without asking may have left the terminal in another mode than we believe.
+        terminal::disable_raw_mode()?;
         terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
         write_enter(self.terminal.backend_mut(), self.mouse)?;
@@ -138,14 +153,33 @@ impl Screen {
         self.terminal.resize(Rect { x: 0, y: 0, width, height })
     }
 
-    /// To the shell, and back when the shell says so.
-    fn suspend(&mut self) -> io::Result<()> {
+    /// To the shell. Nothing is drawn or read until the terminal is ours again, see [`Surface::input`].
+    fn suspend(&mut self, words: &str) -> io::Result<()> {
         // Its thread reads the terminal as long as it lives: the shell needs it now.
         self.input = None;
         leave();
-        #[cfg(unix)]
-        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
-        self.take()
+        if !words.is_empty() {
+            writeln!(stdout(), "{words}")?;
+        }
+        self.jobs.stop()
+    }
+
+    /// The next event; `None` where we were stopped meanwhile and go on.
+    async fn event(&mut self) -> Option<Option<io::Result<Event>>> {
+        let stream = self.input.as_mut()?;
+        let next = poll_fn(|cx| {
+            on_this_thread();
+            stream.poll_next_unpin(cx)
+        });
+        tokio::select! { biased;
+            () = self.jobs.continued() => {
+                // Stopped by others, and the terminal was not given back: the shell has made it its own since.
+                self.input = None;
+                TAKEN.store(false, Ordering::SeqCst);
+                None
+            }
+            event = next => Some(event),
+        }
     }
 }
 
@@ -162,6 +196,10 @@ impl Surface for Screen {
     }
 
     fn draw(&mut self, state: &State) -> io::Result<()> {
+        if self.input.is_none() {
+            return Ok(());
+        }
+        on_this_thread();
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let tracing = &self.tracing;
         self.terminal.draw(|frame| {
@@ -173,15 +211,24 @@ impl Surface for Screen {
     }
 
     async fn input(&mut self) -> Option<io::Result<Input>> {
-        let stream = self.input.as_mut()?;
         loop {
-            match stream.next().await? {
-                Ok(event) => {
+            match self.event().await {
+                Some(Some(Ok(event))) => {
                     if let Some(input) = translate(event) {
                         return Some(Ok(input));
                     }
                 }
-                Err(e) => return Some(Err(e)),
+                Some(Some(Err(e))) => return Some(Err(e)),
+                Some(None) => return None,
+                None => {
+                    self.jobs.back().await;
+                    if let Err(e) = self.take() {
+                        return Some(Err(e));
+                    }
+                    // It may have another size than it had.
+                    let (width, height) = self.size();
+                    return Some(Ok(Input::Resize(width, height)));
+                }
             }
         }
     }
@@ -197,7 +244,7 @@ impl Surface for Screen {
                     execute!(self.terminal.backend_mut(), DisableMouseCapture)
                 }
             }
-            Effect::Suspend => self.suspend(),
+            Effect::Suspend(words) => self.suspend(&words),
             Effect::Redraw => self.forget(),
             Effect::Tracing(to) => {
                 self.tracing.transition(match to {

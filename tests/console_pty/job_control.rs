@@ -1,0 +1,149 @@
+//! To the shell and back, as often as one likes: ctrl-z, `fg`, `bg`, and being stopped by others. Under real shells, which
+//! differ in what they do to the terminal of a program that they bring back.
+
+use crate::kit::*;
+use crate::pty::Pty;
+use portable_pty::CommandBuilder;
+use rustix::process::Signal;
+use std::time::Instant;
+
+const PROMPT: &str = "ready>";
+
+/// A console that was started from a shell.
+struct Job {
+    c: Pty,
+    w: Workspace,
+}
+
+impl Job {
+    /// Under each shell that there is.
+    fn under_each(mut test: impl FnMut(Self)) {
+        let shells: [&[&str]; 2] = [&["sh", "-i"], &["bash", "--norc", "--noprofile", "-i"]];
+        let there = |shell: &&[&str]| ["/bin", "/usr/bin"].iter().any(|p| std::path::Path::new(p).join(shell[0]).exists());
+        for shell in shells.into_iter().filter(there) {
+            println!("under {}", shell[0]);
+            let w = Workspace::bundled();
+            let mut command = CommandBuilder::new(shell[0]);
+            command.args(&shell[1..]);
+            command.env("PS1", format!("{PROMPT} "));
+            command.env_remove("ENV");
+            // What the shell itself asks of the terminal is not to be taken for what the console left behind.
+            let inputrc = w.path().join("inputrc");
+            std::fs::write(&inputrc, "set enable-bracketed-paste off\n").unwrap();
+            command.env("INPUTRC", inputrc);
+            let mut c = Pty::start(command, 120, 40).unwrap();
+            c.wait(PROMPT, SOON).unwrap();
+            c.keys(&format!("{FLIGHTDECK} '{}'\r", w.path().display())).unwrap();
+            let mut job = Self { c, w };
+            job.has_the_terminal();
+            job.c.wait("● ready", LONG).unwrap();
+            test(job);
+        }
+    }
+
+    fn wait_until(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
+        let end = Instant::now() + SOON;
+        while !self.c.with_screen(&wanted) {
+            assert!(Instant::now() < end, "waited until {what}; the screen says:\n{}", self.c.text());
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The console draws and hears single keys.
+    fn has_the_terminal(&mut self) {
+        self.wait_until("the console is there", |s| s.alternate_screen() && s.contents().contains("1 Plugins"));
+        self.c.keys("3").unwrap();
+        self.wait_until("a key is heard", |s| s.contents().contains("Nothing staged yet"));
+        self.c.keys("1").unwrap();
+        self.wait_until("another key is heard", |s| s.contents().contains("LAST WORDS"));
+        self.wait_until("nothing else is on its screen", |s| !s.contents().contains(PROMPT));
+    }
+
+    /// The shell has it, in the mode that programs expect.
+    fn shell_has_the_terminal(&mut self, n: u32) {
+        self.wait_until("the shell asks", |s| !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT));
+        self.c.with_screen(given_back);
+        // Not to be found in what is typed, but in what is answered.
+        self.c.keys(&format!("stty -a | grep -q ' icanon' && stty -a | grep -q ' echo ' && echo \"cooked \"{n}\r")).unwrap();
+        self.c.wait(&format!("cooked {n}"), SOON).unwrap();
+        self.wait_until("the shell asks again", |s| s.contents().trim_end().ends_with(PROMPT));
+    }
+
+    fn console(&self) -> i32 {
+        plugins(pid(&self.c)).first().expect("the shell has a child").0
+    }
+
+    fn leave(mut self) {
+        self.c.keys("q").unwrap();
+        self.wait_until("the shell asks", |s| !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT));
+        self.c.with_screen(given_back);
+        self.c.keys("exit\r").unwrap();
+        self.c.end(SOON).unwrap();
+        self.w.is_free();
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_back_every_time() {
+    Job::under_each(|mut job| {
+        for n in 0..12 {
+            job.c.keys("\x1a").unwrap();
+            job.shell_has_the_terminal(n);
+            // The terminal may be another one meanwhile.
+            let wide = if n % 2 == 0 { 100 } else { 120 };
+            job.c.resize(wide, 30).unwrap();
+            job.c.keys("fg\r").unwrap();
+            job.has_the_terminal();
+        }
+        job.leave();
+    });
+}
+
+#[test]
+fn one_that_others_stopped_takes_the_terminal_again_and_draws_it_whole() {
+    Job::under_each(|mut job| {
+        for signal in [Signal::STOP, Signal::TSTP] {
+            send(job.console(), signal);
+            job.wait_until("the shell asks", |s| s.contents().contains(PROMPT));
+            // The mode is still that of the console: a return is none there.
+            job.c.keys("fg\n").unwrap();
+            job.has_the_terminal();
+        }
+        job.leave();
+    });
+}
+
+#[test]
+fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
+    Job::under_each(|mut job| {
+        let console = job.console();
+        let state = || stat(console).unwrap().1;
+        job.c.keys("\x1a").unwrap();
+        job.shell_has_the_terminal(1);
+        assert_eq!(state(), 'T');
+        job.c.keys("bg\r").unwrap();
+        // Longer than it takes to look again whose the terminal is.
+        for n in 2..6 {
+            job.shell_has_the_terminal(n);
+            std::thread::sleep(LOOK * 20);
+        }
+        assert_ne!(state(), 'T', "it is stopped");
+        job.c.keys("fg\r").unwrap();
+        job.has_the_terminal();
+        job.leave();
+    });
+}
+
+#[test]
+fn without_a_shell_to_go_to_ctrl_z_says_so_and_the_console_stays() {
+    let w = Workspace::bundled();
+    let mut c = w.console();
+    c.wait("● ready", LONG).unwrap();
+    c.keys("\x1a").unwrap();
+    c.wait("there is no shell to go to", SOON).unwrap();
+    c.with_screen(|s| assert!(s.alternate_screen()));
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+}
