@@ -95,9 +95,13 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
             let all: Vec<String> = all.iter().map(|c| format!("{}: {}", c.address, c.what.word())).collect();
             Some(Answer::Done(all.join(", ")))
         }),
+        Effect::Import(object) => told("import", Box::pin(engine.import(object)).await, |c| {
+            Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
+        }),
         Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
         Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
         Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),
+        Effect::LoadLast(deploy) => told("deploy", engine.deploy_record(deploy).await, |r| Some(Answer::Last(Box::new(r)))),
         Effect::LoadFailures => told("failures", engine.failures(None).await, |all| Some(Answer::Failures(all))),
         Effect::LoadLogs => {
             let query = LogQuery { limit: LOG_LINES, ..LogQuery::default() };

@@ -66,6 +66,12 @@ impl KeyMap {
         let Some(i) = COMMANDS.iter().position(|c| c.name == command.name) else { return Vec::new() };
         self.keys[i].iter().copied().filter(|k| self.command(*k, context).is_some_and(|c| c.name == command.name)).collect()
     }
+
+    /// What to press for a command that works everywhere: its first key, or its name in the palette.
+    pub fn first(&self, name: &str) -> String {
+        let key = COMMANDS.iter().position(|c| c.name == name).and_then(|i| self.keys[i].first());
+        key.map_or_else(|| format!(":{name}"), ToString::to_string)
+    }
 }
 
 fn overlap(a: &Command, b: &Command) -> bool {

@@ -37,6 +37,8 @@ pub enum Answer {
     },
     History(Vec<DeploySummary>),
     Record(Box<DeployRecord>),
+    /// The newest deploy on record, for the Deploy screen.
+    Last(Box<DeployRecord>),
     Failures(Vec<FailureGroup>),
     Logs(Vec<LogRow>),
     State(Vec<StateRow>),
@@ -57,10 +59,13 @@ pub enum Effect {
     Deploy(DeployRequest),
     /// Takes objects out of the state, or settles what is unknown of them.
     Forget(Vec<String>),
+    /// Takes an object that is there into the state.
+    Import(ImportObject),
     Cancel(CancelRung),
     Plugin(PluginId, PluginCommand),
     LoadHistory,
     LoadRecord(DeployId),
+    LoadLast(DeployId),
     LoadFailures,
     LoadLogs,
     LoadState,

@@ -6,6 +6,7 @@ use super::key::{Key, KeyCode};
 use super::list::RowKey;
 use super::msg::Effect;
 use super::state::*;
+use crate::engine::api::ImportObject;
 use crate::engine::event::CancelRung;
 
 const ESC: Key = Key::plain(KeyCode::Esc);
@@ -55,7 +56,48 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
         Popup::Ladder { selected } => ladder(state, selected, key, effects),
         Popup::Demo { selected } => demo(state, selected, key, effects),
         Popup::Confirm(c) => confirm(state, c, key, effects),
+        Popup::Unknown { selected, refused } => unknown(state, selected, refused, key, effects),
+        Popup::Import { address, entry } => import(state, address, entry, key, effects),
     }
+}
+
+/// In the list of what is unknown: each is settled from here.
+fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects: &mut Vec<Effect>) {
+    if key == Key::char('q') || key == ENTER {
+        return;
+    }
+    let n = state.view.unknown.len();
+    let selected = step(key).map_or(selected, |by| moved(selected, by, n)).min(n.saturating_sub(1));
+    state.popup = Some(Popup::Unknown { selected, refused });
+    let Some(u) = state.view.unknown.get(selected).cloned() else { return };
+    let done = match key {
+        Key { code: KeyCode::Char('i'), ctrl: false, alt: false } if u.creation => command::can_stage(state).map(|()| {
+            let entry = super::entry::Entry::new(u.id.as_deref().unwrap_or_default());
+            state.popup = Some(Popup::Import { address: u.address.clone(), entry });
+        }),
+        Key { code: KeyCode::Char('X'), ctrl: false, alt: false } => {
+            command::can_stage(state).map(|()| state.popup = Some(command::forget(&u)))
+        }
+        Key { code: KeyCode::Char('s'), ctrl: false, alt: false } => command::can_stage(state).map(|()| {
+            state.popup = None;
+            command::stage_again(state, effects);
+        }),
+        _ => Ok(()),
+    };
+    if let Err(why) = done {
+        state.complain(why);
+    }
+}
+
+fn import(state: &mut State, address: String, mut entry: super::entry::Entry, key: Key, effects: &mut Vec<Effect>) {
+    let id = entry.text().trim().to_owned();
+    if key != ENTER || id.is_empty() {
+        entry.key(key);
+        state.popup = Some(Popup::Import { address, entry });
+        return;
+    }
+    state.say(format!("taking in {address} as {id}"));
+    effects.push(Effect::Import(ImportObject { address, id, ..ImportObject::default() }));
 }
 
 fn palette(state: &mut State, mut entry: super::entry::Entry, selected: usize, key: Key, effects: &mut Vec<Effect>) {

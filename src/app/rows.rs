@@ -315,7 +315,7 @@ pub fn detail(state: &State) -> Doc {
             Some(CallRow::Finished(f)) => doc::finished(f),
             None => Doc::new(),
         },
-        Context::Stage => state.change().map(|c| doc::change(c, state.list().zoom)).unwrap_or_default(),
+        Context::Stage => state.change().map(|c| doc::change(c, state.unknown_of(&c.address), state.list().zoom)).unwrap_or_default(),
         Context::Deploy | Context::Replay => match (state.operation(), state.shown_deploy()) {
             (Some(op), Some((_, now))) => doc::operation(state, op, now),
             _ => Doc::new(),

@@ -8,7 +8,7 @@ use super::log::Log;
 use super::msg::Effect;
 use super::schema::SchemaRow;
 use crate::engine::api::{DeployRecord, FailureGroup, StateRow};
-use crate::engine::event::{Action, ChangeView, DeploySummary, Latency, Operation, StageId};
+use crate::engine::event::{Action, ChangeView, DeploySummary, Latency, Operation, StageId, Unknown};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::{DeployView, View};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -260,12 +260,35 @@ pub struct Confirm {
 /// What lies over the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Popup {
-    Help { scroll: usize },
-    Palette { entry: Entry, selected: usize },
+    Help {
+        scroll: usize,
+    },
+    Palette {
+        entry: Entry,
+        selected: usize,
+    },
     Confirm(Box<Confirm>),
-    Ladder { selected: usize },
-    Demo { selected: usize },
-    Message { title: String, doc: Doc, scroll: usize },
+    Ladder {
+        selected: usize,
+    },
+    Demo {
+        selected: usize,
+    },
+    Message {
+        title: String,
+        doc: Doc,
+        scroll: usize,
+    },
+    /// What is unknown, and how it is settled; opened because an apply was refused for it, or not.
+    Unknown {
+        selected: usize,
+        refused: bool,
+    },
+    /// The id under which an object is taken into the state.
+    Import {
+        address: String,
+        entry: Entry,
+    },
 }
 
 impl Popup {
@@ -278,6 +301,8 @@ impl Popup {
             Self::Ladder { .. } => 84,
             Self::Demo { .. } => 100,
             Self::Message { .. } => 96,
+            Self::Unknown { .. } => 104,
+            Self::Import { .. } => 84,
         }
     }
 }
@@ -379,6 +404,10 @@ pub struct State {
     pub failures: Option<Vec<FailureGroup>>,
     pub show_failures: bool,
     pub replay: Option<Replay>,
+    /// The newest deploy on record, until there is one of our own.
+    pub last: Option<DeployView>,
+    /// Whether what is unknown was put before the operator.
+    pub told_unknown: bool,
     pub state_rows: Option<Vec<StateRow>>,
     pub log: Log,
 
@@ -432,6 +461,8 @@ impl State {
             failures: None,
             show_failures: false,
             replay: None,
+            last: None,
+            told_unknown: false,
             state_rows: None,
             log: Log::default(),
             parallelism: 10,
@@ -493,7 +524,7 @@ impl State {
     pub fn shown_deploy(&self) -> Option<(&DeployView, UnixMs)> {
         match &self.replay {
             Some(r) if self.screen == Screen::History => Some((&r.view, r.at)),
-            _ => self.view.deploy.as_ref().map(|d| (d, self.now)),
+            _ => self.view.deploy.as_ref().or(self.last.as_ref()).map(|d| (d, self.now)),
         }
     }
 
@@ -508,6 +539,17 @@ impl State {
     /// Whether a deploy is running now.
     pub fn deploying(&self) -> bool {
         self.view.deploy.as_ref().is_some_and(|d| d.summary.is_none())
+    }
+
+    /// What is unknown of an address; what may be there already before what is read back.
+    pub fn unknown_of(&self, address: &str) -> Option<&Unknown> {
+        let its = || self.view.unknown.iter().filter(|u| u.name() == address);
+        its().find(|u| u.creation).or_else(|| its().next())
+    }
+
+    /// Changes that are taken and would create what may be there already.
+    pub fn created_twice(&self) -> impl Iterator<Item = &ChangeView> {
+        self.taken().filter(|c| c.action == Action::Create && self.unknown_of(&c.address).is_some_and(|u| u.creation))
     }
 
     /// Who else holds the workspace, if anyone.

@@ -1,7 +1,7 @@
 //! How the state changes: one message in, the effects that it asks for out. No clock, no terminal, no engine.
 
 use super::command;
-use super::doc::wrap;
+use super::doc::{self, wrap};
 use super::key::{Input, Key, MouseAct};
 use super::layout::{self, Hit};
 use super::list::Pane;
@@ -55,7 +55,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
             }
         }
-        Msg::Answer(answer) => on_answer(state, answer),
+        Msg::Answer(answer) => on_answer(state, answer, &mut effects),
         Msg::EngineGone => {
             state.complain("the engine has ended");
             state.quit = true;
@@ -67,7 +67,21 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.quit = true;
         }
     }
+    put_unknown_first(state);
     effects
+}
+
+/// What earlier deploys left unknown is the first thing that is seen, once.
+fn put_unknown_first(state: &mut State) {
+    if state.view.unknown.is_empty() {
+        if matches!(state.popup, Some(Popup::Unknown { .. })) {
+            state.popup = None;
+        }
+        return;
+    }
+    if !std::mem::replace(&mut state.told_unknown, true) && state.popup.is_none() && state.prompt.is_none() {
+        state.popup = Some(Popup::Unknown { selected: 0, refused: false });
+    }
 }
 
 /// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and before a frame is drawn.
@@ -120,7 +134,7 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(Popup::Palette { entry, .. }) = &mut state.popup {
+    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.popup {
         entry.insert(text);
     } else if let Some(mut p) = state.prompt.take() {
         p.entry.insert(text);
@@ -315,7 +329,7 @@ fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn on_answer(state: &mut State, answer: Answer) {
+fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
     match answer {
         Answer::Done(text) => {
             if !text.is_empty() {
@@ -325,13 +339,28 @@ fn on_answer(state: &mut State, answer: Answer) {
         Answer::Failed { what, text, diagnostics } => {
             state.complain(format!("{what}: {text}"));
             state.asks_lock &= what != "lock";
+            // A stage's own are on its screen.
+            if ["deploy", "import", "forget"].contains(&what.as_str()) && !diagnostics.is_empty() && state.popup.is_none() {
+                let doc = doc::diagnostics("", diagnostics.iter());
+                state.popup = Some(Popup::Message { title: format!("{what}: not done"), doc, scroll: 0 });
+            }
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
                     state.view.diagnostics.push_back(d);
                 }
             }
         }
-        Answer::History(all) => state.history = Some(all),
+        Answer::History(all) => {
+            let newest = all.first().filter(|d| state.last.as_ref().is_none_or(|l| l.summary.as_ref() != Some(*d)));
+            if state.view.deploy.is_none() {
+                effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
+            }
+            state.history = Some(all);
+        }
+        Answer::Last(r) => {
+            let end = r.events.len();
+            state.last = Some(Replay::at(*r, end).view);
+        }
         Answer::Record(r) => {
             let end = r.events.len();
             state.replay = Some(Replay::at(*r, end));

@@ -62,6 +62,10 @@ pub enum EventKind {
     },
     /// The state was changed by hand: an object was imported or forgotten.
     StateChanged(StateChange),
+    /// What was begun and has no end on record, oldest first. Said when it is another list than before.
+    UnknownOutcomes {
+        outcomes: Vec<Unknown>,
+    },
     /// Something that the operator should know and that is no error: a lock taken over, events dropped.
     Notice {
         text: String,
@@ -609,6 +613,31 @@ pub struct DeploySummary {
 
 /// The summary of a diagnostic that names an operation whose end is not on record.
 pub const UNKNOWN_OUTCOME: &str = "Unknown outcome";
+
+/// An operation that an earlier deploy began and whose end is not on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unknown {
+    pub deploy: DeployId,
+    pub address: String,
+    /// Key of the deposed object that it was about; `None` for the current one.
+    pub deposed: Option<String>,
+    /// `create`, `update`, `destroy`.
+    pub step: String,
+    pub begun_at: UnixMs,
+    /// Whether an object may be there that the state does not have. Reading back cannot settle that.
+    pub creation: bool,
+    /// The id of the object, where it was known before the call.
+    pub id: Option<String>,
+    /// What is known, and how it is settled, in words.
+    pub detail: String,
+}
+
+impl Unknown {
+    /// As `state forget` and lists name it.
+    pub fn name(&self) -> String {
+        self.deposed.as_ref().map_or_else(|| self.address.clone(), |key| format!("{} (deposed {key})", self.address))
+    }
+}
 
 /// What an operator did to the state by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

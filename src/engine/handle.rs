@@ -50,6 +50,7 @@ impl Engine {
             let ours = false;
             bus.emit(EventKind::Lock { holder: Some(holder), ours });
         }
+        work.list_unknown().await?;
         Ok(Self { shared: Arc::new(Shared { settings, bus, memory, tasks, work }) })
     }
 

@@ -103,6 +103,8 @@ pub struct View {
     pub stage_error: Option<String>,
     pub deploy: Option<DeployView>,
     pub diagnostics: VecDeque<Diagnostic>,
+    /// What was begun and has no end on record, oldest first.
+    pub unknown: Vec<Unknown>,
     pub lock: Option<LockHolder>,
     pub lock_is_ours: bool,
     pub notices: VecDeque<(UnixMs, String)>,
@@ -126,6 +128,7 @@ impl View {
         match &event.kind {
             EventKind::Plugin(plugin) => self.apply_plugin(event.at, plugin),
             EventKind::CallQueued(_) | EventKind::CallStarted(_) | EventKind::CallFinished(_) => self.apply_call(event),
+            EventKind::Diagnostic(d) if self.diagnostics.contains(d) => {}
             EventKind::Diagnostic(d) => push(&mut self.diagnostics, d.clone()),
             EventKind::StageStarted(s) => {
                 self.diagnostics.clear();
@@ -183,11 +186,12 @@ impl View {
                 self.lock_is_ours = *ours;
             }
             EventKind::StateChanged(change) => {
-                if !change.settled.is_empty() {
-                    let settled = |d: &Diagnostic| d.summary == UNKNOWN_OUTCOME && d.address.as_ref() == Some(&change.address);
-                    self.diagnostics.retain(|d| !settled(d));
-                }
                 push(&mut self.notices, (event.at, format!("{} {}", change.address, change.what.word())));
+            }
+            EventKind::UnknownOutcomes { outcomes } => {
+                let open = |d: &Diagnostic| outcomes.iter().any(|u| d.detail == u.detail);
+                self.diagnostics.retain(|d| d.summary != UNKNOWN_OUTCOME || open(d));
+                self.unknown.clone_from(outcomes);
             }
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }

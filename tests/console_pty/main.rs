@@ -7,6 +7,7 @@
 #[path = "../../xtask/src/pty.rs"]
 mod pty;
 
+mod after_a_kill;
 mod job_control;
 mod kit;
 mod leaving;

@@ -1,14 +1,15 @@
 //! One change in words: its attributes before and after, why it is there, what needs it.
 
 use super::*;
-use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, Severity};
+use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, Severity, Unknown};
 use similar::{ChangeTag, TextDiff};
 
 /// Longer texts are compared by their size alone.
 const LONGEST_DIFF: usize = 200_000;
 
-/// The diff of a change; `whole` shows unchanged attributes and every line of long texts.
-pub fn change(c: &ChangeView, whole: bool) -> Doc {
+/// The diff of a change, and what an earlier deploy left unknown of it; `whole` shows unchanged attributes and every line of
+/// long texts.
+pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
     head.push(span(Role::Strong, format!(" {}", c.address)));
@@ -19,6 +20,9 @@ pub fn change(c: &ChangeView, whole: bool) -> Doc {
     }
     if !c.why.is_empty() {
         push_text(&mut doc, Role::Dim, "", &c.why);
+    }
+    if let Some(u) = left {
+        push_text(&mut doc, Role::Bad, "? ", &u.detail);
     }
     if c.drifted {
         doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));

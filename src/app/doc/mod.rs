@@ -8,6 +8,7 @@ mod plugin;
 mod popup;
 mod resource;
 mod title;
+mod unknown;
 mod welcome;
 
 pub use call::{call, finished, outcome};
@@ -17,6 +18,7 @@ pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_t
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};
 pub use title::{detail_title, header, status, title};
+pub use unknown::{unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note, unknown_of_operation};
 pub use welcome::{empty, note};
 
 use super::text::{clean, width};

@@ -39,11 +39,9 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
             if let Some(how) = op.settled() {
                 doc.push(line(Role::Dim, format!("settled since: {how}")));
-            } else if matches!(op.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
-                doc.push(line(Role::Dim, "stage again: an old object is read back; a new one is not created again before it is settled"));
-                doc.push(line(Role::Dim, "whether it is there: an import block takes it in, X on the Stage screen says that it is not"));
-            } else {
-                doc.push(line(Role::Dim, "stage again: what is there is read back before anything else is done"));
+            }
+            if let Some(u) = state.view.unknown.iter().find(|u| unknown::is_of(u, op)) {
+                doc.extend(unknown::unknown(u));
             }
         }
         OperationState::HalfReplaced => {

@@ -60,6 +60,10 @@ pub fn header(state: &State, cells: usize) -> Line {
         let long = line(Role::Bad, format!("   read-only, locked by {} (pid {})", h.who, h.pid));
         parts.push(Part { line: long, forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))] });
     }
+    if !state.view.unknown.is_empty() {
+        let badge = |short| line(Role::Bad, unknown_badge(state, short));
+        parts.push(Part { line: badge(false), forms: vec![(8, badge(true))] });
+    }
     parts.extend(health(state));
     let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
     let waiting = state.view.calls.len() - running;
@@ -270,7 +274,9 @@ fn deploy(state: &State, l: &mut Line) {
         Some(s) => {
             let (symbol, role) = outcome_role(s.outcome);
             let took = s.ended.map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
-            l.push(span(role, format!(" · {symbol} {} in {}", s.outcome.word(), duration(took))));
+            // When a killed run ended nobody knows.
+            let how = if s.outcome == DeployOutcome::Interrupted { "last heard of after" } else { "in" };
+            l.push(span(role, format!(" · {symbol} {} {how} {}", s.outcome.word(), duration(took))));
         }
         None => {
             let (symbol, role) = outcome_role(DeployOutcome::Running);

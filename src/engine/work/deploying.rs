@@ -102,6 +102,9 @@ impl Work {
         self.bus.emit(EventKind::DeployFinished(summary.clone()));
         store.finish_deploy(summary.clone()).await?;
         self.memory.flush().await;
+        if let Err(error) = self.list_unknown().await {
+            self.bus.emit(EventKind::Notice { text: format!("what is unknown could not be read: {error}") });
+        }
         Ok(summary)
     }
 

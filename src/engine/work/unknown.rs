@@ -11,6 +11,15 @@ impl Work {
         for unknown in self.memory.store().unknown_outcomes().await? {
             self.diagnose(warning(&unknown));
         }
+        self.list_unknown().await
+    }
+
+    /// Tells the list of them, where it is another than before.
+    pub async fn list_unknown(&self) -> Result<(), EngineError> {
+        let outcomes: Vec<Unknown> = self.memory.store().unknown_outcomes().await?.iter().map(shown).collect();
+        if self.bus.with_view(|view| view.unknown != outcomes) {
+            self.bus.emit(EventKind::UnknownOutcomes { outcomes });
+        }
         Ok(())
     }
 
@@ -71,6 +80,19 @@ impl Work {
             }
         }
         if refused.is_empty() { Ok(()) } else { Err(EngineError::Diagnostics(refused)) }
+    }
+}
+
+fn shown(unknown: &UnknownOutcome) -> Unknown {
+    Unknown {
+        deploy: unknown.deploy,
+        address: unknown.address.clone(),
+        deposed: (!unknown.deposed.is_empty()).then(|| unknown.deposed.clone()),
+        step: unknown.step.clone(),
+        begun_at: unknown.at,
+        creation: unknown.is_creation(),
+        id: unknown.object_id(),
+        detail: warning(unknown).detail,
     }
 }
 

@@ -39,6 +39,8 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         OperationState::Done => doc::past(op.action).to_owned(),
         OperationState::Failed => format!("{} failed", op.action.word()),
         OperationState::Running if !op.step.is_empty() => op.step.clone(),
+        // What of it is unknown, the note says.
+        OperationState::Unknown => "unknown".to_owned(),
         s => s.word().to_owned(),
     };
     let time = match (op.state, op.began) {
@@ -46,10 +48,10 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         _ => op.took_ms.map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
     };
     let address = if matches!(op.state, OperationState::Waiting | OperationState::NotAttempted) { Role::Dim } else { Role::Plain };
-    vec![line(role, sign), doc::action_sign(op.action), line(address, &op.address), line(role, word), time, note(op, now)]
+    vec![line(role, sign), doc::action_sign(op.action), line(address, &op.address), line(role, word), time, note(state, op, now)]
 }
 
-fn note(op: &Operation, now: UnixMs) -> Line {
+fn note(state: &State, op: &Operation, now: UnixMs) -> Line {
     let mut l = Line::new();
     match op.state {
         OperationState::Running => {
@@ -77,7 +79,7 @@ fn note(op: &Operation, now: UnixMs) -> Line {
         }
         OperationState::Waiting if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("for {}", op.waits_for.join(", ")))),
         OperationState::NotAttempted if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("needs {}", op.waits_for.join(", ")))),
-        OperationState::Unknown => l.push(span(Role::Warn, "no answer is on record: stage again to settle it")),
+        OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
         _ => {
             if op.attempt > 1 {
                 l.push(span(Role::Dim, format!("at attempt {}", op.attempt)));

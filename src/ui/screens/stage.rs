@@ -36,6 +36,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
 
 fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line {
     let mut l = Line::new();
+    if let Some(u) = state.unknown_of(&c.address).filter(|u| !u.creation || c.action == Action::Create) {
+        return doc::unknown_note(state, u);
+    }
     if let Some(a) = state.along.get(&c.address) {
         let (symbol, word) = if a.pulled_in { ("▲", "with") } else { ("▼", "with") };
         l.push(span(Role::Warn, format!("{symbol} {word} {}", a.by)));

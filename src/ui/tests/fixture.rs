@@ -361,3 +361,19 @@ pub fn schema_row(path: &str, depth: usize, folder: bool) -> SchemaRow {
     let name = path.rsplit('/').next().unwrap().into();
     SchemaRow { path: path.into(), depth, name, kind: "string".into(), folder, ..SchemaRow::default() }
 }
+
+/// What deploy 3 began and has no end on record.
+pub fn unknown(step: &str, address: &str, id: Option<&str>) -> Unknown {
+    Unknown {
+        deploy: 3,
+        address: address.to_owned(),
+        deposed: None,
+        step: step.to_owned(),
+        begun_at: NOW - 60_000,
+        creation: step == "create",
+        id: id.map(str::to_owned),
+        detail: format!(
+            "the {step} of {address} was begun in deploy #3, and its end is not on record: `flightdeck state forget {address}`."
+        ),
+    }
+}

@@ -151,41 +151,6 @@ fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
 }
 
 #[test]
-fn an_unknown_creation_is_settled_after_a_question() {
-    let mut c = Console::staged(120, 40);
-    let address = "aws_s3_bucket.logs".to_owned();
-    c.press("3 X");
-    c.shows("nothing that was to be created here is unknown");
-    c.event(EventKind::Diagnostic(Diagnostic {
-        severity: Severity::Warning,
-        summary: UNKNOWN_OUTCOME.to_owned(),
-        detail: "the create of aws_s3_bucket.logs was begun in deploy #3, and its end is not on record".to_owned(),
-        address: Some(address.clone()),
-        range: None,
-        snippet: None,
-    }));
-    c.press("X");
-    c.shows("was aws_s3_bucket.logs never made?");
-    c.press("enter");
-    assert_eq!(c.take_effects(), []);
-    c.press("X y");
-    assert_eq!(c.take_effects(), [Effect::Forget(vec![address.clone()])]);
-    c.event(EventKind::StateChanged(StateChange {
-        at: 0,
-        what: StateChangeKind::Settled,
-        address,
-        deposed: None,
-        id: None,
-        provider: None,
-        settled: vec!["create in deploy #3".to_owned()],
-        who: "kim".to_owned(),
-        host: "here".to_owned(),
-        serial: 1,
-    }));
-    assert!(c.state.view.diagnostics.is_empty());
-}
-
-#[test]
 fn hidden_rows_are_never_taken_or_left() {
     let mut c = Console::staged(120, 40);
     c.press("3 + 0");

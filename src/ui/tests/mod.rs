@@ -1,5 +1,6 @@
 //! The console without a terminal: keys are typed, frames are looked at.
 
+mod after_a_kill;
 mod every_key;
 mod fixture;
 mod frames;

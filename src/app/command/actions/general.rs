@@ -52,6 +52,18 @@ pub fn has_incident(state: &State) -> Available {
     if state.incidents().is_empty() { Err("there was no incident".into()) } else { Ok(()) }
 }
 
+/// Something has no end on record.
+pub fn has_unknown(state: &State) -> Available {
+    if state.view.unknown.is_empty() { Err("nothing is unknown".into()) } else { Ok(()) }
+}
+
+pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
+    // The one under the cursor, where it is one of them.
+    let here = state.selected().and_then(|r| r.key.text()).unwrap_or_default();
+    let selected = state.view.unknown.iter().position(|u| u.name() == here).unwrap_or(0);
+    state.popup = Some(Popup::Unknown { selected, refused: false });
+}
+
 /// Something can be broken on purpose.
 pub fn has_faults(state: &State) -> Available {
     if state.faults.is_empty() { Err("only the demo breaks things on purpose".into()) } else { Ok(()) }

@@ -8,7 +8,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{Action, ChangeView, Diagnostic, OperationState, StageMode, UNKNOWN_OUTCOME};
+use crate::engine::event::{Action, ChangeView, OperationState, StageMode, Unknown};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -214,6 +214,12 @@ fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
 /// The question before a deploy: how many of what, every destroy and replace by name, what is left out.
 pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     let Some(s) = &state.view.stage else { return };
+    let twice = state.created_twice().next().map(|c| c.address.clone());
+    if let Some(address) = twice {
+        let selected = state.view.unknown.iter().position(|u| u.creation && u.address == address).unwrap_or(0);
+        state.popup = Some(Popup::Unknown { selected, refused: true });
+        return;
+    }
     let taken: Vec<&ChangeView> = state.taken().collect();
     let of = |f: fn(Action) -> bool| taken.iter().copied().filter(|c| f(c.action)).collect::<Vec<_>>();
     let (destroys, replaces) = (of(|a| a == Action::Destroy), of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)));
@@ -257,30 +263,45 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
 /// Whether the object under the cursor was made by an earlier deploy is not known.
 pub fn on_unknown(state: &State) -> Available {
     can_stage(state)?;
-    let unknown = |c: &&ChangeView| {
-        let its = |d: &&Diagnostic| d.summary == UNKNOWN_OUTCOME && d.address.as_deref() == Some(c.address.as_str());
-        c.action == Action::Create && state.view.diagnostics.iter().any(|d| its(&d))
-    };
+    let unknown = |c: &&ChangeView| c.action == Action::Create && state.unknown_of(&c.address).is_some_and(|u| u.creation);
     if state.change().filter(unknown).is_some() { Ok(()) } else { Err("nothing that was to be created here is unknown".into()) }
 }
 
 pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
-    let Some(address) = state.change().map(|c| c.address.clone()) else { return };
-    let body = vec![
-        line(Role::Plain, "An earlier deploy began to create it, and no answer is on record."),
-        line(Role::Warn, "Look for it in the target system first: if it is there, the next deploy makes a second one."),
-        line(Role::Dim, "Where it is there, take it in instead: with an import block, or with `flightdeck state import`."),
-    ];
-    state.popup = Some(Popup::Confirm(Box::new(Confirm {
-        title: format!("was {address} never made?"),
+    let unknown = state.change().and_then(|c| state.unknown_of(&c.address)).cloned();
+    if let Some(u) = unknown {
+        state.popup = Some(forget(&u));
+    }
+}
+
+/// The question before what is unknown is let go of.
+pub fn forget(u: &Unknown) -> Popup {
+    let (title, body) = if u.creation {
+        let body = vec![
+            line(Role::Plain, "An earlier deploy began to create it, and no answer is on record."),
+            line(Role::Warn, "Look for it in the target system first: if it is there, the next deploy makes a second one."),
+            line(Role::Dim, "Where it is there, take it in instead: i in the list of what is unknown, or an import block."),
+        ];
+        (format!("was {} never made?", u.address), body)
+    } else {
+        let body = vec![
+            line(Role::Plain, format!("The {} of it was begun in deploy #{}, and no answer is on record.", u.step, u.deploy)),
+            line(Role::Warn, "The object goes out of the state, and stays where it is: nothing here looks after it any more."),
+            line(Role::Dim, "To keep it, stage instead: it is read back."),
+        ];
+        (format!("let go of {}?", u.name()), body)
+    };
+    let name = if u.creation { u.address.clone() } else { u.name() };
+    Popup::Confirm(Box::new(Confirm {
+        title,
         body,
         yes: false,
         typed: None,
-        effects: vec![Effect::Forget(vec![address])],
+        effects: vec![Effect::Forget(vec![name])],
         after: After::Nothing,
         stage: None,
         scroll: 0,
-    })));
+    }))
 }
 
 pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {

@@ -149,6 +149,18 @@ pub(super) fn stories() -> Vec<Story> {
         story("narrower", PANES, |c, _| {
             c.shows("list 55 %, detail 45 %");
         }),
+        after(
+            "unknown",
+            &PLACES,
+            |c| {
+                c.event(EventKind::UnknownOutcomes { outcomes: vec![fixture::unknown("create", "aws_eip.new", None)] });
+                c.press("esc");
+            },
+            |c, b| {
+                assert!(!b.frame.contains("not on record"), "{}", b.frame);
+                c.shows("? create aws_eip.new");
+            },
+        ),
         story("redraw", &PLACES, |c, b| {
             assert_eq!(c.take_effects(), [Effect::Redraw]);
             assert_eq!(c.frame(), b.frame);

@@ -13,6 +13,7 @@ use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
 use crate::app::state::Fault;
 use crate::engine::api::FailureGroup;
+use crate::engine::event::EventKind;
 use ratatui::style::{Color, Modifier};
 
 const PLACES: [Context; Context::COUNT] = [Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing];

@@ -179,14 +179,8 @@ fn stage() -> Vec<Story> {
             "forget",
             S,
             |c| {
-                c.event(EventKind::Diagnostic(Diagnostic {
-                    severity: Severity::Warning,
-                    summary: UNKNOWN_OUTCOME.into(),
-                    detail: "the create of aws_s3_bucket.logs was begun".into(),
-                    address: Some("aws_s3_bucket.logs".into()),
-                    range: None,
-                    snippet: None,
-                }));
+                c.event(EventKind::UnknownOutcomes { outcomes: vec![fixture::unknown("create", "aws_s3_bucket.logs", None)] });
+                c.press("esc");
             },
             |c, _| {
                 c.shows("was aws_s3_bucket.logs never made?");

@@ -1,0 +1,151 @@
+//! What an earlier run left behind: the first thing seen, marked where it concerns, in the way of what would do it twice,
+//! and settled with a key.
+
+use super::Console;
+use super::fixture::{self, unknown};
+use crate::app::msg::{Answer, Effect};
+use crate::engine::api::*;
+use crate::engine::event::*;
+
+fn told(c: &mut Console, outcomes: Vec<Unknown>) {
+    c.event(EventKind::UnknownOutcomes { outcomes });
+}
+
+fn started(width: u16, height: u16) -> Console {
+    let mut c = Console::new(width, height);
+    fixture::plugins().into_iter().for_each(|e| c.event(e));
+    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None), unknown("update", "aws_iam_role.app", None)]);
+    c
+}
+
+#[test]
+fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = started(width, height);
+        c.shows("2 operations were begun, and their ends are not on record");
+        c.shows("? create aws_s3_bucket.logs   deploy #3");
+        c.shows("state forget aws_s3_bucket.logs`");
+        c.shows("i take it in…  X it is not there…");
+        c.press("j");
+        c.shows("the update of aws_iam_role.app was begun");
+        c.shows("s stage: read it back");
+        c.press("esc");
+        c.hides("not on record");
+        for screen in 1..=7 {
+            c.press(&screen.to_string());
+            assert!(c.frame().contains("? 2 unknown outcomes (U)") || c.frame().contains("?2 (U)"), "{}", c.frame());
+        }
+        // The same list again is no reason to stand in the way again.
+        told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None)]);
+        c.hides("not on record");
+        c.press("U");
+        c.shows("1 an operation was begun, and its end is not on record");
+        told(&mut c, vec![]);
+        c.hides("unknown");
+        c.press("U");
+        c.shows("nothing is unknown");
+    }
+}
+
+#[test]
+fn an_unknown_creation_is_taken_in_under_the_id_that_is_typed() {
+    let mut c = started(120, 40);
+    c.press("i");
+    c.shows("take aws_s3_bucket.logs into the state");
+    c.press("enter");
+    assert_eq!(c.take_effects(), []);
+    c.type_text("bkt-7");
+    c.press("enter");
+    let object = ImportObject { address: "aws_s3_bucket.logs".into(), id: "bkt-7".into(), ..ImportObject::default() };
+    assert_eq!(c.take_effects(), [Effect::Import(object)]);
+    // An id that was known before is not typed again.
+    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", Some("logs-1"))]);
+    c.press("U i");
+    c.shows("id: logs-1");
+    // What was not to be created is read back, and not taken in.
+    told(&mut c, vec![unknown("update", "aws_iam_role.app", None)]);
+    c.press("esc U i");
+    c.hides("into the state");
+    c.press("s");
+    assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
+}
+
+#[test]
+fn what_is_unknown_is_let_go_of_after_a_question() {
+    let mut c = started(120, 40);
+    c.press("X");
+    c.shows("was aws_s3_bucket.logs never made?");
+    c.press("enter");
+    assert_eq!(c.take_effects(), []);
+    c.press("U X y");
+    assert_eq!(c.take_effects(), [Effect::Forget(vec!["aws_s3_bucket.logs".to_owned()])]);
+    c.press("U j X");
+    c.shows("let go of aws_iam_role.app?");
+    c.shows("stays where it is");
+    c.press("y");
+    assert_eq!(c.take_effects(), [Effect::Forget(vec!["aws_iam_role.app".to_owned()])]);
+}
+
+#[test]
+fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 X");
+    c.shows("nothing that was to be created here is unknown");
+    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None), unknown("update", "aws_iam_role.app", None)]);
+    c.press("esc >  > > > >");
+    assert!(c.line("aws_s3_bucket.logs ").contains("? may be there already (U)"), "{}", c.frame());
+    assert!(c.line("aws_iam_role.app ").contains("? its update in deploy #3"), "{}", c.frame());
+    c.press("a");
+    c.shows("Not applied, for nothing is created twice");
+    c.shows("? create aws_s3_bucket.logs");
+    c.hides("apply stage #12?");
+    assert_eq!(c.take_effects(), []);
+    c.press("esc g X");
+    c.shows("was aws_s3_bucket.logs never made?");
+    c.press("n");
+    // Left out it is in nobody's way.
+    c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_s3_bucket.logs".into()] });
+    c.press("a");
+    c.shows("apply stage #12?");
+}
+
+#[test]
+fn what_the_engine_refuses_is_shown_whole_and_not_in_a_line() {
+    let mut c = Console::staged(120, 40);
+    let refused = Diagnostic {
+        severity: Severity::Error,
+        summary: "Nothing is created twice".into(),
+        detail: "Look for it: `flightdeck state import aws_s3_bucket.logs ID` takes it in.".into(),
+        address: Some("aws_s3_bucket.logs".into()),
+        range: None,
+        snippet: None,
+    };
+    c.answer(Answer::Failed { what: "deploy".into(), text: "Nothing is created twice".into(), diagnostics: vec![refused] });
+    c.shows("in aws_s3_bucket.logs");
+    c.shows("`flightdeck state import aws_s3_bucket.logs ID`");
+}
+
+#[test]
+fn the_newest_deploy_on_record_is_on_the_deploy_screen() {
+    let mut c = Console::staged(120, 40);
+    c.press("4");
+    c.shows("No deploy yet");
+    let mut interrupted = fixture::record();
+    interrupted.summary.outcome = DeployOutcome::Interrupted;
+    interrupted.operations[0].state = OperationState::Unknown;
+    let mut all = fixture::history();
+    all[0] = interrupted.summary.clone();
+    c.take_effects();
+    c.answer(Answer::History(all.clone()));
+    assert_eq!(c.take_effects(), [Effect::LoadLast(31)]);
+    c.answer(Answer::Last(Box::new(interrupted)));
+    c.shows("deploy #31 · ! interrupted");
+    assert!(c.line("aws_s3_bucket.logs ").contains("? +   aws_s3_bucket.logs"));
+    c.press("> > > >");
+    assert!(c.line("aws_s3_bucket.logs ").contains("no answer is on record"), "{}", c.frame());
+    // Not again for the same.
+    c.answer(Answer::History(all));
+    assert_eq!(c.take_effects(), []);
+    c.press("t");
+    assert!(matches!(&c.take_effects()[..], [Effect::Stage(r)] if r.target.contains(&"aws_s3_bucket.logs".to_owned())));
+}

@@ -1,0 +1,71 @@
+//! The console is killed while it creates something; the next one begins with what is unknown, in the command line's words.
+
+use crate::kit::*;
+use providers::lab::control;
+use rustix::process::Signal;
+use std::process::Command;
+
+/// The text of a popup's lines, without what is drawn around them.
+fn words(screen: &str) -> String {
+    let inner = |line: &str| line.split('│').max_by_key(|part| part.len()).unwrap_or_default().trim().to_owned();
+    screen.lines().map(inner).collect::<Vec<_>>().join(" ")
+}
+
+/// What is unknown here, as the command line tells it to programs.
+fn told(w: &Workspace) -> String {
+    let out = Command::new(FLIGHTDECK).args(["state", "list", "--json"]).current_dir(w.path()).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut lines = text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let warning = lines.find(|l| l["summary"] == "Unknown outcome").expect("something is unknown");
+    warning["detail"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_settles_it() {
+    let w = Workspace::bundled();
+    let lab = w.path().join("lab.json");
+    let mut c = w.console();
+    c.wait("● ready", LONG).unwrap();
+    control::set(&lab, control::Fault::new(control::Kind::Hang)).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("1 change · 1 taken", LONG).unwrap();
+    c.keys("ay").unwrap();
+    c.wait("1 running", LONG).unwrap();
+    let running = plugins(pid(&c));
+    send(pid(&c), Signal::KILL);
+    drop(c);
+    all_gone(&running);
+    control::clear_all(&lab).unwrap();
+
+    let mut c = w.console();
+    c.wait("unknown outcomes", LONG).unwrap();
+    c.wait("? create lab_bucket.logs   deploy #1", SOON).unwrap();
+    let detail = told(&w);
+    c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
+    c.wait("● ready", LONG).unwrap();
+    // The deploy of the record stands where the last deploy stands.
+    c.keys("\x1b").unwrap();
+    c.wait_until(|s| !s.contains("it is not there…"), SOON).unwrap();
+    c.keys("4").unwrap();
+    c.wait("deploy #1 · ! interrupted", SOON).unwrap();
+    c.wait("may be there (U)", SOON).unwrap();
+    // The change concerned is marked, and not applied.
+    c.keys("3s").unwrap();
+    c.wait("may be there already (U)", LONG).unwrap();
+    c.keys("a").unwrap();
+    c.wait("nothing is created twice", SOON).unwrap();
+    c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
+    // It was never made: said with a key, and then it is made.
+    c.keys("X").unwrap();
+    c.wait("was lab_bucket.logs never made?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait_until(|s| !s.contains("unknown outcome") && !s.contains("may be there"), SOON).unwrap();
+    c.keys("a").unwrap();
+    c.wait("apply stage #2?", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("✓ succeeded", LONG).unwrap();
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+}
