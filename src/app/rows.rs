@@ -4,7 +4,7 @@ use super::doc::{self, Doc};
 use super::list::Row;
 use super::state::{Context, DeployFilter, PluginTab, State};
 use super::text::contains;
-use crate::engine::event::{Action, DeploySummary, OperationState};
+use crate::engine::event::{Action, DeploySummary, OperationState, OutputView};
 use std::cmp::Ordering;
 
 /// Finished calls that the Calls screen lists.
@@ -164,13 +164,27 @@ fn stage(state: &State) -> Vec<Row> {
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| (state.show_unchanged || c.action != Action::NoOp) && state.action_filter.is_none_or(|f| f.shows(c.action)))
+        .filter(|(_, c)| (state.show_unchanged || c.does_something()) && state.action_filter.is_none_or(|f| f.shows(c.action)))
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
-    sorted(state, rows, |by, a, b| {
+    let mut rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (&stage.changes[a.index], &stage.changes[b.index]);
         if by == 1 { a.action.cmp(&b.action) } else { a.address.cmp(&b.address) }
-    })
+    });
+    // What is worth a deploy without any change of a resource. Their index counts on after the changes.
+    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.action_filter.is_none());
+    let mut outputs = outputs.map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i)).peekable();
+    if outputs.peek().is_some() {
+        rows.push(Row::heading("outputs"));
+        rows.extend(outputs);
+    }
+    rows
+}
+
+/// The output of a row of the Stage screen.
+pub fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
+    let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
+    stage.outputs.get(row.index.checked_sub(stage.changes.len())?)
 }
 
 fn rank(s: OperationState) -> u8 {
@@ -261,8 +275,7 @@ pub fn text(state: &State, context: Context, row: &Row) -> String {
             .stage
             .as_ref()
             .and_then(|s| s.changes.get(row.index))
-            .map(|c| format!("{key} {} {}", c.action.word(), c.why))
-            .unwrap_or_default(),
+            .map_or_else(|| key.to_owned(), |c| format!("{key} {} {}", c.action.word(), c.why)),
         Context::Deploy | Context::Replay => state
             .shown_deploy()
             .and_then(|(d, _)| d.operations.get(row.index))
@@ -315,7 +328,11 @@ pub fn detail(state: &State) -> Doc {
             Some(CallRow::Finished(f)) => doc::finished(f),
             None => Doc::new(),
         },
-        Context::Stage => state.change().map(|c| doc::change(c, state.unknown_of(&c.address), state.list().zoom)).unwrap_or_default(),
+        Context::Stage => match (state.change(), output_row(state, row)) {
+            (Some(c), _) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
+            (None, Some(o)) => doc::output(o),
+            (None, None) => Doc::new(),
+        },
         Context::Deploy | Context::Replay => match (state.operation(), state.shown_deploy()) {
             (Some(op), Some((_, now))) => doc::operation(state, op, now),
             _ => Doc::new(),

@@ -19,15 +19,25 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
         let line = out.paint(Ink::Cyan, &line);
         out.line(&line);
     }
-    for change in summary.changes.iter().filter(|c| c.action != Action::NoOp || c.previous_address.is_some()) {
+    for change in summary.changes.iter().filter(|c| c.does_something()) {
         one_change(out, change);
     }
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
         one_output(out, output);
     }
-    let text = format!("Stage #{}: {} ({})", summary.stage, counts(&summary.counts), duration(summary.took_ms));
+    let outputs = summary.outputs.iter().filter(|o| o.action != Action::NoOp).count();
+    let said = match (summary.counts.changes() + summary.counts.read, outputs) {
+        (_, 0) => counts(&summary.counts),
+        (0, n) => format!("no resource changes, {}", outputs_said(n)),
+        (_, n) => format!("{}, {}", counts(&summary.counts), outputs_said(n)),
+    };
+    let text = format!("Stage #{}: {said} ({})", summary.stage, duration(summary.took_ms));
     let text = out.paint(Ink::Bold, &text);
     out.line(&text);
+}
+
+fn outputs_said(n: usize) -> String {
+    if n == 1 { "1 output to change".to_owned() } else { format!("{n} outputs to change") }
 }
 
 fn one_change(out: &mut Output, change: &ChangeView) {

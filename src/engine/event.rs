@@ -344,6 +344,13 @@ pub struct ChangeView {
     pub drifted: bool,
 }
 
+impl ChangeView {
+    /// Whether applying it changes the world or the state: an object that only moves to another address does.
+    pub fn does_something(&self) -> bool {
+        self.action != Action::NoOp || self.previous_address.is_some()
+    }
+}
+
 /// One attribute's before and after, flattened to leaves: `tags["name"]`, `rule[0].port`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttributeChange {

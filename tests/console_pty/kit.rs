@@ -30,6 +30,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// One with this configuration.
+    pub fn of(text: &str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("main.tf"), text).unwrap();
+        Self { place }
+    }
+
     pub fn new(source: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         let text = format!(
@@ -52,6 +59,8 @@ impl Workspace {
     pub fn console(&self) -> Pty {
         let mut command = CommandBuilder::new(FLIGHTDECK);
         command.arg(self.path());
+        // What it says of the machine's own settings is not looked for here.
+        command.env_remove("TF_CLI_CONFIG_FILE");
         Pty::start(command, 120, 40).unwrap()
     }
 

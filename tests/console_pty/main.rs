@@ -87,6 +87,31 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
 }
 
 #[test]
+fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_change() {
+    let text = "locals {\n  region = \"north\"\n}\noutput \"region\" {\n  value = local.region\n}\n\
+                check \"sane\" {\n  assert {\n    condition     = local.region == \"south\"\n    error_message = \"the world is not sane\"\n  }\n}\n";
+    let w = Workspace::of(text);
+    let mut c = w.console();
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("+   output region", LONG).unwrap();
+    // What its checks say is counted and opened.
+    c.wait("1 warning (d)", SOON).unwrap();
+    c.keys("d").unwrap();
+    c.wait("the world is not sane", SOON).unwrap();
+    c.keys("\r").unwrap();
+    c.keys("a").unwrap();
+    c.wait("1 output: region", SOON).unwrap();
+    c.keys("y").unwrap();
+    c.wait("✓ succeeded", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("stage #2", LONG).unwrap();
+    c.wait("Nothing to change", LONG).unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(LONG).unwrap().0, 0);
+}
+
+#[test]
 fn without_a_terminal_it_says_so_and_ends_with_one() {
     let w = Workspace::bundled();
     for arguments in [vec![w.path().as_os_str()], vec!["demo".as_ref()]] {

@@ -37,6 +37,7 @@ pub static COMMANDS: &[Command] = commands![
     "take-all", "*", "", "take every change on the screen", Scope::In(&[Stage]), has_stage, take_all;
     "take-none", "0", "", "leave every change on the screen", Scope::In(&[Stage]), has_stage, take_none;
     "invert", "I", "", "take what is left and leave what is taken, of the changes on the screen", Scope::In(&[Stage]), has_stage, invert;
+    "stage-diagnostics", "d", "warnings", "the errors and warnings since the last staging began", Scope::In(&[Stage]), has_diagnostics, show_diagnostics;
     "diff", "enter", "diff", "the whole diff of this change: unchanged attributes and every line of long texts too", Scope::In(&[Stage]), has_row, open_detail;
     "why", "w", "why", "why this change: the reason, what forces replacement, who needs it", Scope::In(&[Stage]), has_row, show_why;
     "apply", "a", "apply…", "apply what is taken; names every destroy and replace, and asks first", Scope::In(&[Stage]), can_apply, ask_apply;
@@ -49,7 +50,6 @@ pub static COMMANDS: &[Command] = commands![
     "only-replaces", "R", "", "show replaces only; again for all", Scope::In(&[Stage]), has_stage, only_replaces;
     "only-destroys", "-", "", "show what destroys only; again for all", Scope::In(&[Stage]), has_stage, only_destroys;
     "unchanged", "u", "", "show or hide what is unchanged", Scope::In(&[Stage]), has_stage, toggle_unchanged;
-    "stage-diagnostics", "d", "", "the errors and warnings of the last staging", Scope::In(&[Stage]), has_diagnostics, show_diagnostics;
     // Deploy
     "retry", "t", "retry rest", "stage just what failed or was not attempted", Scope::In(OPERATIONS), can_retry, retry_rest;
     "operations", "v", "show…", "show all operations, the failed, those not attempted, the done", Scope::In(OPERATIONS), always, next_deploy_filter;

@@ -1,7 +1,7 @@
 //! One change in words: its attributes before and after, why it is there, what needs it.
 
 use super::*;
-use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, Severity, Unknown};
+use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, OutputView, Severity, Unknown};
 use similar::{ChangeTag, TextDiff};
 
 /// Longer texts are compared by their size alone.
@@ -47,6 +47,21 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
         push_heading(&mut doc, "needs");
         for n in &c.needs {
             doc.push(line(Role::Plain, format!("  {n}")));
+        }
+    }
+    doc
+}
+
+/// An output before and after.
+pub fn output(o: &OutputView) -> Doc {
+    let mut head = action_sign(o.action);
+    head.push(span(Role::Strong, format!(" output {}", o.name)));
+    head.push(span(action_role(o.action), format!("  {}", o.action.word())));
+    let mut doc = vec![head, Line::new()];
+    let hidden = |text: &Option<String>| if o.sensitive { "(sensitive)".to_owned() } else { text.clone().unwrap_or("null".to_owned()) };
+    for (sign, role, text) in [("-", Role::Destroy, &o.before), ("+", Role::Create, &o.after)] {
+        if text.is_some() {
+            push_text(&mut doc, role, &format!("  {sign} "), &hidden(text));
         }
     }
     doc

@@ -4,7 +4,7 @@ use super::operation::{counts, mode, outcome_role};
 use super::*;
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::state::{Context, DeployFilter, PluginTab, State};
-use crate::engine::event::{DeployOutcome, OperationState};
+use crate::engine::event::{Action, DeployOutcome, OperationState, Severity};
 use crate::engine::plugin::record::PluginState;
 
 /// Symbol, word and role of a plugin's state.
@@ -82,7 +82,7 @@ pub fn header(state: &State, cells: usize) -> Line {
     } else if let Some(s) = &state.view.staging {
         parts.push(shrinks(format!("  ◐ staging #{}", s.stage), 11, format!("  ◐ #{}", s.stage)));
     } else if let Some(s) = &state.view.stage {
-        let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
+        let all = s.changes.iter().filter(|c| c.action != Action::NoOp).count();
         let taken = state.taken().count();
         let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
         let long = line(Role::Plain, format!("  stage #{}: {taken} of {all} taken", s.stage));
@@ -249,18 +249,37 @@ fn stage(state: &State, l: &mut Line) {
         l.push(span(Role::Strong, "stage"));
         return;
     };
-    let all = s.changes.iter().filter(|c| c.action != crate::engine::event::Action::NoOp).count();
+    let all = s.changes.iter().filter(|c| c.action != Action::NoOp).count();
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
     if s.mode != crate::engine::event::StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
     }
-    l.push(span(Role::Plain, format!(" · {} · {} taken · ", count(all, "change"), state.taken().count())));
+    l.push(span(Role::Plain, format!(" · {} · {} taken", count(all, "change"), state.taken().count())));
+    l.extend(said(state));
+    l.push(span(Role::Plain, " · "));
     l.extend(counts(&s.counts));
-    let outputs = s.outputs.iter().filter(|o| o.action != crate::engine::event::Action::NoOp).count();
+    let outputs = s.outputs.iter().filter(|o| o.action != Action::NoOp).count();
     if outputs > 0 {
         l.push(span(Role::Plain, format!(" · {}", count(outputs, "output"))));
     }
+    let moved = s.changes.iter().filter(|c| c.action == Action::NoOp && c.does_something()).count();
+    if moved > 0 {
+        l.push(span(Role::Plain, format!(" · {moved} moved")));
+    }
     l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+}
+
+/// How many errors and warnings there are, and the key that shows them.
+fn said(state: &State) -> Line {
+    let of = |severity| state.view.diagnostics.iter().filter(|d| d.severity == severity).count();
+    let (errors, warnings, key) = (of(Severity::Error), of(Severity::Warning), state.keys.first("stage-diagnostics"));
+    let mut l = Line::new();
+    for (n, one, role) in [(errors, "error", Role::Bad), (warnings, "warning", Role::Warn)] {
+        if n > 0 {
+            l.push(span(role, format!(" · {} ({key})", count(n, one))));
+        }
+    }
+    l
 }
 
 fn deploy(state: &State, l: &mut Line) {

@@ -101,8 +101,13 @@ pub fn empty(state: &State) -> Option<Doc> {
             keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
         }
         Context::Deploy | Context::Replay => {
-            doc.push(line(Role::Heading, if state.shown_deploy().is_some() { "No such operations" } else { "No deploy yet" }));
-            if state.shown_deploy().is_some() {
+            let shown = state.shown_deploy().map(|(d, _)| d);
+            if shown.is_some_and(|d| d.operations.is_empty()) {
+                doc.push(line(Role::Plain, "No resource had anything done: only outputs or addresses in the state were to change."));
+                return Some(doc);
+            }
+            doc.push(line(Role::Heading, if shown.is_some() { "No such operations" } else { "No deploy yet" }));
+            if shown.is_some() {
                 keys(&mut doc, &[("v", "shows the other operations")]);
             } else {
                 doc.push(line(Role::Plain, "A deploy applies the changes that are taken on the Stage screen."));

@@ -2,6 +2,7 @@
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::list::Row;
+use crate::app::rows::output_row;
 use crate::app::state::State;
 use crate::engine::event::Action;
 use crate::ui::table::{Column, Width, column};
@@ -17,7 +18,7 @@ pub const COLUMNS: &[Column] = &[
 /// The cells of a change.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(stage) = &state.view.stage else { return Vec::new() };
-    let Some(c) = stage.changes.get(row.index) else { return Vec::new() };
+    let Some(c) = stage.changes.get(row.index) else { return output_cells(state, row) };
     let left = state.view.left.contains(&c.address);
     let mark = match (c.action, left) {
         (Action::NoOp, _) => Line::new(),
@@ -31,6 +32,20 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(role, &c.address),
         line(if left { Role::Dim } else { doc::action_role(c.action) }, c.action.word()),
         note(state, c, left),
+    ]
+}
+
+/// The cells of an output: it goes along with what is taken, and is neither taken nor left by itself.
+fn output_cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(o) = output_row(state, row) else { return Vec::new() };
+    let value = if o.action == Action::Destroy { &o.before } else { &o.after };
+    let text = if o.sensitive { "(sensitive)" } else { value.as_deref().unwrap_or("null") };
+    vec![
+        Line::new(),
+        doc::action_sign(o.action),
+        line(Role::Plain, row.key.text().unwrap_or_default()),
+        line(doc::action_role(o.action), o.action.word()),
+        line(Role::Dim, text.lines().next().unwrap_or_default()),
     ]
 }
 

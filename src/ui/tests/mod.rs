@@ -7,6 +7,7 @@ mod frames;
 mod keys;
 mod run_loop;
 mod sizes;
+mod staged;
 
 use crate::app::key::{Input, Key};
 use crate::app::msg::{Answer, Effect, Msg};

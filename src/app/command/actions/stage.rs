@@ -8,7 +8,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{Action, ChangeView, OperationState, StageMode, Unknown};
+use crate::engine::event::{Action, ChangeView, OperationState, OutputView, StageMode, StageSummary, Unknown};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -52,8 +52,8 @@ pub fn can_apply(state: &State) -> Available {
     if state.view.stage_error.is_some() {
         return Err("the last staging failed: stage again first".into());
     }
-    let outputs = state.view.stage.iter().flat_map(|s| &s.outputs).any(|o| o.action != Action::NoOp);
-    if state.taken().next().is_none() && !outputs {
+    let aside = state.view.stage.as_ref().is_some_and(|s| outputs(s).next().is_some() || moves(s).next().is_some());
+    if state.taken().next().is_none() && !aside {
         return Err("no change is taken".into());
     }
     Ok(())
@@ -197,6 +197,16 @@ pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
     state.show_unchanged = !state.show_unchanged;
 }
 
+/// Outputs that would have another value.
+fn outputs(s: &StageSummary) -> impl Iterator<Item = &OutputView> {
+    s.outputs.iter().filter(|o| o.action != Action::NoOp)
+}
+
+/// Objects that would only have another address.
+fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
+    s.changes.iter().filter(|c| c.action == Action::NoOp && c.does_something())
+}
+
 fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     if changes.is_empty() {
         return;
@@ -241,6 +251,13 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     let hidden = taken.iter().filter(|t| !shown.iter().any(|c| c.address == t.address)).count();
     if hidden > 0 {
         body.push(line(Role::Warn, format!("{hidden} of them hidden by the filter")));
+    }
+    if moves(s).next().is_some() {
+        body.push(line(Role::Plain, format!("{} at another address in the state", count(moves(s).count(), "object"))));
+    }
+    if outputs(s).next().is_some() {
+        let names: Vec<&str> = outputs(s).map(|o| o.name.as_str()).collect();
+        body.push(line(Role::Plain, format!("{}: {}", count(names.len(), "output"), names.join(", "))));
     }
     named(&mut body, "destroyed", Role::Destroy, &destroys);
     named(&mut body, "replaced (destroyed and created anew)", Role::Destroy, &replaces);

@@ -1,0 +1,116 @@
+//! A stage as it is read before it is applied: nothing of it is hidden.
+
+use super::Console;
+use super::fixture;
+use crate::app::msg::Effect;
+use crate::app::state::Screen;
+use crate::engine::event::*;
+
+fn warning(summary: &str, address: &str) -> EventKind {
+    EventKind::Diagnostic(Diagnostic {
+        severity: Severity::Warning,
+        summary: summary.to_owned(),
+        detail: "and this is why".to_owned(),
+        address: Some(address.to_owned()),
+        range: None,
+        snippet: None,
+    })
+}
+
+#[test]
+fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_footer() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::staged(width, height);
+        c.press("3");
+        c.state.toast = None;
+        c.hides("warning");
+        for event in [warning("Check block assertion failed", "check.health"), warning("Unknown outcome", "aws_eip.old")] {
+            c.event(event.clone());
+            // The same is one warning however often it is said.
+            c.event(event);
+        }
+        c.shows("6 taken · 2 warnings (d) · ");
+        c.shows(" d warnings ");
+        c.press("d");
+        c.shows("Check block assertion failed");
+        c.shows("in check.health");
+        c.shows("Unknown outcome");
+    }
+}
+
+fn outputs() -> Vec<OutputView> {
+    let output = |name: &str, action, before: Option<&str>, after: Option<&str>, sensitive| OutputView {
+        name: name.into(),
+        action,
+        before: before.map(Into::into),
+        after: after.map(Into::into),
+        sensitive,
+    };
+    vec![
+        output("address", Action::Update, Some("\"10.0.0.1\""), Some("\"10.0.0.2\""), false),
+        output("password", Action::Create, None, Some("\"hunter2\""), true),
+        output("same", Action::NoOp, Some("1"), Some("1"), false),
+    ]
+}
+
+/// A stage in which no resource changes.
+fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
+    let mut c = Console::new(120, 40);
+    fixture::plugins().into_iter().for_each(|e| c.event(e));
+    let mut summary = fixture::summary();
+    summary.changes.retain(|c| c.action == Action::NoOp);
+    if moved {
+        summary.changes[0].previous_address = Some("aws_vpc.old".into());
+    }
+    summary.outputs = outputs;
+    summary.counts = Counts { no_op: 1, ..Counts::default() };
+    c.event(EventKind::Staged(summary.into()));
+    c.press("3");
+    c
+}
+
+#[test]
+fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
+    let mut c = quiet(outputs(), false);
+    c.hides("Nothing to change");
+    c.shows("· 2 outputs");
+    assert!(c.line("output address   update").contains("\"10.0.0.2\""), "{}", c.frame());
+    c.shows("- \"10.0.0.1\"");
+    c.shows("+ \"10.0.0.2\"");
+    c.press("j");
+    c.shows("output password");
+    c.shows("(sensitive)");
+    c.hides("hunter");
+    c.hides("same");
+    // There is nothing to take or to leave of it.
+    c.press("space x");
+    assert_eq!(c.take_effects(), []);
+    c.press("a");
+    c.shows("apply stage #12?");
+    c.shows("2 outputs: address, password");
+    c.press("y");
+    assert!(matches!(c.take_effects()[..], [Effect::Deploy(_)]));
+    assert_eq!(c.state.screen, Screen::Deploy);
+    c.event(EventKind::DeployStarted(DeployStarted {
+        deploy: 31,
+        stage: 12,
+        mode: StageMode::Normal,
+        who: "ana".into(),
+        host: "deck".into(),
+        operations: vec![],
+    }));
+    c.shows("No resource had anything done: only outputs or addresses");
+}
+
+#[test]
+fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
+    let mut c = quiet(vec![], true);
+    c.shows("· 1 moved");
+    assert!(c.line("aws_vpc.main     no-op").contains("moved from aws_vpc.old"), "{}", c.frame());
+    c.press("a");
+    c.shows("1 object at another address in the state");
+    let mut c = quiet(vec![], false);
+    c.shows("Nothing to change");
+    c.press("a");
+    c.shows("no change is taken");
+}
