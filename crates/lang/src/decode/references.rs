@@ -7,7 +7,7 @@ use cty::schema::Block;
 use super::{dynamic, shape};
 use crate::body::Body;
 use crate::source::Span;
-use crate::syntax::{Expr, Traversal};
+use crate::syntax::{Expr, Lookup, Traversal};
 
 /// Every reference in the body, in no particular order across blocks.
 pub fn references(body: &Body, schema: &Block) -> Vec<Traversal> {
@@ -15,6 +15,16 @@ pub fn references(body: &Body, schema: &Block) -> Vec<Traversal> {
     each_expression(body, schema, shape::may_be_blocks(schema), &[], &mut |expr, bound| {
         let free = expr.traversals().into_iter().filter(|t| !bound.contains(&t.root));
         found.extend(free.cloned());
+    });
+    found
+}
+
+/// The same, each with what is looked up in it right away. A key in which an iterator has a part is left out.
+pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
+    let mut found = Vec::new();
+    each_expression(body, schema, shape::may_be_blocks(schema), &[], &mut |expr, bound| {
+        let free = expr.lookups().into_iter().filter(|l| !bound.contains(&l.traversal.root));
+        found.extend(free.map(|l| Lookup { key: l.key.filter(|key| !key.mentions(bound)), ..l }));
     });
     found
 }

@@ -133,6 +133,17 @@ impl Traversal {
     }
 }
 
+/// A reference, and what is looked up in it right away: of `a.b[each.key].c`, `a.b`, then `each.key`, then `.c`.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// The reference with its constant steps.
+    pub traversal: Traversal,
+    /// The key, where it is an expression and rests on no name that is bound around it.
+    pub key: Option<Expr>,
+    /// Constant steps after the key.
+    pub then: Vec<Step>,
+}
+
 /// One constant step.
 #[derive(Clone, Debug)]
 pub struct Step {

@@ -19,7 +19,7 @@ mod token;
 mod traversal;
 mod walk;
 
-pub use ast::{BinaryOp, Call, Expr, ExprKind, ForExpr, ObjectItem, Splat, Step, StepKind, TemplateOrigin, Traversal, UnaryOp};
+pub use ast::{BinaryOp, Call, Expr, ExprKind, ForExpr, Lookup, ObjectItem, Splat, Step, StepKind, TemplateOrigin, Traversal, UnaryOp};
 pub use lexer::is_identifier;
 pub use structure::{Attribute, Label, NativeBlock, NativeBody};
 pub(crate) use traversal::parse_traversal_text;

@@ -3,16 +3,29 @@
 
 use std::sync::Arc;
 
-use super::ast::{Call, Expr, ExprKind, Step, StepKind, TemplateOrigin, Traversal};
+use super::ast::{Call, Expr, ExprKind, Lookup, Step, StepKind, TemplateOrigin, Traversal};
 
 impl Expr {
     /// Every reference in the expression to a name that the expression does not bind itself
     /// (names of `for` are left out where they are bound), in source order.
     pub fn traversals(&self) -> Vec<&Traversal> {
         let mut out = Vec::new();
-        let mut bound = Vec::new();
-        collect(self, &mut bound, &mut out);
+        collect(self, &mut Vec::new(), &mut |t, _, _| out.push(t));
         out
+    }
+
+    /// The same references, each with what is looked up in it right away.
+    pub fn lookups(&self) -> Vec<Lookup> {
+        let mut out = Vec::new();
+        collect(self, &mut Vec::new(), &mut |t, key, then| {
+            out.push(Lookup { traversal: t.clone(), key: key.cloned(), then: then.to_vec() });
+        });
+        out
+    }
+
+    /// Whether the expression refers to one of these names.
+    pub fn mentions(&self, names: &[impl AsRef<str>]) -> bool {
+        !names.is_empty() && self.traversals().iter().any(|t| names.iter().any(|n| n.as_ref() == &*t.root))
     }
 
     /// Calls `visit` for the expression and every expression in it, in source order.
@@ -194,27 +207,42 @@ fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, out: &mut Vec<&'a Traversal>) {
+type Found<'a, 'f> = &'f mut dyn FnMut(&'a Traversal, Option<&'a Expr>, &'a [Step]);
+
+fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
+    // `a.b[each.key].c`: steps on a lookup by an expression.
+    let (looked_up, then): (&Expr, &[Step]) = match &expr.kind {
+        ExprKind::RelativeTraversal { source, steps } => (source, steps),
+        _ => (expr, &[]),
+    };
+    if let ExprKind::Index { source, key, .. } = &looked_up.kind
+        && let ExprKind::Traversal(t) = &source.kind
+    {
+        if !bound.contains(&&*t.root) {
+            found(t, Some(&**key).filter(|key| !key.mentions(bound)), then);
+        }
+        return collect(key, bound, found);
+    }
     match &expr.kind {
         ExprKind::Traversal(t) => {
             if !bound.contains(&&*t.root) {
-                out.push(t);
+                found(t, None, &[]);
             }
         }
         ExprKind::For(f) => {
-            collect(&f.collection, bound, out);
+            collect(&f.collection, bound, found);
             let depth = bound.len();
             bound.extend(f.key_var.as_deref());
             bound.push(&f.value_var);
             for inner in f.key.iter().chain([&f.value]).chain(&f.cond) {
-                collect(inner, bound, out);
+                collect(inner, bound, found);
             }
             bound.truncate(depth);
         }
         // The second argument of `convert` is a type: its words refer to nothing.
         ExprKind::Call(call) if matches!(&*call.name, "convert" | "core::convert") && call.args.len() == 2 => {
-            collect(&call.args[0], bound, out);
+            collect(&call.args[0], bound, found);
         }
-        _ => for_each_child(expr, &mut |child| collect(child, bound, out)),
+        _ => for_each_child(expr, &mut |child| collect(child, bound, found)),
     }
 }
