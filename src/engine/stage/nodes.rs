@@ -262,6 +262,11 @@ impl Nodes {
         }
     }
 
+    /// What an expression refers to.
+    pub fn of_expr(&self, module: &Module, expr: &Expr) -> Vec<Step> {
+        expr.traversals().into_iter().flat_map(|t| self.of_ref(module, t)).collect()
+    }
+
     fn need_expr(&mut self, step: Step, module: &Module, expr: &Expr) {
         for t in expr.traversals() {
             self.need_ref(step, module, t);
@@ -269,60 +274,60 @@ impl Nodes {
     }
 
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
-        let Ok(reference) = refs::parse(t) else { return };
-        let path = &module.path;
-        match reference {
-            Ref::Var(name) => self.need_node(step, Some(&Node::Variable(path.clone(), name))),
-            Ref::Local(name) => self.need_node(step, Some(&Node::Local(path.clone(), name))),
-            Ref::Resource { resource, .. } => {
-                let node = Node::Resource(config_resource(path, &resource));
-                // A resource's reference to itself is reported where it is evaluated, with a place.
-                if self.step(&node) != Some(step) {
-                    self.need_node(step, Some(&node));
-                }
+        for needed in self.of_ref(module, t) {
+            // A resource's reference to itself is reported where it is evaluated, with a place.
+            if needed != step || self.nodes[step].resource().is_none() {
+                self.graph.need(step, needed);
             }
+        }
+    }
+
+    fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+        for needed in self.of_whole(module, t) {
+            if needed != step || self.nodes[step].resource().is_none() {
+                self.graph.need(step, needed);
+            }
+        }
+    }
+
+    /// The nodes that a reference names. A module call that is used as a whole stands for everything in the module.
+    fn of_ref(&self, module: &Module, t: &Traversal) -> Vec<Step> {
+        let path = &module.path;
+        let one = |node: Node| self.step(&node).into_iter().collect::<Vec<_>>();
+        let Ok(reference) = refs::parse(t) else { return Vec::new() };
+        match reference {
+            Ref::Var(name) => one(Node::Variable(path.clone(), name)),
+            Ref::Local(name) => one(Node::Local(path.clone(), name)),
+            Ref::Resource { resource, .. } => one(Node::Resource(config_resource(path, &resource))),
             Ref::ModuleOutput { call, output, key } => {
-                self.need_node(step, Some(&Node::Call(path.clone(), call.clone())));
                 let repeated = module.calls.get(&call).is_some_and(|c| c.count.is_some() || c.for_each.is_some());
                 if repeated && key.is_none() {
-                    self.need_outputs(step, module, &call);
-                } else {
-                    self.need_node(step, Some(&Node::Output(path.child(&call), output)));
+                    return self.of_call(module, &call);
                 }
+                let output = Node::Output(path.child(&call), output);
+                [Node::Call(path.clone(), call), output].iter().filter_map(|node| self.step(node)).collect()
             }
-            Ref::Module { call, .. } => {
-                self.need_node(step, Some(&Node::Call(path.clone(), call.clone())));
-                self.need_outputs(step, module, &call);
-            }
-            _ => {}
+            Ref::Module { call, .. } => self.of_call(module, &call),
+            _ => Vec::new(),
         }
     }
 
-    fn need_outputs(&mut self, step: Step, module: &Module, call: &Arc<str>) {
-        if let Some(child) = module.calls.get(call).and_then(|c| c.module.clone()) {
-            for name in child.outputs.keys() {
-                self.need_node(step, Some(&Node::Output(child.path.clone(), name.clone())));
-            }
-        }
-    }
-
-    /// What a `depends_on` entry names: a module stands for everything in it.
-    fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+    /// What a `depends_on` entry names: one output of a module stands for the module too.
+    pub fn of_whole(&self, module: &Module, t: &Traversal) -> Vec<Step> {
         match refs::parse(t) {
-            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
-                let Some(child) = module.calls.get(&call).and_then(|c| c.module.clone()) else { return };
-                self.need_node(step, Some(&Node::Call(module.path.clone(), call)));
-                for inner in child.all() {
-                    for resource in inner.resources.keys() {
-                        self.need_node(step, Some(&Node::Resource(config_resource(&inner.path, resource))));
-                    }
-                    for name in inner.outputs.keys() {
-                        self.need_node(step, Some(&Node::Output(inner.path.clone(), name.clone())));
-                    }
-                }
-            }
-            _ => self.need_ref(step, module, t),
+            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => self.of_call(module, &call),
+            _ => self.of_ref(module, t),
         }
+    }
+
+    /// A module call with everything in the module, and in those that it calls.
+    fn of_call(&self, module: &Module, call: &Arc<str>) -> Vec<Step> {
+        let mut all = vec![Node::Call(module.path.clone(), call.clone())];
+        for inner in module.calls.get(call).and_then(|c| c.module.as_ref()).into_iter().flat_map(|child| child.all()) {
+            all.extend(inner.resources.keys().map(|resource| Node::Resource(config_resource(&inner.path, resource))));
+            all.extend(inner.outputs.keys().map(|name| Node::Output(inner.path.clone(), name.clone())));
+        }
+        all.iter().filter_map(|node| self.step(node)).collect()
     }
 
     /// The resources on which a step depends, in any number of steps: what the state keeps as `dependencies`.

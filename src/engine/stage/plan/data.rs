@@ -21,7 +21,7 @@ impl PlanWalk<'_> {
         self.nothing_ephemeral(declared, address, &config)?;
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         self.validate(declared, address, &config, &ctx).await?;
-        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared);
+        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared, address);
         let later = if !plain.is_wholly_known() {
             Some(Reason::ReadBecauseConfigUnknown)
         } else if pending {
@@ -118,47 +118,36 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Whether something that the data source depends on explicitly is going to change.
-    pub(super) fn pending(&self, declared: &Declared<'_>) -> bool {
+    /// Whether something that the data source is to wait for is going to change: a managed resource that it refers to or
+    /// names in `depends_on`, anything in a module that it names there or that a call around it waits for; with
+    /// conditions of its own anything that it depends on at all.
+    pub(super) fn pending(&self, declared: &Declared<'_>, address: &AbsInstance) -> bool {
+        let (graph, nodes) = (&self.walk.nodes.graph, &self.walk.nodes);
         let lifecycle = &declared.resource.lifecycle;
-        let conditions = !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty();
-        let mut roots: BTreeSet<Step> = BTreeSet::new();
-        let mut add = |module: &Module, t: &lang::syntax::ast::Traversal| match refs::parse(t) {
-            Ok(Ref::Resource { resource, .. }) => {
-                roots.extend(self.walk.nodes.step(&Node::Resource(ConfigResource { module: module.path.clone(), resource })));
-            }
-            Ok(Ref::Module { call, .. } | Ref::ModuleOutput { call, .. }) => {
-                if let Some(child) = module.calls.get(&call).and_then(|c| c.module.as_ref()) {
-                    for inner in child.all() {
-                        for resource in inner.resources.keys() {
-                            let node = Node::Resource(ConfigResource { module: inner.path.clone(), resource: resource.clone() });
-                            roots.extend(self.walk.nodes.step(&node));
-                        }
-                    }
-                }
-            }
-            _ => {}
+        let mut reached: BTreeSet<Step> = if lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty() {
+            let managed = |s: &Step| nodes.nodes[*s].resource().is_some_and(|r| r.resource.mode == Mode::Managed);
+            graph.needs(declared.step).filter(managed).collect()
+        } else {
+            graph.closure(graph.needs(declared.step))
         };
-        for t in &declared.resource.depends_on {
-            add(declared.module, t);
-        }
+        let named = declared.resource.depends_on.iter().flat_map(|t| nodes.of_whole(declared.module, t));
+        let (resources, others): (Vec<Step>, Vec<Step>) = named.partition(|s| nodes.nodes[*s].resource().is_some());
+        reached.extend(resources);
+        reached.extend(graph.closure(others));
         let mut at = declared.module.path.clone();
         while let Some((parent, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
             if let Some(module) = self.walk.module(&parent)
                 && let Some(call) = module.calls.get(&call)
             {
-                for t in &call.depends_on {
-                    add(module, t);
-                }
+                reached.extend(graph.closure(call.depends_on.iter().flat_map(|t| nodes.of_whole(module, t)).collect::<Vec<_>>()));
             }
             at = parent;
         }
-        if conditions {
-            roots.extend(self.walk.nodes.graph.needs(declared.step));
-        }
-        let reached = self.walk.nodes.graph.closure(roots);
+        let elsewhere = |c: &Change| c.address.module != address.module && c.address.module.path() == declared.module.path;
         let found = lock(&self.found);
-        found.changes.iter().any(|(step, c)| reached.contains(step) && c.address.resource.mode == Mode::Managed && c.action != Action::NoOp)
+        found.changes.iter().any(|(step, c)| {
+            reached.contains(step) && c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c)
+        })
     }
 }
 
