@@ -133,7 +133,9 @@ fn events() -> Vec<EventKind> {
     let mut counts = Counts::default();
     changes.iter().for_each(|c| counts.add(c.action));
     let (stage, mode, outputs, drift) = (12, StageMode::Normal, Vec::new(), Vec::new());
-    all.push(EventKind::Staged(StageSummary { stage, mode, at: NOW, took_ms: 900, counts, changes, outputs, drift }.into()));
+    all.push(EventKind::Staged(
+        StageSummary { stage, mode, at: NOW, took_ms: 900, counts, changes, outputs, drift, left: Vec::new() }.into(),
+    ));
     let operations = (0..ROWS).map(operation).collect();
     let (who, host) = ("ana".to_owned(), "deck".to_owned());
     all.push(EventKind::DeployStarted(DeployStarted { deploy: 31, stage, mode, who, host, operations }));

@@ -7,6 +7,7 @@ use super::time::{duration, moment};
 use crate::engine::event::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
 };
+use std::collections::HashSet;
 
 /// Prints a stage: its changes, outputs, drift and counts.
 pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
@@ -19,17 +20,19 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
         let line = out.paint(Ink::Cyan, &line);
         out.line(&line);
     }
+    let left: HashSet<&str> = summary.left.iter().map(String::as_str).collect();
     for change in summary.changes.iter().filter(|c| c.does_something()) {
-        one_change(out, change);
+        one_change(out, change, left.contains(change.address.as_str()));
     }
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
-        one_output(out, output);
+        one_output(out, output, output.stays(&summary.left));
     }
     let outputs = summary.outputs.iter().filter(|o| o.action != Action::NoOp).count();
+    let left = if left.is_empty() { String::new() } else { format!(", of which {} left out", left.len()) };
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
-        (_, 0) => counts(&summary.counts),
+        (_, 0) => counts(&summary.counts) + &left,
         (0, n) => format!("no resource changes, {}", outputs_said(n)),
-        (_, n) => format!("{}, {}", counts(&summary.counts), outputs_said(n)),
+        (_, n) => format!("{}{left}, {}", counts(&summary.counts), outputs_said(n)),
     };
     let text = format!("Stage #{}: {said} ({})", summary.stage, duration(summary.took_ms));
     let text = out.paint(Ink::Bold, &text);
@@ -40,11 +43,14 @@ fn outputs_said(n: usize) -> String {
     if n == 1 { "1 output to change".to_owned() } else { format!("{n} outputs to change") }
 }
 
-fn one_change(out: &mut Output, change: &ChangeView) {
+fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
     let head = format!("{:>3} {}", change.action.sign(), safe(&change.address));
     let mut line = out.paint(ink_of(change.action), &head);
     if let Some(from) = &change.previous_address {
         line.push_str(&format!(" (was {})", safe(from)));
+    }
+    if left {
+        line.push_str(&out.paint(Ink::Yellow, "  left out"));
     }
     if !change.why.is_empty() {
         line.push_str(&out.paint(Ink::Dim, &format!("  {}", safe(&change.why))));
@@ -78,7 +84,7 @@ fn indented(text: &str) -> String {
     safe(text).replace('\n', "\n      ")
 }
 
-fn one_output(out: &mut Output, output: &OutputView) {
+fn one_output(out: &mut Output, output: &OutputView, left: bool) {
     let side = |side: &Option<String>| match side {
         _ if output.sensitive => "(sensitive)".to_owned(),
         Some(text) => indented(text),
@@ -90,7 +96,8 @@ fn one_output(out: &mut Output, output: &OutputView) {
         Action::Destroy => format!(" = {}", side(&output.before)),
         _ => format!(": {} → {}", side(&output.before), side(&output.after)),
     };
-    out.line(&format!("{head}{tail}"));
+    let left = if left { out.paint(Ink::Yellow, "  left out") } else { String::new() };
+    out.line(&format!("{head}{left}{tail}"));
 }
 
 /// Counts in words, those that are not zero.

@@ -373,6 +373,22 @@ pub struct OutputView {
     pub before: Option<String>,
     pub after: Option<String>,
     pub sensitive: bool,
+    /// Addresses of the instances that it rests on, or of resources where it rests on all their instances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+}
+
+impl OutputView {
+    /// Whether it stays as it is where these changes are left out.
+    pub fn stays<'l>(&self, left: impl IntoIterator<Item = &'l String>) -> bool {
+        let mut left = left.into_iter();
+        left.any(|address| self.needs.iter().any(|need| names(need, address)))
+    }
+}
+
+/// Whether an address of an instance, or of a resource for all its instances, names this instance.
+pub fn names(need: &str, address: &str) -> bool {
+    address.strip_prefix(need).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
 /// The result of staging, ready to be looked at and narrowed.
@@ -387,6 +403,9 @@ pub struct StageSummary {
     pub counts: Counts,
     /// In the order of dependencies; no-ops too.
     pub changes: Vec<ChangeView>,
+    /// Addresses of changes that are left out: of a new stage those that came along with what the targets need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
     pub outputs: Vec<OutputView>,
     pub drift: Vec<String>,
 }

@@ -74,6 +74,11 @@ impl Graph {
         reach(from, |step| self.needs[step].iter().copied())
     }
 
+    /// The same, going no further where `end` says so.
+    pub fn closure_until(&self, from: impl IntoIterator<Item = Step>, end: impl Fn(Step) -> bool) -> BTreeSet<Step> {
+        reach(from, |step| self.needs[step].iter().copied().filter(|_| !end(step)).collect::<Vec<_>>().into_iter())
+    }
+
     /// All steps that need these, themselves included.
     pub fn dependents_closure(&self, from: impl IntoIterator<Item = Step>) -> BTreeSet<Step> {
         let dependents = self.dependents();

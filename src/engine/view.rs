@@ -144,7 +144,7 @@ impl View {
             }
             EventKind::Staged(summary) => {
                 self.staging = None;
-                self.left.clear();
+                self.left = summary.left.iter().cloned().collect();
                 self.stage = Some(summary.clone());
             }
             EventKind::StageFailed { text, .. } => {

@@ -13,4 +13,5 @@ mod prompt;
 mod provisioners;
 mod replaces;
 mod support;
+mod targets;
 mod usage;

@@ -59,6 +59,7 @@ fn objects(data: &[u8]) -> Vec<StateObject> {
                 tainted: feed.byte() & 1 == 1,
                 create_before_destroy: feed.byte() & 1 == 1,
                 skip_destroy: feed.byte() & 1 == 1,
+                needs: Vec::new(),
                 dependencies: Vec::new(),
                 identity: (feed.byte() & 1 == 1).then(|| "{\"id\":1}".to_owned()),
                 identity_version: 0,

@@ -1,9 +1,10 @@
 //! A selection as steps with edges: what is created or changed once what it needs is there, what is destroyed once what
 //! depends on it is gone or changed. Pure. The rules are those of the reference engine (3.6 of the project's reference).
 
+use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageMode};
 use crate::engine::graph::{Graph, Step};
-use crate::engine::stage::change::Change;
+use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::nodes::{Node, Nodes};
 use lang::addr::{ConfigResource, Mode, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
@@ -63,21 +64,34 @@ pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
 }
 
-/// Builds the steps for the changes that were taken, given by number. The error is a cycle that cannot be opened, in words.
-pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode) -> Result<Steps, Diagnostic> {
-    let steps = build_with(nodes, changes, taken, mode, GATED);
+/// The nodes that a deploy works out though no change needs them: the root outputs of the stage, and the checks. Of what
+/// targets or excludes have narrowed no check is asked.
+pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) -> BTreeSet<Step> {
+    if request.mode == StageMode::Destroy {
+        return BTreeSet::new();
+    }
+    let whole = request.target.is_empty() && request.exclude.is_empty();
+    let checks = nodes.nodes.iter().enumerate().filter(|(_, n)| whole && matches!(n, Node::Check(..))).map(|(s, _)| s);
+    let outputs = outputs.iter().filter_map(|o| nodes.step(&Node::Output(ModulePath::root(), o.name.clone())));
+    outputs.chain(checks).collect()
+}
+
+/// Builds the steps for the changes that were taken, given by number, and for `ends`. The error is a cycle that cannot be
+/// opened, in words.
+pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: &BTreeSet<Step>) -> Result<Steps, Diagnostic> {
+    let steps = build_with(nodes, changes, taken, ends, GATED);
     if steps.graph.cycles().is_empty() {
         return Ok(steps);
     }
     // Which single edge closes a circle shows only where none of them is bundled.
-    let mut steps = build_with(nodes, changes, taken, mode, usize::MAX);
+    let mut steps = build_with(nodes, changes, taken, ends, usize::MAX);
     match steps.open_circles() {
         None => Ok(steps),
         Some(cycle) => Err(steps.cycle(&cycle, nodes, changes)),
     }
 }
 
-fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: StageMode, gated: usize) -> Steps {
+fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: &BTreeSet<Step>, gated: usize) -> Steps {
     let mut out = Builder {
         steps: Steps { graph: Graph::default(), tasks: Vec::new(), second_halves: HashMap::new() },
         nodes,
@@ -86,7 +100,7 @@ fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, mode: 
         destroy: HashMap::new(),
         gated,
     };
-    out.nodes(mode, changes, taken);
+    out.nodes(ends, changes, taken);
     out.instances(changes, taken);
     out.destruction_order(changes, taken);
     out.steps
@@ -140,9 +154,9 @@ impl Builder<'_> {
         self.steps.graph.add()
     }
 
-    /// Nodes that something taken needs, and root outputs with all that they need.
-    fn nodes(&mut self, mode: StageMode, changes: &[Change], taken: &BTreeSet<usize>) {
-        let mut roots: BTreeSet<Step> = BTreeSet::new();
+    /// Nodes that something taken needs, and those that are worked out for their own sake, with all that they need.
+    fn nodes(&mut self, ends: &BTreeSet<Step>, changes: &[Change], taken: &BTreeSet<usize>) {
+        let mut roots = ends.clone();
         for &i in taken {
             let change = &changes[i];
             let config = change.address.config();
@@ -150,18 +164,6 @@ impl Builder<'_> {
                 roots.extend(self.nodes.step(&Node::Resource(config)));
             }
             roots.extend(self.nodes.step(&Node::Provider(change.provider.clone())));
-        }
-        if mode != StageMode::Destroy {
-            for (step, node) in self.nodes.nodes.iter().enumerate() {
-                let wanted = match node {
-                    Node::Output(path, _) => path.is_root(),
-                    Node::Check(..) => true,
-                    _ => false,
-                };
-                if wanted {
-                    roots.insert(step);
-                }
-            }
         }
         let needed = self.nodes.graph.closure(roots);
         self.of_node = vec![None; self.nodes.nodes.len()];

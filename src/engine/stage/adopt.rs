@@ -84,6 +84,7 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
         create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior).contains(&config),
         skip_destroy: resource.lifecycle.destroy == Some(false),
         dependencies: &dependencies,
+        needs: &Default::default(),
         identity: objects::kept_identity(&walk.around, &key, &address.resource.kind, found.identity.as_ref()),
     };
     match objects::record(&around, schema, &found.value, &found.private) {

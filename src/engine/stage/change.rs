@@ -3,6 +3,7 @@
 
 use super::conditions::Statuses;
 use super::managed::Reason;
+use super::needs::Needs;
 use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageId};
 use crate::engine::plugin::record::UnixMs;
@@ -56,6 +57,10 @@ pub struct Change {
     pub dependencies: BTreeSet<String>,
     /// The same as the state had it.
     pub prior_dependencies: BTreeSet<String>,
+    /// What it needs itself, by instance as far as that is known.
+    pub needs: Needs,
+    /// What the object that is there needed when it was written; `None` where that is not on record.
+    pub prior_needs: Option<Needs>,
     pub create_before_destroy: bool,
     /// Its configuration says `destroy = false`: an old object is forgotten where it would be destroyed.
     pub skip_destroy: bool,
@@ -105,6 +110,8 @@ pub struct OutputChange {
     pub after: Option<Value>,
     /// Whether either side is declared sensitive.
     pub sensitive: bool,
+    /// What it rests on, as a change's.
+    pub needs: Needs,
 }
 
 /// An object that refreshing found changed or gone.
@@ -138,6 +145,8 @@ pub struct Stage {
     pub state_serial: i64,
     /// In the order of dependencies.
     pub changes: Vec<Change>,
+    /// Which of them, by id, were left out when the stage was made or read back.
+    pub left: Vec<String>,
     pub outputs: Vec<OutputChange>,
     pub drift: Vec<Drift>,
     /// What moving and refreshing changed in the state; written when the stage is deployed.

@@ -12,6 +12,8 @@ pub mod keep;
 pub mod managed;
 pub mod masks;
 pub mod moves;
+pub mod narrow;
+pub mod needs;
 pub mod nodes;
 pub mod objects;
 pub mod plan;

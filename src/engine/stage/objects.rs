@@ -2,6 +2,7 @@
 //! is to be stored.
 
 use super::managed::Prior;
+use super::needs::Needs;
 use super::prior;
 use super::scope::Surroundings;
 use crate::engine::deploy::instance::sensitive_paths;
@@ -107,6 +108,7 @@ pub struct Around<'a> {
     pub create_before_destroy: bool,
     pub skip_destroy: bool,
     pub dependencies: &'a BTreeSet<String>,
+    pub needs: &'a Needs,
     /// As [`kept_identity`] makes it.
     pub identity: Option<(String, i64)>,
 }
@@ -128,9 +130,16 @@ pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8
         create_before_destroy: around.create_before_destroy,
         skip_destroy: around.skip_destroy,
         dependencies: around.dependencies.iter().cloned().collect(),
+        needs: around.needs.iter().cloned().collect(),
         identity: around.identity.as_ref().map(|(text, _)| text.clone()),
         identity_version: around.identity.as_ref().map_or(0, |(_, version)| *version),
     })
+}
+
+/// What an object needed when it was written; `None` where the record does not say. Whoever depends on something needs
+/// something.
+pub fn recorded_needs(object: &StateObject) -> Option<Needs> {
+    (!object.needs.is_empty() || object.dependencies.is_empty()).then(|| object.needs.iter().cloned().collect())
 }
 
 /// A stored output's value, marked where it is sensitive.

@@ -85,7 +85,14 @@ fn changes_are_sorted_and_no_ops_are_listed() {
 #[test]
 fn outputs_say_sensitive_on_both_sides() {
     let mut made = stage(Vec::new());
-    let one = |name: &str, action, before, after, sensitive| OutputChange { name: name.into(), action, before, after, sensitive };
+    let one = |name: &str, action, before, after, sensitive| OutputChange {
+        name: name.into(),
+        action,
+        before,
+        after,
+        sensitive,
+        needs: Default::default(),
+    };
     made.outputs = vec![
         one("gone", Action::Destroy, Some(Value::int(1)), None, false),
         one("new", Action::Create, None, Some(Value::string("s")), true),
@@ -138,6 +145,7 @@ fn stored(address: &str, deposed: &str, attributes: &str, sensitive: &str) -> St
         create_before_destroy: false,
         skip_destroy: false,
         dependencies: vec!["thing_x.n".into()],
+        needs: Vec::new(),
         identity: None,
         identity_version: 0,
     }

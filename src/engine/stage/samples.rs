@@ -26,6 +26,8 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
         schema_version: 0,
         dependencies: Default::default(),
         prior_dependencies: Default::default(),
+        needs: Default::default(),
+        prior_needs: None,
         create_before_destroy: false,
         skip_destroy: false,
         tainted: false,
@@ -43,6 +45,7 @@ pub fn bare(address: &str, action: Action, needs: &[&str], needed_before: &[&str
     Change {
         dependencies: needs.iter().map(|s| (*s).to_owned()).collect(),
         prior_dependencies: needed_before.iter().map(|s| (*s).to_owned()).collect(),
+        needs: needs.iter().map(|s| (*s).to_owned()).collect(),
         ..change(address, action, null.clone(), null)
     }
 }
@@ -57,6 +60,7 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         digests: Digests { config: "c".into(), variables: "v".into(), plugins: "p".into() },
         state_serial: 3,
         changes,
+        left: Vec::new(),
         outputs: Vec::new(),
         drift: Vec::new(),
         edits: Vec::new(),

@@ -2,33 +2,43 @@
 //! dropped and by what. Pure; linear in changes and their dependencies.
 
 use super::change::{Change, Stage};
+use super::needs::Needs;
 use crate::engine::api::{Select, Selection};
 use crate::engine::event::Action;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use lang::addr::{AbsInstance, AbsResource, Target};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// What of a change matters here.
 #[derive(Debug, Clone)]
 pub struct ChangeRef {
     /// As [`Change::id`].
     pub id: String,
-    /// The address of what declares it, or declared it.
-    pub config: String,
+    pub address: AbsInstance,
     pub action: Action,
     /// Whether deploying it does something although the action is a no-op: an import.
     pub imports: bool,
-    pub dependencies: BTreeSet<String>,
-    pub prior_dependencies: BTreeSet<String>,
+    pub needs: Needs,
+    /// What the old object needed: itself, where that is on record, else by resource and in any number of steps.
+    pub needed: Needed,
+}
+
+/// What an object needed when it was written.
+#[derive(Debug, Clone)]
+pub enum Needed {
+    Itself(Needs),
+    Dependencies(BTreeSet<String>),
 }
 
 impl From<&Change> for ChangeRef {
     fn from(change: &Change) -> Self {
+        let dependencies = || Needed::Dependencies(change.prior_dependencies.clone());
         Self {
             id: change.id(),
-            config: change.address.config().to_string(),
+            address: change.address.clone(),
             action: change.action,
             imports: change.importing.is_some(),
-            dependencies: change.dependencies.clone(),
-            prior_dependencies: change.prior_dependencies.clone(),
+            needs: change.needs.clone(),
+            needed: change.prior_needs.clone().map_or_else(dependencies, Needed::Itself),
         }
     }
 }
@@ -113,28 +123,67 @@ fn find(changes: &[ChangeRef], address: &str) -> Result<usize, String> {
         Some(at) if acts(&changes[at]) => Ok(at),
         Some(_) => Err(format!("{address} does not change in this stage, so there is nothing to take or to leave")),
         None => {
-            let alike: Vec<&str> = changes.iter().filter(|c| acts(c) && c.config == address).map(|c| c.id.as_str()).take(5).collect();
+            let of = |c: &&ChangeRef| acts(c) && c.address.config().to_string() == address;
+            let alike: Vec<&str> = changes.iter().filter(of).map(|c| c.id.as_str()).take(5).collect();
             let hint = if alike.is_empty() { String::new() } else { format!("; of its instances there are {}", alike.join(", ")) };
             Err(format!("there is no change of {address} in this stage{hint}"))
         }
     }
 }
 
-/// Who needs whom. Changes need others through a point for each declared resource, so that instances of two resources do
-/// not all have edges to one another.
+/// For each change by number the names of what it needs itself and what changes too: an instance, or a resource where it
+/// is not known which instance, or where it is several.
+pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
+    let web = Web::new(changes);
+    let of = |(i, change): (usize, &ChangeRef)| {
+        let mut names = BTreeSet::new();
+        if !acts(change) {
+            return Vec::new();
+        }
+        if applies(change) {
+            let changing =
+                |need: &&String| web.point_of(Point::Applied, need).is_some_and(|p| web.needs[p].iter().any(|&j| acts(&changes[j])));
+            names.extend(change.needs.iter().filter(changing).cloned());
+        }
+        if change.action.destroys() {
+            let mut by_resource: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for point in keys(&change.address).iter().filter_map(|key| web.point_of(Point::Dependents, key)) {
+                for &j in web.needs[point].iter().filter(|&&j| j < changes.len() && j != i && acts(&changes[j])) {
+                    by_resource.entry(changes[j].address.abs().to_string()).or_default().push(j);
+                }
+            }
+            names.extend(by_resource.into_iter().map(|(resource, all)| match all[..] {
+                [one] => changes[one].id.clone(),
+                _ => resource,
+            }));
+        }
+        let own = keys(&change.address);
+        names.into_iter().filter(|name| !own.contains(name)).collect()
+    };
+    changes.iter().enumerate().map(of).collect()
+}
+
+/// An instance's own address, that of its resource in its module, and that of what declares it.
+fn keys(address: &AbsInstance) -> [String; 3] {
+    [address.to_string(), address.abs().to_string(), address.config().to_string()]
+}
+
+/// Who needs whom. Changes need others through points, so that instances of two resources do not all have edges to one
+/// another. What does nothing itself leads on to what it needs.
 struct Web {
-    /// For each node (changes first, then points) the nodes that it needs.
+    /// For each node (changes first, then points and passages) the nodes that it needs.
     needs: Vec<Vec<usize>>,
     needed_by: Vec<Vec<usize>>,
-    /// How many of the nodes are changes.
-    changes: usize,
+    points: HashMap<(Point, String), usize>,
+    /// Which of the nodes are changes that do something.
+    acting: Vec<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Point {
-    /// All that creates, updates or reads instances of a resource.
+    /// All that creates, updates or reads what an address names.
     Applied,
-    /// All that destroys objects which depended on a resource.
+    /// All that destroys objects which needed it, directly or not.
     Dependents,
     /// The same, and all that updates them.
     DependentsMoved,
@@ -142,56 +191,88 @@ enum Point {
 
 impl Web {
     fn new(changes: &[ChangeRef]) -> Self {
-        let mut web = Self { needs: vec![Vec::new(); changes.len()], needed_by: vec![Vec::new(); changes.len()], changes: changes.len() };
-        let mut points: HashMap<(Point, &str), usize> = HashMap::new();
-        // What may be needed.
-        for (i, change) in changes.iter().enumerate().filter(|(_, c)| acts(c)) {
-            if applies(change.action) || change.imports {
-                let at = web.point(&mut points, Point::Applied, &change.config);
+        let mut web = Self {
+            needs: vec![Vec::new(); changes.len()],
+            needed_by: vec![Vec::new(); changes.len()],
+            points: HashMap::new(),
+            acting: changes.iter().map(acts).collect(),
+        };
+        for (i, change) in changes.iter().enumerate().filter(|(_, c)| applies(c) || !acts(c)) {
+            for key in keys(&change.address).into_iter().collect::<BTreeSet<_>>() {
+                let at = web.point(Point::Applied, key);
                 web.need(at, i);
             }
-            for needed in change.prior_dependencies.iter().filter(|needed| **needed != change.config) {
-                if change.action.destroys() {
-                    let at = web.point(&mut points, Point::Dependents, needed);
-                    web.need(at, i);
-                }
-                if change.action.destroys() || change.action == Action::Update {
-                    let at = web.point(&mut points, Point::DependentsMoved, needed);
-                    web.need(at, i);
+        }
+        for (i, change) in changes.iter().enumerate().filter(|(_, c)| applies(c) || !acts(c)) {
+            let own = keys(&change.address);
+            for need in change.needs.iter().filter(|need| !own.contains(need)) {
+                if let Some(at) = web.point_of(Point::Applied, need) {
+                    web.need(i, at);
                 }
             }
         }
-        // Who needs it.
-        for (i, change) in changes.iter().enumerate().filter(|(_, c)| acts(c)) {
-            if applies(change.action) || change.imports {
-                for needed in change.dependencies.iter().filter(|needed| **needed != change.config) {
-                    if let Some(&at) = points.get(&(Point::Applied, needed.as_str())) {
-                        web.need(i, at);
-                    }
-                }
-            }
-            // The old object goes before its replacement comes, and dependents that are updated look at the replacement
-            // afterwards; in all other cases they must have let go of the old object first.
-            let before = match change.action {
-                Action::Destroy | Action::ReplaceCreateFirst => Some(Point::DependentsMoved),
-                Action::Replace => Some(Point::Dependents),
-                _ => None,
-            };
-            if let Some(point) = before
-                && let Some(&at) = points.get(&(point, change.config.as_str()))
-            {
-                web.need(i, at);
+        for point in [Point::Dependents, Point::DependentsMoved] {
+            web.dependents(changes, point);
+        }
+        // The old object goes before its replacement comes, and dependents that are updated look at the replacement
+        // afterwards; in all other cases they must have let go of the old object first.
+        for (i, change) in changes.iter().enumerate() {
+            match change.action {
+                Action::Destroy | Action::ReplaceCreateFirst => web.need_dependents(i, change, Point::DependentsMoved),
+                Action::Replace => web.need_dependents(i, change, Point::Dependents),
+                _ => {}
             }
         }
         web
     }
 
-    fn point<'c>(&mut self, points: &mut HashMap<(Point, &'c str), usize>, point: Point, config: &'c str) -> usize {
-        *points.entry((point, config)).or_insert_with(|| {
-            self.needs.push(Vec::new());
-            self.needed_by.push(Vec::new());
-            self.needs.len() - 1
-        })
+    /// What must let go of an object first: each change stands behind what its old object needed, and passes on to those
+    /// that needed its own.
+    fn dependents(&mut self, changes: &[ChangeRef], point: Point) {
+        let moves = |c: &ChangeRef| c.action.destroys() || point == Point::DependentsMoved && c.action == Action::Update;
+        let mut passages = Vec::with_capacity(changes.len());
+        for (i, change) in changes.iter().enumerate() {
+            let passage = self.add();
+            for needed in needed(change) {
+                let at = self.point(point, needed);
+                self.need(at, passage);
+                if moves(change) {
+                    self.need(at, i);
+                }
+            }
+            passages.push(passage);
+        }
+        for (change, passage) in changes.iter().zip(passages) {
+            self.need_dependents(passage, change, point);
+        }
+    }
+
+    fn need_dependents(&mut self, who: usize, change: &ChangeRef, point: Point) {
+        for key in keys(&change.address).into_iter().collect::<BTreeSet<_>>() {
+            if let Some(&at) = self.points.get(&(point, key)) {
+                self.need(who, at);
+            }
+        }
+    }
+
+    fn point_of(&self, point: Point, key: &str) -> Option<usize> {
+        self.points.get(&(point, key.to_owned())).copied()
+    }
+
+    fn add(&mut self) -> usize {
+        self.needs.push(Vec::new());
+        self.needed_by.push(Vec::new());
+        self.acting.push(false);
+        self.needs.len() - 1
+    }
+
+    fn point(&mut self, point: Point, key: String) -> usize {
+        if let Some(&at) = self.points.get(&(point, key.clone())) {
+            return at;
+        }
+        let at = self.add();
+        self.points.insert((point, key), at);
+        at
     }
 
     fn need(&mut self, who: usize, what: usize) {
@@ -221,7 +302,7 @@ impl Web {
                 if std::mem::replace(&mut seen[next], true) {
                     continue;
                 }
-                if next >= self.changes {
+                if !self.acting[next] {
                     queue.push_back((next, cause));
                     continue;
                 }
@@ -236,8 +317,29 @@ impl Web {
     }
 }
 
-fn applies(action: Action) -> bool {
-    matches!(action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
+/// Whether a change has a part that others can need: what is there after it.
+fn applies(change: &ChangeRef) -> bool {
+    matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read) || change.imports
+}
+
+/// What the old object of a change needed, as names of points. Of what only the resource is known, all instances count; in
+/// its own module those of its own instance, since names mean other objects in another one.
+fn needed(change: &ChangeRef) -> BTreeSet<String> {
+    let own = keys(&change.address);
+    let all: BTreeSet<String> = match &change.needed {
+        Needed::Itself(needs) => needs.clone(),
+        Needed::Dependencies(all) => all.iter().map(|on| within(on, &change.address)).collect(),
+    };
+    all.into_iter().filter(|on| !own.contains(on)).collect()
+}
+
+fn within(on: &str, address: &AbsInstance) -> String {
+    match on.parse::<Target>() {
+        Ok(Target::Resource(r)) if r.module.path() == address.module.path() => {
+            AbsResource { module: address.module.clone(), ..r }.to_string()
+        }
+        _ => on.to_owned(),
+    }
 }
 
 #[cfg(test)]

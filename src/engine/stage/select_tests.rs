@@ -108,6 +108,66 @@ fn instances_share_what_their_resource_needs() {
 }
 
 #[test]
+fn an_instance_needs_the_one_that_it_names() {
+    let changes = refs(&[
+        ("x.a[\"x\"]", Create, &[], &[]),
+        ("x.a[\"z\"]", Create, &[], &[]),
+        ("x.b[\"x\"]", Create, &["x.a[\"x\"]"], &[]),
+        ("x.b[\"z\"]", Create, &["x.a[\"z\"]"], &[]),
+        ("module.app[\"billing\"].x.in", Create, &["x.a[\"x\"]"], &[]),
+        ("module.app[\"shop\"].x.in", Create, &["x.a[\"x\"]"], &[]),
+        ("module.app[\"billing\"].x.out", Create, &["module.app[\"billing\"].x.in"], &[]),
+        ("module.app[\"shop\"].x.out", Create, &["module.app[\"shop\"].x.in"], &[]),
+        ("x.all", Create, &["x.b"], &[]),
+    ]);
+    assert_eq!(run(&changes, &[], Select::Leave("x.a[\"z\"]".into())).0, ["x.a[\"z\"]", "x.b[\"z\"]", "x.all"]);
+    let left = run(&changes, &[], Select::Leave("module.app[\"billing\"].x.in".into())).0;
+    assert_eq!(left, ["module.app[\"billing\"].x.in", "module.app[\"billing\"].x.out"]);
+    let taken = select(&changes, &changes.iter().map(|c| c.id.clone()).collect(), &Select::Take("x.b[\"x\"]".into())).unwrap().taken;
+    assert_eq!(taken, ["x.a[\"x\"]", "x.b[\"x\"]"]);
+}
+
+/// An object whose record says which instance it needed is in the way of that one alone; of another one's every instance.
+#[test]
+fn replacing_an_instance_drags_along_what_needed_it() {
+    let all: Vec<Change> = [("x", Some("x.a[\"x\"]")), ("y", Some("x.a[\"y\"]")), ("old", None)]
+        .into_iter()
+        .map(|(key, needed)| Change {
+            prior_needs: needed.map(|n| [n.to_owned()].into()),
+            ..bare(&format!("x.b[\"{key}\"]"), Replace, &[], &["x.a"])
+        })
+        .chain(["x", "y"].map(|key| bare(&format!("x.a[\"{key}\"]"), Replace, &[], &[])))
+        .collect();
+    let changes = references(&stage(all));
+    let nothing = changes.iter().map(|c| c.id.clone()).collect();
+    let taken = select(&changes, &nothing, &Select::Take("x.a[\"x\"]".into())).unwrap().taken;
+    assert_eq!(taken, ["x.b[\"x\"]", "x.b[\"old\"]", "x.a[\"x\"]"]);
+    assert_eq!(run(&changes, &[], Select::Leave("x.b[\"y\"]".into())).0, ["x.b[\"y\"]", "x.a[\"y\"]"]);
+}
+
+/// Of what the state says of dependencies within a module only the instance counts that the object is in.
+#[test]
+fn instances_of_a_module_are_apart_from_each_other() {
+    let changes = refs(&[
+        ("module.m[0].x.low", Destroy, &[], &[]),
+        ("module.m[1].x.low", Destroy, &[], &[]),
+        ("module.m[0].x.high", Destroy, &[], &["module.m.x.low"]),
+        ("module.m[1].x.high", Destroy, &[], &["module.m.x.low"]),
+        ("x.out", Destroy, &[], &["module.m.x.low"]),
+    ]);
+    let nothing: Vec<&str> = changes.iter().map(|c| c.id.as_str()).collect();
+    let (left, _) = run(&changes, &nothing, Select::Take("module.m[0].x.low".into()));
+    assert_eq!(left, ["module.m[1].x.low", "module.m[1].x.high"]);
+}
+
+/// What does not change itself leads on to what it needs.
+#[test]
+fn needs_go_through_what_stays() {
+    let changes = refs(&[("x.a", Update, &[], &[]), ("x.b", NoOp, &["x.a"], &[]), ("x.c", Update, &["x.b"], &[])]);
+    assert_eq!(run(&changes, &[], Select::Leave("x.a".into())).0, ["x.a", "x.c"]);
+}
+
+#[test]
 fn only_takes_with_what_is_needed() {
     let changes = refs(CHAIN);
     let out = only(&changes, &["x.sub".to_owned(), "x.sub".to_owned()]).unwrap();
@@ -139,7 +199,8 @@ fn selections_are_closed() {
         let changes: Vec<ChangeRef> = all.iter().enumerate().map(|(i, (action, needs))| {
             // Only earlier ones are needed: there are no cycles.
             let needs: BTreeSet<String> = needs.iter().filter(|_| i > 0).map(|n| ids[n.index(i)].clone()).collect();
-            ChangeRef { id: ids[i].clone(), config: ids[i].clone(), action: actions[*action], imports: false, dependencies: needs.clone(), prior_dependencies: needs }
+            let needed = if i % 2 == 0 { Needed::Itself(needs.clone()) } else { Needed::Dependencies(needs.clone()) };
+            ChangeRef { id: ids[i].clone(), address: ids[i].parse().unwrap(), action: actions[*action], imports: false, needs, needed }
         }).collect();
         let mut left = BTreeSet::new();
         for (kind, at) in steps {
@@ -153,13 +214,13 @@ fn selections_are_closed() {
                 Select::Leave(_) => prop_assert!(!taken.contains(address.as_str())),
                 _ => {}
             }
-            for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && applies(c.action)) {
-                for d in changes.iter().filter(|d| c.dependencies.contains(&d.id) && applies(d.action)) {
+            for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && applies(c)) {
+                for d in changes.iter().filter(|d| c.needs.contains(&d.id) && applies(d)) {
                     prop_assert!(taken.contains(d.id.as_str()), "{} needs {}", c.id, d.id);
                 }
             }
             for c in changes.iter().filter(|c| taken.contains(c.id.as_str()) && c.action == Destroy) {
-                for d in changes.iter().filter(|d| d.prior_dependencies.contains(&c.id) && d.action.destroys()) {
+                for d in changes.iter().filter(|d| needed(d).contains(&c.id) && d.action.destroys()) {
                     prop_assert!(taken.contains(d.id.as_str()), "destroying {} needs {}", c.id, d.id);
                 }
             }

@@ -4,10 +4,11 @@
 use super::change::{Change, Importing, OutputChange, Stage};
 use super::diff;
 use super::managed::Reason;
+use super::select;
 use crate::engine::Secrets;
 use crate::engine::event::*;
 use crate::engine::workspace::provider_addr::short;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// How many attributes are named in words.
 const NAMED: usize = 3;
@@ -24,7 +25,7 @@ pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
 
 /// The same with nothing hidden but what is marked.
 pub fn summary(stage: &Stage) -> StageSummary {
-    let needs = Needs::new(&stage.changes);
+    let needs = select::named_needs(&select::references(stage));
     let mut counts = Counts::default();
     for change in &stage.changes {
         counts.add(change.action);
@@ -36,13 +37,14 @@ pub fn summary(stage: &Stage) -> StageSummary {
         at: stage.at,
         took_ms: stage.took_ms,
         counts,
-        changes: stage.changes.iter().map(|c| view(c, stage.request.mode, &needs)).collect(),
+        changes: stage.changes.iter().zip(needs).map(|(c, needs)| view(c, stage.request.mode, needs)).collect(),
+        left: stage.left.clone(),
         outputs: stage.outputs.iter().map(output).collect(),
         drift: stage.drift.iter().map(|d| d.address.to_string()).collect(),
     }
 }
 
-fn view(change: &Change, mode: StageMode, needs: &Needs) -> ChangeView {
+fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     let attributes = diff::attributes(&change.before, &change.after, &change.replace_paths);
     ChangeView {
         address: change.id(),
@@ -52,7 +54,7 @@ fn view(change: &Change, mode: StageMode, needs: &Needs) -> ChangeView {
         action: change.action,
         action_reason: change.reason.map(|r| r.word().to_owned()),
         why: why(change, mode, &attributes),
-        needs: needs.of(change),
+        needs,
         attributes,
         drifted: change.drifted,
     }
@@ -71,6 +73,7 @@ fn output(change: &OutputChange) -> OutputView {
         before: change.before.as_ref().map(text),
         after: change.after.as_ref().map(text),
         sensitive,
+        needs: change.needs.iter().cloned().collect(),
     }
 }
 
@@ -148,48 +151,6 @@ fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool
         text.push_str(&format!(", and {more} more"));
     }
     text
-}
-
-/// Which declared resources have changes that others need.
-struct Needs {
-    /// Resources with something that is created, changed or read.
-    applied: BTreeSet<String>,
-    /// For each resource those whose objects depended on it and are destroyed.
-    destroyed_before: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Needs {
-    fn new(changes: &[Change]) -> Self {
-        let mut out = Self { applied: BTreeSet::new(), destroyed_before: BTreeMap::new() };
-        for change in changes {
-            let config = change.address.config().to_string();
-            if change.action.destroys() {
-                for needed in &change.prior_dependencies {
-                    out.destroyed_before.entry(needed.clone()).or_default().insert(config.clone());
-                }
-            }
-            if applies(change.action) {
-                out.applied.insert(config);
-            }
-        }
-        out
-    }
-
-    fn of(&self, change: &Change) -> Vec<String> {
-        let mut all = BTreeSet::new();
-        if applies(change.action) {
-            all.extend(change.dependencies.intersection(&self.applied).cloned());
-        }
-        if change.action.destroys() {
-            all.extend(self.destroyed_before.get(&change.address.config().to_string()).into_iter().flatten().cloned());
-        }
-        all.remove(&change.address.config().to_string());
-        all.into_iter().collect()
-    }
-}
-
-fn applies(action: Action) -> bool {
-    matches!(action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
 }
 
 #[cfg(test)]

@@ -138,8 +138,16 @@ fn secrets_are_in_no_summary() {
                 before: Some(text(SECRET)),
                 after: Some(text(SECRET)),
                 sensitive: true,
+                needs: Default::default(),
             },
-            OutputChange { name: "p".into(), action: Action::Create, before: None, after: Some(deep.clone()), sensitive: false },
+            OutputChange {
+                name: "p".into(),
+                action: Action::Create,
+                before: None,
+                after: Some(deep.clone()),
+                sensitive: false,
+                needs: Default::default(),
+            },
         ];
         staged.drift = vec![Drift {
             address: "thing_x.a".parse().unwrap(),
@@ -219,4 +227,27 @@ fn needs_are_what_changes_here() {
     assert_eq!(needs[2], ["thing_x.net"]);
     assert_eq!(needs[3], ["thing_x.high"]);
     assert!(needs[4].is_empty());
+}
+
+/// By instance where it rests on one; what does not change itself is as it was, whatever it needs.
+#[test]
+fn an_output_stays_where_it_rests_on_what_is_left() {
+    let needs = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect();
+    let output = |name: &str, all| OutputChange {
+        name: name.into(),
+        action: Action::Create,
+        before: None,
+        after: None,
+        sensitive: false,
+        needs: needs(all),
+    };
+    let mut staged = stage(vec![
+        bare("x.a[0]", Action::Create, &[], &[]),
+        bare("x.a[1]", Action::Create, &[], &[]),
+        bare("x.ab", Action::Create, &[], &[]),
+    ]);
+    staged.outputs = vec![output("first", &["x.a[0]"]), output("second", &["x.a[1]"]), output("all", &["x.a"]), output("other", &["x.ab"])];
+    let left = ["x.a[1]".to_owned()];
+    let stays: Vec<String> = summary(&staged).outputs.into_iter().filter(|o| o.stays(&left)).map(|o| o.name).collect();
+    assert_eq!(stays, ["second", "all"]);
 }

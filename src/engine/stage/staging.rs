@@ -3,6 +3,8 @@
 use super::change::{Change, Digests, OutputChange, Stage};
 use super::import;
 use super::moves;
+use super::narrow::Narrow;
+use super::needs;
 use super::nodes::{Node, Nodes, Sources};
 use super::objects;
 use super::plan::{Found, PlanWalk, Wishes};
@@ -105,7 +107,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
 
     let planning = walk(Phase::Plan, nodes());
     diags.extend(nowhere(&order.request, &planning.nodes));
-    let (wanted, aimed) = wanted(&planning.nodes, &targets, &order.request);
+    let narrow = Narrow::new(&planning.nodes, &order.root, &prior, targets.target, targets.exclude, order.request.mode);
     let create_first = create_first(&planning.nodes, &order.root, &prior);
     let total = u32::try_from(
         prior.resources.values().map(|i| i.len()).sum::<usize>().max(order.root.all().iter().map(|m| m.resources.len()).sum()),
@@ -119,26 +121,30 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
             mode: order.request.mode,
             refresh: !order.request.no_refresh,
             replace: targets.replace,
-            targets: targets.target,
-            excludes: targets.exclude,
-            aimed,
+            narrow,
             parallelism: order.parallelism,
         },
         create_first,
         found: Mutex::default(),
         expansions: Mutex::default(),
+        needs: needs::Known::default(),
         progress: Box::new(|address| {
             let n = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             (order.progress)(n, total.max(n), address);
         }),
     };
-    let skip = |step: Step| wanted.as_ref().is_some_and(|w| !w.contains(&step));
     let plan_ref = &plan;
     plan.walk
         .nodes
         .graph
         .walk(NODES_AT_A_TIME, go_on, |step| async move {
-            if skip(step) { keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) } else { plan_ref.run(step).await }
+            let good = if plan_ref.wishes.works_out(step) {
+                plan_ref.run(step).await
+            } else {
+                keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) && plan_ref.by_state(step).await
+            };
+            plan_ref.needing().pass(&plan_ref.walk.nodes.nodes[step]);
+            good
         })
         .await;
     let faults = plan.moves_faults();
@@ -157,21 +163,28 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);
     }
-    let outputs = outputs(&plan, wanted.as_ref());
-    let PlanWalk { walk, prior, found, .. } = plan;
+    let outputs = outputs(&plan);
+    let PlanWalk { walk, prior, found, wishes, .. } = plan;
     let Found { changes, drift, edits, .. } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let changes = in_order(&walk.nodes, changes);
+    let narrow = wishes.narrow.as_ref().filter(|_| order.request.mode == StageMode::Normal);
+    let left = match narrow.map(|n| n.besides(&changes, &prior)) {
+        Some(Err(faults)) => {
+            diags.append(faults);
+            return (None, diags);
+        }
+        left => left.and_then(Result::ok).unwrap_or_default(),
+    };
     // A stage that cannot be deployed is of no use, so that shows now.
     let all: BTreeSet<usize> = (0..changes.len()).filter(|&i| steps::acts(&changes[i])).collect();
-    if let Err(cycle) = steps::build(&walk.nodes, &changes, &all, order.request.mode) {
+    let ends = steps::ends(&walk.nodes, &order.request, &outputs.iter().collect::<Vec<_>>());
+    if let Err(cycle) = steps::build(&walk.nodes, &changes, &all, &ends) {
         diags.push(cycle);
         return (None, diags);
     }
     let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if order.request.mode != StageMode::Destroy {
-        statuses.complete(&order.root, |node| {
-            walk.nodes.step(node).is_some_and(|step| wanted.as_ref().is_none_or(|wanted| wanted.contains(&step)))
-        });
+        statuses.complete(&order.root, |node| walk.nodes.step(node).is_some_and(|step| wishes.works_out(step)));
     }
     let stage = Stage {
         id: order.id,
@@ -181,6 +194,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         digests: order.digests,
         state_serial: prior.serial,
         changes,
+        left,
         outputs,
         drift,
         edits: prior.moves.into_iter().chain(edits).collect(),
@@ -205,6 +219,10 @@ struct Targets {
 }
 
 fn read_targets(request: &StageRequest) -> Result<Targets, Diagnostic> {
+    if !request.target.is_empty() && !request.exclude.is_empty() {
+        let detail = "A stage is limited to addresses with --target, or leaves addresses out with --exclude. Give one of the two.";
+        return Err(Diagnostic::error("--target and --exclude cannot be combined", detail));
+    }
     let all = |texts: &[String], flag: &str| -> Result<Vec<Target>, Diagnostic> {
         texts
             .iter()
@@ -262,63 +280,6 @@ fn span_of(node: &Node, root: &Module) -> Option<Span> {
     }
 }
 
-type Wanted = (Option<BTreeSet<Step>>, HashSet<ConfigResource>);
-
-/// Which steps are worked out at all, and which resources only as far as targets reach; everything where nothing is limited.
-fn wanted(nodes: &Nodes, targets: &Targets, request: &StageRequest) -> Wanted {
-    if targets.target.is_empty() && targets.exclude.is_empty() {
-        return (None, HashSet::new());
-    }
-    let resources = |pick: &dyn Fn(&ConfigResource) -> bool| -> BTreeSet<Step> {
-        nodes.nodes.iter().enumerate().filter(|(_, n)| n.resource().is_some_and(pick)).map(|(s, _)| s).collect()
-    };
-    let mut aimed = HashSet::new();
-    let is_resource = |s: &Step| nodes.nodes[*s].resource().is_some();
-    let mut steps = if targets.target.is_empty() {
-        let left = resources(&|r| targets.exclude.iter().any(|t| t.may_contain(r)));
-        // What depends on something left out is left out; a destroy goes the other way round.
-        let whole: BTreeSet<Step> = if request.mode == StageMode::Destroy {
-            nodes.graph.closure(left.iter().copied()).into_iter().filter(|s| is_resource(s) && !left.contains(s)).collect()
-        } else {
-            nodes.graph.dependents_closure(left.iter().copied()).into_iter().filter(|s| is_resource(s) && !left.contains(s)).collect()
-        };
-        let all_left: BTreeSet<Step> = left
-            .iter()
-            .copied()
-            .filter(|s| nodes.nodes[*s].resource().is_some_and(|r| targets.exclude.iter().any(|t| covers_whole(t, r))))
-            .chain(whole)
-            .collect();
-        let kept: BTreeSet<Step> = (0..nodes.nodes.len()).filter(|s| is_resource(s) && !all_left.contains(s)).collect();
-        nodes.graph.closure(kept).into_iter().filter(|s| !all_left.contains(s)).collect::<BTreeSet<Step>>()
-    } else {
-        let direct = resources(&|r| targets.target.iter().any(|t| t.may_contain(r)));
-        aimed = direct.iter().filter_map(|s| nodes.nodes[*s].resource().cloned()).collect();
-        if request.mode == StageMode::Destroy {
-            // What depends on a target goes first, so it is destroyed too; what the target needs is only worked out.
-            nodes.graph.closure(nodes.graph.dependents_closure(direct.iter().copied()))
-        } else {
-            nodes.graph.closure(direct.iter().copied())
-        }
-    };
-    // Outputs of the root that rest on wanted resources alone are worked out too.
-    for (step, node) in nodes.nodes.iter().enumerate() {
-        if !matches!(node, Node::Output(path, _) if path.is_root()) {
-            continue;
-        }
-        let below = nodes.graph.closure([step]);
-        let rests: Vec<&Step> = below.iter().filter(|s| is_resource(s)).collect();
-        if !rests.is_empty() && rests.iter().all(|s| steps.contains(s)) {
-            steps.extend(below);
-        }
-    }
-    (Some(steps), aimed)
-}
-
-fn covers_whole(target: &Target, resource: &ConfigResource) -> bool {
-    let keyless = target.module().0.iter().all(|(_, k)| *k == InstanceKey::None);
-    keyless && !matches!(target, Target::Instance(_)) && target.may_contain(resource)
-}
-
 /// Resources that are replaced by creating first: declared so, or needed by such a one, or known as such by the state
 /// where they are declared no longer.
 pub(super) fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> HashSet<ConfigResource> {
@@ -374,7 +335,11 @@ pub(super) fn keep_as_stored(walk: &Walk<'_>, prior: &PriorState, step: Step) ->
 }
 
 /// The changes of root outputs.
-fn outputs(plan: &PlanWalk<'_>, wanted: Option<&BTreeSet<Step>>) -> Vec<OutputChange> {
+fn outputs(plan: &PlanWalk<'_>) -> Vec<OutputChange> {
+    // A narrowed destroy leaves them as they are.
+    if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
+        return Vec::new();
+    }
     let root = lang::addr::ModuleInstance::root();
     let declared = &plan.walk.around.root.outputs;
     let mut names: BTreeSet<Arc<str>> = declared.keys().cloned().collect();
@@ -384,17 +349,17 @@ fn outputs(plan: &PlanWalk<'_>, wanted: Option<&BTreeSet<Step>>) -> Vec<OutputCh
         let stored = plan.prior.outputs.get(name.as_ref());
         let before = stored.and_then(objects::output_value);
         let output = declared.get(&name);
-        if output.is_some()
-            && let (Some(wanted), Some(step)) = (wanted, plan.walk.nodes.step(&Node::Output(lang::addr::ModulePath::root(), name.clone())))
-            && !wanted.contains(&step)
-        {
+        // Outside of what is staged, or declared no longer while not all is: it stays.
+        let step = plan.walk.nodes.step(&Node::Output(lang::addr::ModulePath::root(), name.clone()));
+        if !step.map_or_else(|| plan.wishes.narrow.is_none(), |step| plan.wishes.works_out(step)) {
             continue;
         }
         let destroying = plan.wishes.mode == StageMode::Destroy;
+        let refreshed = destroying && plan.wishes.refresh && !(plan.prior.resources.is_empty() && plan.prior.outputs.is_empty());
         let worked_out = output.filter(|o| !o.ephemeral).and_then(|_| plan.walk.around.values.output(&root, &name));
         let given = |v: &Value| !(v.is_known() && v.is_null());
-        // A destroy ends what refreshing would have put there, even if it was never deployed.
-        let before = before.or_else(|| worked_out.clone().filter(|v| destroying && v.is_wholly_known() && given(v)));
+        // A destroy ends what refreshing a state that is there would have put into it, even if it was never deployed.
+        let before = before.or_else(|| worked_out.clone().filter(|v| refreshed && v.is_wholly_known() && given(v)));
         let after = worked_out.filter(|v| !destroying && given(v));
         let sensitive = output.is_some_and(|o| o.sensitive) || stored.is_some_and(|o| o.sensitive);
         let action = match (&before, &after) {
@@ -410,7 +375,8 @@ fn outputs(plan: &PlanWalk<'_>, wanted: Option<&BTreeSet<Step>>) -> Vec<OutputCh
                 if same && marked { Action::NoOp } else { Action::Update }
             }
         };
-        out.push(OutputChange { name, action, before, after, sensitive });
+        let needs = plan.needing().of_output(&name);
+        out.push(OutputChange { name, action, before, after, sensitive, needs });
     }
     out
 }

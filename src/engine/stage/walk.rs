@@ -53,6 +53,8 @@ pub struct Walk<'p> {
     pub statuses: Mutex<Statuses>,
     /// Whether root outputs and what only they need is evaluated at all.
     pub destroying: bool,
+    /// Values of root outputs that are settled: they are not worked out anew.
+    pub settled: HashMap<Arc<str>, Value>,
 }
 
 impl<'p> Walk<'p> {
@@ -74,6 +76,7 @@ impl<'p> Walk<'p> {
             diags: Mutex::default(),
             statuses: Mutex::default(),
             destroying: false,
+            settled: HashMap::new(),
         }
     }
 
@@ -288,6 +291,10 @@ impl<'p> Walk<'p> {
             }
             if !fine {
                 good = false;
+                continue;
+            }
+            if let Some(value) = self.settled.get(name).filter(|_| path.is_root()) {
+                self.around.values.put_output(instance, name, value.clone());
                 continue;
             }
             let (value, mut diags) = scope.evaluate(&output.value);

@@ -27,6 +27,9 @@ pub struct StateObject {
     pub skip_destroy: bool,
     /// Sorted config addresses.
     pub dependencies: Vec<String>,
+    /// What its configuration needed itself, by instance as far as that was known; empty where that is not on record.
+    #[serde(default)]
+    pub needs: Vec<String>,
     pub identity: Option<String>,
     pub identity_version: i64,
 }

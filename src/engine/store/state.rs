@@ -94,7 +94,7 @@ fn serial(conn: &Connection) -> Job<i64> {
 }
 
 /// The dependencies are JSON text in the row and are read in a second step, since only rusqlite's errors fit in here.
-fn object(r: &Row<'_>) -> Result<(StateObject, String), rusqlite::Error> {
+fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
     let object = StateObject {
         address: r.get("address")?,
         deposed: r.get("deposed")?,
@@ -107,14 +107,16 @@ fn object(r: &Row<'_>) -> Result<(StateObject, String), rusqlite::Error> {
         create_before_destroy: r.get("create_before_destroy")?,
         skip_destroy: r.get("skip_destroy")?,
         dependencies: Vec::new(),
+        needs: Vec::new(),
         identity: r.get("identity")?,
         identity_version: r.get("identity_version")?,
     };
-    Ok((object, r.get("dependencies")?))
+    Ok((object, [r.get("dependencies")?, r.get("needs")?]))
 }
 
-fn with_dependencies((mut object, text): (StateObject, String)) -> Job<StateObject> {
-    object.dependencies = serde_json::from_str(&text).map_err(|e| Fault::Json("dependencies", e))?;
+fn with_dependencies((mut object, [dependencies, needs]): (StateObject, [String; 2])) -> Job<StateObject> {
+    object.dependencies = serde_json::from_str(&dependencies).map_err(|e| Fault::Json("dependencies", e))?;
+    object.needs = serde_json::from_str(&needs).map_err(|e| Fault::Json("needs", e))?;
     Ok(object)
 }
 
@@ -159,10 +161,11 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
 
 fn put(conn: &Connection, o: &StateObject) -> Job<()> {
     let dependencies = serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
+    let needs = serde_json::to_string(&o.needs).map_err(|e| Fault::Json("needs", e))?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO state_resource (address, deposed, provider, schema_version, attributes, sensitive, private, tainted,
-         create_before_destroy, dependencies, identity, identity_version, skip_destroy)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         create_before_destroy, dependencies, identity, identity_version, skip_destroy, needs)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?
     .execute(rusqlite::params![
         o.address,
@@ -177,7 +180,8 @@ fn put(conn: &Connection, o: &StateObject) -> Job<()> {
         dependencies,
         o.identity,
         o.identity_version,
-        o.skip_destroy
+        o.skip_destroy,
+        needs
     ])?;
     Ok(())
 }

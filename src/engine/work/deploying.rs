@@ -145,8 +145,11 @@ impl Work {
         let prior = PriorState::new(state);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);
         let around = self.around(&staged.loaded, &staged.root, &staged.schemas, Phase::Apply, staged.stage.at);
+        let known = |o: &&OutputChange| o.after.as_ref().is_some_and(cty::Value::is_wholly_known);
+        let settled = staged.stage.outputs.iter().filter(known).filter_map(|o| Some((o.name.clone(), o.after.clone()?))).collect();
         Walk {
             destroying: staged.stage.request.mode == StageMode::Destroy,
+            settled,
             ..Walk::new(around, nodes, providers, switches.kill.clone(), staged.loaded.given.clone())
         }
     }

@@ -22,7 +22,7 @@ use super::pool::Pool;
 use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
 use super::settings::{Access, Settings};
 use super::source::{self, Pooled, Sought};
-use super::stage::change::{Change, Digests, Stage};
+use super::stage::change::{Change, Digests, OutputChange, Stage};
 use super::stage::nodes::{Nodes, Sources};
 use super::stage::prior::PriorState;
 use super::stage::scope::{Phase, Surroundings, timestamp};

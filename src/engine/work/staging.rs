@@ -141,10 +141,13 @@ impl Work {
 
     /// A stage worked out before; the newest where none is named.
     pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
-        if let Some(staged) = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)) {
-            return Ok(show::shown(&staged.stage, self.pool.secrets()).into());
-        }
         let store = self.memory.store();
+        let known = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)).cloned();
+        if let Some(staged) = known {
+            let mut summary = show::shown(&staged.stage, self.pool.secrets());
+            summary.left = store.stage(staged.stage.id).await?.map(|r| r.left).unwrap_or_default();
+            return Ok(summary.into());
+        }
         let record = match stage {
             Some(id) => store.stage(id).await?,
             None => store.latest_stage().await?,
@@ -153,7 +156,10 @@ impl Work {
             Some(id) => EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")),
             None => EngineError::NotFound("nothing has been staged yet; `flightdeck stage` works out the changes".to_owned()),
         })?;
-        serde_json::from_str(&record.summary).map_err(|e| EngineError::Store(format!("stage #{} cannot be read: {e}", record.id)))
+        let read = serde_json::from_str(&record.summary);
+        let mut summary: StageSummary = read.map_err(|e| EngineError::Store(format!("stage #{} cannot be read: {e}", record.id)))?;
+        summary.left = record.left;
+        Ok(summary.into())
     }
 
     /// The whole stage: the newest one as it is, an older one from the record; refused where it does not fit any more.

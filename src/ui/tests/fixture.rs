@@ -169,7 +169,17 @@ pub fn summary() -> StageSummary {
     ];
     let mut counts = Counts::default();
     changes.iter().for_each(|c| counts.add(c.action));
-    StageSummary { stage: 12, mode: StageMode::Normal, at: NOW, took_ms: 212, counts, changes, outputs: vec![], drift: vec![] }
+    StageSummary {
+        stage: 12,
+        mode: StageMode::Normal,
+        at: NOW,
+        took_ms: 212,
+        counts,
+        changes,
+        left: vec![],
+        outputs: vec![],
+        drift: vec![],
+    }
 }
 
 pub fn staged() -> Vec<EventKind> {

@@ -45,6 +45,7 @@ fn outputs() -> Vec<OutputView> {
         before: before.map(Into::into),
         after: after.map(Into::into),
         sensitive,
+        needs: Vec::new(),
     };
     vec![
         output("address", Action::Update, Some("\"10.0.0.1\""), Some("\"10.0.0.2\""), false),

@@ -159,6 +159,7 @@ impl Deploying<'_> {
                     create_before_destroy: change.create_before_destroy,
                     skip_destroy: change.skip_destroy,
                     dependencies: &change.dependencies,
+                    needs: &change.needs,
                     identity: self.kept_identity(change, applied.identity.as_ref()),
                 };
                 let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::text(&e))?;
@@ -227,6 +228,7 @@ impl Deploying<'_> {
             create_before_destroy: change.create_before_destroy,
             skip_destroy: change.skip_destroy,
             dependencies: &change.dependencies,
+            needs: &change.needs,
             identity: self.kept_identity(change, identity),
         };
         let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
@@ -319,7 +321,7 @@ impl Deploying<'_> {
         let answer = provider.read_data(&change.address.resource.kind, plain, &ctx).await?;
         self.said(&answer.diagnostics, change, resource)?;
         let value = managed::mark(schema, answer.state, &marks);
-        let none = Change { dependencies: BTreeSet::new(), ..change.clone() };
+        let none = Change { dependencies: BTreeSet::new(), needs: Needs::new(), ..change.clone() };
         self.keep(&none, schema, &value, &[], None, Some("read")).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
         self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;

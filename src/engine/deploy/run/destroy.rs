@@ -89,6 +89,7 @@ impl Deploying<'_> {
             None => remove,
             Some(value) => {
                 let (_, marks) = change.before.clone().unmark_deep_with_paths();
+                let needs = change.prior_needs.clone().unwrap_or_default();
                 let around = Around {
                     address: &change.address,
                     deposed: &deposed,
@@ -97,6 +98,7 @@ impl Deploying<'_> {
                     create_before_destroy: change.create_before_destroy,
                     skip_destroy: change.skip_destroy,
                     dependencies: &change.prior_dependencies,
+                    needs: &needs,
                     identity: self.kept_identity(change, applied.identity.as_ref().or(change.identity_before.as_ref())),
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
@@ -146,15 +148,8 @@ impl Deploying<'_> {
         };
         let within = ModuleInstance(change.address.module.0[..module.path.0.len()].to_vec());
         for (place, provisioner) in (1..).zip(provisioners).filter(|(_, p)| p.on_destroy) {
-            let repetition = match &change.address.key {
-                InstanceKey::None => Repetition::default(),
-                InstanceKey::Int(n) => Repetition { count_index: Some(Value::number(*n)), ..Repetition::default() },
-                InstanceKey::Str(s) => {
-                    Repetition { each_key: Some(Value::string(s)), each_value: Some(Value::dynamic()), ..Repetition::default() }
-                }
-            };
             let scope = ModuleScope { self_value: Some(change.before.clone()), ..ModuleScope::new(&self.walk.around, module, &within) }
-                .repeated(repetition);
+                .repeated(plan::repetition(&change.address.key));
             self.provision(&scope, provisioner, place, change).await?;
         }
         Ok(())

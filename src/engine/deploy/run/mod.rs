@@ -3,6 +3,7 @@
 
 mod apply;
 mod destroy;
+mod outputs;
 mod trouble;
 mod turns;
 
@@ -14,10 +15,11 @@ use crate::engine::event::*;
 use crate::engine::graph::{Ended, Starts, Step, Urgency};
 use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
-use crate::engine::stage::change::{Change, Stage};
+use crate::engine::stage::change::{Change, OutputChange, Stage};
 use crate::engine::stage::conditions::{self, Kind};
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed::{self, NoPlan, Prior, Question};
+use crate::engine::stage::needs::Needs;
 use crate::engine::stage::nodes::Node;
 use crate::engine::stage::objects::{self, Around};
 use crate::engine::stage::plan::{self, assemble, ignore};
@@ -123,7 +125,9 @@ impl<'p> Deploying<'p> {
 
     /// Runs all steps.
     pub async fn run(self) -> Went {
-        match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, self.stage.request.mode) {
+        let outputs = self.outputs_to_keep();
+        let ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
+        match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, &ends) {
             Err(cycle) => {
                 self.walk.report(cycle.into());
             }
@@ -132,7 +136,7 @@ impl<'p> Deploying<'p> {
                 let (this, all) = (&self, &steps);
                 let ended = all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), |step| this.step(all, step));
                 let ended = ended.await;
-                self.outputs(&steps, &ended).await;
+                self.outputs(&outputs, &steps, &ended).await;
             }
         }
         let cancelled = self.stops.starting.is_cancelled();
@@ -350,63 +354,6 @@ impl<'p> Deploying<'p> {
 
     fn context(&self, resource: &str) -> CallContext {
         CallContext::of(resource, &self.walk.cancel)
-    }
-
-    /// Writes the root outputs that could be worked out.
-    async fn outputs(&self, steps: &Steps, ended: &[Ended]) {
-        let root = ModuleInstance::root();
-        let mut edits = Vec::new();
-        for change in &self.stage.outputs {
-            let declared = self.walk.around.root.outputs.get(&change.name);
-            let remove = || StateEdit::RemoveOutput { name: change.name.to_string() };
-            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy) else {
-                edits.push(remove());
-                continue;
-            };
-            let node = self.walk.nodes.step(&Node::Output(lang::addr::ModulePath::root(), change.name.clone()));
-            let done =
-                steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
-            if !done {
-                continue;
-            }
-            let Some(value) = self.walk.around.values.output(&root, &change.name) else { continue };
-            let value = value.unmark_deep().0;
-            if !value.is_wholly_known() {
-                // One that rests on what is not there is kept as nothing, unless something better is there already.
-                if change.before.is_none() {
-                    edits.push(StateEdit::PutOutput(StateOutput {
-                        name: change.name.to_string(),
-                        value: "null".to_owned(),
-                        ty: cty::Type::Dynamic.to_json(),
-                        sensitive: output.sensitive,
-                    }));
-                }
-                continue;
-            }
-            if value.is_null() {
-                edits.push(remove());
-                continue;
-            }
-            let ty = value.ty().clone();
-            match cty::json::encode(&value, &ty) {
-                Ok(text) => edits.push(StateEdit::PutOutput(StateOutput {
-                    name: change.name.to_string(),
-                    value: text,
-                    ty: ty.to_json(),
-                    sensitive: output.sensitive,
-                })),
-                Err(error) => {
-                    let detail = format!("The value of output {} cannot be kept: {error}.", change.name);
-                    self.walk.report(Diagnostic::error("Output could not be kept", detail).at(output.span).into());
-                }
-            }
-        }
-        if !edits.is_empty()
-            && let Err(error) = self.recorder.edit(edits).await
-        {
-            self.store_failed.store(true, Ordering::Relaxed);
-            self.walk.report(Diagnostic::error("Outputs could not be kept", error.to_string()).into());
-        }
     }
 }
 

@@ -18,12 +18,11 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the detail's layout; another one is refused.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 
 /// As it is read; written as [`write::Written`].
 #[derive(Deserialize)]
 struct Detail {
-    layout: u32,
     request: StageRequest,
     took_ms: u64,
     /// Types of values, each once.
@@ -72,6 +71,8 @@ struct KeptChange {
     schema_version: i64,
     dependencies: BTreeSet<String>,
     prior_dependencies: BTreeSet<String>,
+    needs: BTreeSet<String>,
+    prior_needs: Option<BTreeSet<String>>,
     create_before_destroy: bool,
     skip_destroy: bool,
     tainted: bool,
@@ -92,6 +93,7 @@ struct KeptOutput {
     before: Option<Kept>,
     after: Option<Kept>,
     sensitive: bool,
+    needs: BTreeSet<String>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -20,10 +20,15 @@ use std::collections::HashMap;
 /// In words, where the record cannot be read or does not fit the schemas of now.
 pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option<Schema>) -> Result<Stage, String> {
     let broken = |e: String| format!("stage {} cannot be read back: {e}; stage again", record.id);
-    let detail: Detail = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
-    if detail.layout != LAYOUT {
-        return Err(broken(format!("its layout is {}, and this flightdeck knows {LAYOUT}", detail.layout)));
+    #[derive(Deserialize)]
+    struct Version {
+        layout: u32,
     }
+    let version: Version = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
+    if version.layout != LAYOUT {
+        return Err(broken(format!("its layout is {}, and this flightdeck knows {LAYOUT}", version.layout)));
+    }
+    let detail: Detail = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
     let types = detail.types.iter().map(|t| Type::from_json_value(t).map_err(|e| broken(e.to_string()))).collect::<Result<_, _>>()?;
     let mut finder = Finder { types, schemas: &schemas, known: HashMap::new() };
     Ok(Stage {
@@ -38,6 +43,7 @@ pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option
         },
         state_serial: record.state_serial,
         changes: detail.changes.into_iter().map(|c| finder.change(c)).collect::<Result<_, _>>().map_err(broken)?,
+        left: record.left.clone(),
         outputs: detail.outputs.into_iter().map(|o| finder.output(o)).collect::<Result<_, _>>().map_err(broken)?,
         drift: detail.drift.into_iter().map(|d| finder.drift(d)).collect::<Result<_, _>>().map_err(broken)?,
         edits: detail.edits,
@@ -121,6 +127,8 @@ impl Finder<'_> {
             schema_version: kept.schema_version,
             dependencies: kept.dependencies,
             prior_dependencies: kept.prior_dependencies,
+            needs: kept.needs,
+            prior_needs: kept.prior_needs,
             create_before_destroy: kept.create_before_destroy,
             skip_destroy: kept.skip_destroy,
             tainted: kept.tainted,
@@ -141,6 +149,7 @@ impl Finder<'_> {
             before: kept.before.as_ref().map(|v| self.value(v)).transpose()?,
             after: kept.after.as_ref().map(|v| self.value(v)).transpose()?,
             sensitive: kept.sensitive,
+            needs: kept.needs,
         })
     }
 

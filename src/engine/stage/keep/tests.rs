@@ -64,8 +64,22 @@ fn whole() -> Stage {
     out.request.target = vec!["thing_x.a".into()];
     out.request.vars = vec![("v".into(), "1".into())];
     out.outputs = vec![
-        OutputChange { name: "o".into(), action: Action::Update, before: Some(Value::int(1)), after: Some(object(1)), sensitive: true },
-        OutputChange { name: "gone".into(), action: Action::Destroy, before: Some(Value::string("x")), after: None, sensitive: false },
+        OutputChange {
+            name: "o".into(),
+            action: Action::Update,
+            before: Some(Value::int(1)),
+            after: Some(object(1)),
+            sensitive: true,
+            needs: ["x.y[0]".to_owned()].into(),
+        },
+        OutputChange {
+            name: "gone".into(),
+            action: Action::Destroy,
+            before: Some(Value::string("x")),
+            after: None,
+            sensitive: false,
+            needs: Default::default(),
+        },
     ];
     out.drift = vec![Drift {
         address: "thing_x.a".parse().unwrap(),
@@ -89,6 +103,7 @@ fn whole() -> Stage {
             create_before_destroy: false,
             skip_destroy: false,
             dependencies: vec!["thing_x.n".into()],
+            needs: vec!["thing_x.n[0]".into()],
             identity: None,
             identity_version: 0,
         })),
@@ -191,7 +206,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         assert_ne!(detail, good.detail);
         restore(&StageRecord { detail, ..good.clone() }, |_, _| None).unwrap_err()
     };
-    assert!(broken("\"layout\":1", "\"layout\":99").contains("layout is 99"));
+    assert!(broken("\"layout\":2", "\"layout\":99").contains("layout is 99"));
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
     let text = restore(&StageRecord { detail: "{".into(), ..good.clone() }, |_, _| None).unwrap_err();
     assert!(text.contains("stage 7"));

@@ -83,7 +83,7 @@ pub fn record(
         counts: summary.counts,
         summary: shown?,
         detail: detail?,
-        left: Vec::new(),
+        left: stage.left.clone(),
         snapshot,
     };
     Ok((record, summary))
@@ -166,6 +166,8 @@ impl Keeper {
             schema_version: change.schema_version,
             dependencies: change.dependencies.clone(),
             prior_dependencies: change.prior_dependencies.clone(),
+            needs: change.needs.clone(),
+            prior_needs: change.prior_needs.clone(),
             create_before_destroy: change.create_before_destroy,
             skip_destroy: change.skip_destroy,
             tainted: change.tainted,
@@ -185,6 +187,7 @@ impl Keeper {
             before: change.before.as_ref().map(|v| self.value(v, &of)).transpose()?,
             after: change.after.as_ref().map(|v| self.value(v, &of)).transpose()?,
             sensitive: change.sensitive,
+            needs: change.needs.clone(),
         })
     }
 

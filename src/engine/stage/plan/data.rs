@@ -34,13 +34,15 @@ impl PlanWalk<'_> {
             Some(_) => cty::plan::proposed_new(block, &unknown_object(block), &plain),
         };
         let value = managed::mark(declared.schema, value, &marks);
+        self.needing().pass_data(address);
         match later {
             // Nothing is read for its own sake any more, and nothing of it stays.
-            _ if self.wishes.mode == StageMode::Destroy => {
-                if let Some(object) = self.prior.objects(address).and_then(|o| o.current.as_ref()) {
-                    lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+            _ if self.wishes.destroys(address) => {
+                if let Some(there) = self.prior.objects(address) {
+                    self.forget_data(there);
                 }
             }
+            Some(_) if self.wishes.mode == StageMode::Destroy => {}
             Some(reason) => {
                 let change = Change {
                     address: address.clone(),
@@ -58,6 +60,8 @@ impl PlanWalk<'_> {
                     schema_version: declared.schema.version,
                     dependencies: declared.dependencies.clone(),
                     prior_dependencies: BTreeSet::new(),
+                    needs: self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone()),
+                    prior_needs: Some(Needs::new()),
                     create_before_destroy: false,
                     skip_destroy: false,
                     tainted: false,
@@ -108,6 +112,7 @@ impl PlanWalk<'_> {
             create_before_destroy: false,
             skip_destroy: false,
             dependencies: &none,
+            needs: &none,
             identity: None,
         };
         if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {

@@ -62,6 +62,8 @@ impl PlanWalk<'_> {
             schema_version: gone.schema.version,
             dependencies: object.dependencies.iter().cloned().collect(),
             prior_dependencies: object.dependencies.iter().cloned().collect(),
+            needs: Needs::new(),
+            prior_needs: objects::recorded_needs(object),
             create_before_destroy: object.create_before_destroy,
             skip_destroy: forget,
             tainted: object.tainted,
@@ -77,13 +79,11 @@ impl PlanWalk<'_> {
 
     /// An instance that is not declared: its object is destroyed (or forgotten), its deposed objects too.
     pub(super) async fn gone(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
-        if address.resource.mode == Mode::Data {
-            if let Some(object) = &there.current {
-                lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
-            }
+        if !self.wishes.clears(address, false) {
             return true;
         }
-        if !self.wishes.wants(address) {
+        if address.resource.mode == Mode::Data {
+            self.forget_data(there);
             return true;
         }
         let ctx = self.walk.context(address.to_string());
@@ -111,7 +111,7 @@ impl PlanWalk<'_> {
 
     pub(super) async fn deposed(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects) -> bool {
         let mut good = true;
-        for object in &there.deposed {
+        for object in there.deposed.iter().filter(|_| self.wishes.clears(address, true)) {
             let ctx = self.walk.context(address.to_string());
             let Ok(looked) = self.look_at(gone, address, object, None, &ctx).await else {
                 good = false;
@@ -125,19 +125,50 @@ impl PlanWalk<'_> {
         good
     }
 
+    /// What was read of a data source does not stay.
+    pub(super) fn forget_data(&self, there: &Objects) {
+        if let Some(object) = &there.current {
+            lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
+        }
+    }
+
+    /// A node that is not worked out: what a narrowed destroy takes of it all the same goes by what the state says.
+    pub async fn by_state(&self, step: Step) -> bool {
+        match &self.walk.nodes.nodes[step] {
+            _ if self.wishes.mode != StageMode::Destroy => true,
+            Node::Orphan(resource) => self.orphans(step, resource).await,
+            Node::Resource(resource) => self.declared_by_state(step, resource).await,
+            _ => true,
+        }
+    }
+
+    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> bool {
+        let all = self.prior.of_config(address).flat_map(|(abs, i)| i.iter().map(|(key, there)| (abs.instance(key.clone()), there)));
+        let all: Vec<(AbsInstance, &Objects)> = all.filter(|(instance, _)| self.wishes.destroys(instance)).collect();
+        if all.is_empty() {
+            return true;
+        }
+        let Some(declared) = self.shared(step, address, BTreeMap::new()) else { return false };
+        let mut good = true;
+        for (instance, there) in all {
+            let scope = ModuleScope::new(&self.walk.around, declared.module, &instance.module).repeated(repetition(&instance.key));
+            let there_to_destroy = there.current.is_some() && !forgets(declared.resource);
+            good &= self.prevented(&declared, &scope, &instance, there_to_destroy).is_ok()
+                && self.gone(&declared_gone(&declared), &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
+        }
+        good
+    }
+
     /// Objects of a resource that is declared no longer.
     pub(super) async fn orphans(&self, step: Step, address: &ConfigResource) -> bool {
         let all: Vec<(AbsInstance, Objects)> = self
             .prior
             .of_config(address)
             .flat_map(|(abs, instances)| instances.iter().map(|(k, o)| (abs.instance(k.clone()), o.clone())))
+            .filter(|(instance, _)| self.wishes.clears(instance, false))
             .collect();
         if address.resource.mode == Mode::Data {
-            for (_, there) in &all {
-                if let Some(object) = &there.current {
-                    lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
-                }
-            }
+            all.iter().for_each(|(_, there)| self.forget_data(there));
             return true;
         }
         let mut good = true;
@@ -191,6 +222,15 @@ pub fn removed<'m>(root: &'m Module, address: &AbsInstance) -> Option<(&'m Modul
         }
     }
     answer
+}
+
+/// What `count` and `each` are in an instance of which the key alone is known.
+pub fn repetition(key: &InstanceKey) -> Repetition {
+    match key {
+        InstanceKey::None => Repetition::default(),
+        InstanceKey::Int(n) => Repetition { count_index: Some(Value::number(*n)), ..Repetition::default() },
+        InstanceKey::Str(s) => Repetition { each_key: Some(Value::string(s)), each_value: Some(Value::dynamic()), ..Repetition::default() },
+    }
 }
 
 pub(super) fn forgets(resource: &Resource) -> bool {

@@ -134,14 +134,15 @@ impl PlanWalk<'_> {
         declared: &Declared<'_>,
         address: &AbsInstance,
         looked: &Looked,
-        dependencies: Option<&BTreeSet<String>>,
+        dependencies: Option<(&BTreeSet<String>, &Needs)>,
     ) {
         let Some(object) = &looked.object else { return };
         let edit = match &looked.now {
             None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
             Some(now) => {
-                let old: BTreeSet<String> = object.dependencies.iter().cloned().collect();
-                let dependencies = dependencies.unwrap_or(&old);
+                let old: (BTreeSet<String>, Needs) =
+                    (object.dependencies.iter().cloned().collect(), object.needs.iter().cloned().collect());
+                let (dependencies, needs) = dependencies.unwrap_or((&old.0, &old.1));
                 let around = Around {
                     address,
                     deposed: "",
@@ -150,6 +151,7 @@ impl PlanWalk<'_> {
                     create_before_destroy: declared.create_first,
                     skip_destroy: forgets(declared.resource),
                     dependencies,
+                    needs,
                     identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, now.identity.as_ref()),
                 };
                 match objects::record(&around, declared.schema, &now.value, &now.private) {
@@ -171,6 +173,7 @@ pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
         && new.tainted == old.tainted
         && new.create_before_destroy == old.create_before_destroy
         && new.dependencies == old.dependencies
+        && new.needs == old.needs
         && new.sensitive == old.sensitive
         && new.provider == old.provider
         && new.identity_version == old.identity_version

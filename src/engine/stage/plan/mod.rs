@@ -6,8 +6,8 @@ mod force;
 mod gone;
 mod look;
 
-pub use gone::removed;
 use gone::{forgets, wrong_key};
+pub use gone::{removed, repetition};
 use look::same_record;
 
 use super::change::{Change, Drift, Importing};
@@ -16,6 +16,8 @@ use super::expand::{self, Meta};
 use super::ignore::Ignore;
 use super::import::{self, Wanted};
 use super::managed::{self, NoPlan, Planned, Prior, Question, Reason};
+use super::narrow::Narrow;
+use super::needs::{self, Needs};
 use super::nodes::Node;
 use super::objects::{self, Around, Unusable};
 use super::prior::{Objects, PriorState};
@@ -44,20 +46,34 @@ pub struct Wishes {
     pub mode: StageMode,
     pub refresh: bool,
     pub replace: Vec<AbsInstance>,
-    pub targets: Vec<Target>,
-    pub excludes: Vec<Target>,
-    /// Resources whose instances are planned only as far as `targets` reach; all instances of the others are.
-    pub aimed: HashSet<ConfigResource>,
+    /// What targets and excludes leave; `None` where all of it is staged.
+    pub narrow: Option<Narrow>,
     pub parallelism: usize,
 }
 
 impl Wishes {
+    /// Whether a node is worked out; where it is not, what the state has stays.
+    pub fn works_out(&self, step: Step) -> bool {
+        self.narrow.as_ref().is_none_or(|n| n.works_out(step))
+    }
+
     /// Whether an instance is to be planned.
     pub fn wants(&self, instance: &AbsInstance) -> bool {
-        if self.excludes.iter().any(|t| t.contains(instance)) {
-            return false;
-        }
-        self.targets.is_empty() || !self.aimed.contains(&instance.config()) || self.targets.iter().any(|t| t.contains(instance))
+        self.narrow.as_ref().is_none_or(|n| n.plans(instance))
+    }
+
+    /// Whether an object that is there no longer by the configuration goes: an instance's only one, or a left-over one.
+    fn clears(&self, instance: &AbsInstance, deposed: bool) -> bool {
+        self.narrow.as_ref().is_none_or(|n| match self.mode {
+            StageMode::Destroy => n.destroys(instance),
+            _ if deposed => n.clears(instance),
+            _ => n.plans(instance),
+        })
+    }
+
+    /// Whether all of the state is to be destroyed, or this instance of it.
+    fn destroys(&self, instance: &AbsInstance) -> bool {
+        self.mode == StageMode::Destroy && self.narrow.as_ref().is_none_or(|n| n.destroys(instance))
     }
 }
 
@@ -79,6 +95,8 @@ pub struct PlanWalk<'p> {
     pub found: Mutex<Found>,
     /// Keys of the instances that are declared.
     pub expansions: Mutex<HashMap<AbsResource, BTreeSet<InstanceKey>>>,
+    /// What nodes and instances need, as far as they were looked at.
+    pub needs: needs::Known,
     /// Called after each instance with its address.
     pub progress: Box<dyn Fn(&str) + Send + Sync + 'p>,
 }
@@ -101,6 +119,11 @@ struct Declared<'a> {
 }
 
 impl PlanWalk<'_> {
+    /// Finds what instances need.
+    pub fn needing(&self) -> needs::Needing<'_> {
+        needs::Needing { around: &self.walk.around, known: &self.needs }
+    }
+
     /// Works out one node.
     pub async fn run(&self, step: Step) -> bool {
         let node = &self.walk.nodes.nodes[step];
@@ -115,29 +138,12 @@ impl PlanWalk<'_> {
     }
 
     async fn resource(&self, step: Step, address: &ConfigResource) -> bool {
-        let Some(module) = self.walk.module(&address.module) else { return true };
-        let Some(resource) = module.resources.get(&address.resource) else { return true };
-        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
-        let Some(provider) = self.walk.ready(&key) else { return false };
-        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
         let imports = match self.wishes.mode {
             StageMode::Normal => self.imports(address),
             _ => Some(BTreeMap::new()),
         };
         let Some(imports) = imports else { return false };
-        let declared = Declared {
-            step,
-            resource,
-            module,
-            provider,
-            schema,
-            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
-            create_first: self.create_first.contains(address),
-            plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
-            ignore: ignore(&resource.lifecycle.ignore_changes),
-            key,
-            imports,
-        };
+        let Some(declared) = self.shared(step, address, imports) else { return false };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
         for module_instance in self.walk.around.values.instances(&address.module).iter() {
@@ -157,6 +163,26 @@ impl PlanWalk<'_> {
             }
         }
         good
+    }
+
+    /// What all instances of a declared resource share; `None` where its provider is not there.
+    fn shared<'a>(&'a self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Declared<'a>> {
+        let module = self.walk.module(&address.module)?;
+        let resource = module.resources.get(&address.resource)?;
+        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
+        Some(Declared {
+            step,
+            resource,
+            module,
+            provider: self.walk.ready(&key)?,
+            schema: self.walk.around.schema(&key.address, &address.resource)?,
+            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
+            create_first: self.create_first.contains(address),
+            plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
+            ignore: ignore(&resource.lifecycle.ignore_changes),
+            key,
+            imports,
+        })
     }
 
     /// All instances of a resource in one module instance.
@@ -210,7 +236,7 @@ impl PlanWalk<'_> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
         let ctx = self.walk.context(address.to_string());
         let ty = declared.schema.implied_type().clone();
-        if !self.wishes.wants(address) {
+        if !self.wishes.wants(address) && !self.wishes.destroys(address) {
             // Outside of what is staged: it stays what it is.
             return match &there.current {
                 Some(object) => Ok(self.load(&declared_gone(declared), address, object, &ctx).await?.value),
@@ -221,7 +247,7 @@ impl PlanWalk<'_> {
         if there.current.is_none() {
             self.import(declared, address, &mut looked, &ctx).await?;
         }
-        if self.wishes.mode == StageMode::RefreshOnly {
+        if self.wishes.mode == StageMode::RefreshOnly || self.wishes.mode == StageMode::Destroy && !self.wishes.destroys(address) {
             self.keep_refreshed(declared, address, &looked, None);
             // One that is not there is not known either, as nothing is planned for it.
             return Ok(looked.now.map_or_else(|| Value::unknown(ty), |p| p.value));
@@ -268,8 +294,10 @@ impl PlanWalk<'_> {
             self.prevented(declared, &scope, address, true)?;
         }
         let after = planned.after.clone();
-        self.keep_refreshed(declared, address, &looked, (planned.action == Action::NoOp).then_some(&declared.dependencies));
-        self.keep_change(declared, address, &there, looked, planned, config);
+        let needs = self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone());
+        let now = (planned.action == Action::NoOp).then_some((&declared.dependencies, &needs));
+        self.keep_refreshed(declared, address, &looked, now);
+        self.keep_change(declared, address, &there, looked, planned, config, needs);
         let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
         self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(after)
@@ -347,6 +375,7 @@ impl PlanWalk<'_> {
         if good { Ok(()) } else { Err(()) }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn keep_change(
         &self,
         declared: &Declared<'_>,
@@ -355,6 +384,7 @@ impl PlanWalk<'_> {
         looked: Looked,
         planned: Planned,
         config: Value,
+        needs: Needs,
     ) {
         let change = Change {
             address: address.clone(),
@@ -372,6 +402,8 @@ impl PlanWalk<'_> {
             schema_version: declared.schema.version,
             dependencies: declared.dependencies.clone(),
             prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
+            needs,
+            prior_needs: there.current.as_ref().map_or_else(|| Some(Needs::new()), objects::recorded_needs),
             create_before_destroy: declared.create_first,
             skip_destroy: forgets(declared.resource),
             tainted: there.current.as_ref().is_some_and(|o| o.tainted),

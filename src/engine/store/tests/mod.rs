@@ -29,6 +29,7 @@ fn object(address: &str, attributes: &str) -> StateObject {
         create_before_destroy: true,
         skip_destroy: true,
         dependencies: vec!["a.b".into(), "a.c".into()],
+        needs: vec!["a.b[0]".into()],
         identity: None,
         identity_version: 0,
     }

@@ -1,0 +1,121 @@
+//! Root outputs at the end of a deploy: which of them are kept, and as what.
+
+use super::*;
+use lang::addr::ModulePath;
+
+/// What is written of one output.
+type Kept<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
+
+impl<'p> Deploying<'p> {
+    /// Changes of the outputs that rest on nothing that was left out; of a destroy with something left out none. The others
+    /// stay as they are.
+    pub(super) fn outputs_to_keep(&self) -> Vec<&'p OutputChange> {
+        let left = self.left();
+        let all = self.stage.outputs.iter();
+        if left.is_empty() {
+            return all.collect();
+        }
+        if self.stage.request.mode == StageMode::Destroy {
+            return Vec::new();
+        }
+        let left: Vec<String> = left.into_iter().map(Change::id).collect();
+        let stays = |o: &&OutputChange| o.needs.iter().any(|need| left.iter().any(|address| names(need, address)));
+        all.filter(|o| !stays(o)).collect()
+    }
+
+    /// Changes that would do something and were left out.
+    fn left(&self) -> Vec<&'p Change> {
+        let acting = self.stage.changes.iter().enumerate().filter(|(_, c)| steps::acts(c));
+        acting.filter(|(i, _)| !self.taken.contains(i)).map(|(_, c)| c).collect()
+    }
+
+    /// Writes the root outputs that could be worked out.
+    pub(super) async fn outputs(&self, changes: &[&'p OutputChange], steps: &Steps, ended: &[Ended]) {
+        let root = ModuleInstance::root();
+        let mut edits = Vec::new();
+        for change in changes.iter().filter(|c| c.action != Action::NoOp) {
+            let declared = self.walk.around.root.outputs.get(&change.name);
+            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy) else {
+                edits.push(StateEdit::RemoveOutput { name: change.name.to_string() });
+                continue;
+            };
+            let node = self.walk.nodes.step(&Node::Output(ModulePath::root(), change.name.clone()));
+            let done =
+                steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
+            if let Some(value) = self.walk.around.values.output(&root, &change.name).filter(|_| done) {
+                edits.extend(self.edit_of((&change.name, output, value)));
+            }
+        }
+        for kept in self.beside().await {
+            edits.extend(self.edit_of(kept));
+        }
+        if !edits.is_empty()
+            && let Err(error) = self.recorder.edit(edits).await
+        {
+            self.store_failed.store(true, Ordering::Relaxed);
+            self.walk.report(Diagnostic::error("Outputs could not be kept", error.to_string()).into());
+        }
+    }
+
+    /// What is not known although all is done rests on what is not there, and is kept as nothing.
+    fn edit_of(&self, (name, output, value): Kept<'_>) -> Option<StateEdit> {
+        let value = value.unmark_deep().0;
+        if value.is_known() && value.is_null() {
+            return Some(StateEdit::RemoveOutput { name: name.to_string() });
+        }
+        let value = value.unknown_as_null();
+        let ty = value.ty().clone();
+        match cty::json::encode(&value, &ty) {
+            Ok(text) => Some(StateEdit::PutOutput(StateOutput {
+                name: name.to_string(),
+                value: text,
+                ty: ty.to_json(),
+                sensitive: output.sensitive,
+            })),
+            Err(error) => {
+                let detail = format!("The value of output {name} cannot be kept: {error}.");
+                self.walk.report(Diagnostic::error("Output could not be kept", detail).at(output.span).into());
+                None
+            }
+        }
+    }
+
+    /// Outputs that targets or excludes kept out of the stage and that rest on something which has changed now. They follow it
+    /// where all else that they rest on was not staged either, and is named by themselves alone: so it is with the
+    /// reference engine. Nobody asked for them, so what goes wrong with them is no fault of the deploy.
+    async fn beside(&self) -> Vec<Kept<'_>> {
+        let request = &self.stage.request;
+        let mut kept = Vec::new();
+        if request.mode != StageMode::Normal || request.target.is_empty() && request.exclude.is_empty() {
+            return kept;
+        }
+        let changed: HashSet<ConfigResource> = lock(&self.values).keys().map(AbsInstance::config).collect();
+        let left: HashSet<ConfigResource> = self.left().into_iter().map(|c| c.address.config()).collect();
+        let staged: HashSet<ConfigResource> = self.stage.changes.iter().map(|c| c.address.config()).collect();
+        let nodes = &self.walk.nodes;
+        let dependents = nodes.graph.dependents();
+        let before = std::mem::take(&mut *lock(&self.walk.diags));
+        for (name, output) in self.walk.around.root.outputs.iter().filter(|(_, o)| !o.ephemeral) {
+            let step = nodes.step(&Node::Output(ModulePath::root(), name.clone()));
+            let Some(step) = step.filter(|_| !self.stage.outputs.iter().any(|o| o.name == *name)) else { continue };
+            // What was not staged stands for itself: what it needs in turn makes no difference to the output.
+            let unstaged = |s: Step| nodes.nodes[s].resource().is_some_and(|r| !staged.contains(r));
+            let below = nodes.graph.closure_until([step], unstaged);
+            let rests = |on: &HashSet<ConfigResource>| below.iter().filter_map(|s| nodes.nodes[*s].resource()).any(|r| on.contains(r));
+            let through_others =
+                below.iter().filter(|s| unstaged(**s)).any(|s| dependents[*s].iter().any(|d| *d != step && below.contains(d)));
+            if !rests(&changed) || rests(&left) || through_others {
+                continue;
+            }
+            let mut good = true;
+            let all = nodes.graph.closure([step]);
+            for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
+                good = good && (matches!(nodes.nodes[node], Node::Provider(_)) || self.node(node).await);
+            }
+            let value = self.walk.around.values.output(&ModuleInstance::root(), name);
+            kept.extend(value.filter(|_| good).map(|value| (name, output, value)));
+        }
+        *lock(&self.walk.diags) = before;
+        kept
+    }
+}
