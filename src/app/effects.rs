@@ -98,6 +98,9 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
         Effect::Import(object) => told("import", Box::pin(engine.import(object)).await, |c| {
             Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
         }),
+        Effect::Untaint(address) => told("untaint", engine.taint(address, false).await, |c| {
+            Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
+        }),
         Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
         Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
         Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),

@@ -59,6 +59,8 @@ pub enum Effect {
     Deploy(DeployRequest),
     /// Takes objects out of the state, or settles what is unknown of them.
     Forget(Vec<String>),
+    /// Says of an object whose provisioners may not all have run that it is as it should be.
+    Untaint(String),
     /// Takes an object that is there into the state.
     Import(ImportObject),
     Cancel(CancelRung),

@@ -78,6 +78,9 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         Key { code: KeyCode::Char('X'), ctrl: false, alt: false } => {
             command::can_stage(state).map(|()| state.popup = Some(command::forget(&u)))
         }
+        Key { code: KeyCode::Char('T'), ctrl: false, alt: false } if u.provisioner => {
+            command::can_stage(state).map(|()| state.popup = Some(command::untaint(&u)))
+        }
         Key { code: KeyCode::Char('s'), ctrl: false, alt: false } => command::can_stage(state).map(|()| {
             state.popup = None;
             command::stage_again(state, effects);

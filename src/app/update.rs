@@ -340,7 +340,7 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
             state.complain(format!("{what}: {text}"));
             state.asks_lock &= what != "lock";
             // A stage's own are on its screen.
-            if ["deploy", "import", "forget"].contains(&what.as_str()) && !diagnostics.is_empty() && state.popup.is_none() {
+            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str()) && !diagnostics.is_empty() && state.popup.is_none() {
                 let doc = doc::diagnostics("", diagnostics.iter());
                 state.popup = Some(Popup::Message { title: format!("{what}: not done"), doc, scroll: 0 });
             }

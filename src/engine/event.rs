@@ -652,6 +652,8 @@ pub struct Unknown {
     pub begun_at: UnixMs,
     /// Whether an object may be there that the state does not have. Reading back cannot settle that.
     pub creation: bool,
+    /// Whether it is a provisioner's command: what it has done is done, and whether the object is as it should be is not known.
+    pub provisioner: bool,
     /// The id of the object, where it was known before the call.
     pub id: Option<String>,
     /// What is known, and how it is settled, in words.

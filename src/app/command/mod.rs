@@ -8,7 +8,7 @@ use super::msg::Effect;
 use super::state::{Context, State};
 use std::borrow::Cow;
 
-pub use actions::{can_stage, forget, goto, moved, replay_to, seek, show, stage_again, writable};
+pub use actions::{can_stage, forget, goto, moved, replay_to, seek, show, stage_again, untaint, writable};
 pub use table::COMMANDS;
 
 /// Where a command works.

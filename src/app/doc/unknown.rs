@@ -45,6 +45,10 @@ pub fn unknown_keys(u: &Unknown) -> Line {
     if u.creation {
         key("i", "take it in…");
         key("X", "it is not there…");
+    } else if u.provisioner {
+        key("s", "stage: replace it");
+        key("T", "it is as it should be…");
+        key("X", "let go of it…");
     } else {
         key("s", "stage: read it back");
         key("X", "let go of it…");
@@ -57,7 +61,9 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 /// What stands in a row of the Stage screen; what matters most first, for rows are cut.
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
-    let text = if u.creation {
+    let text = if u.provisioner {
+        format!("? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})")
+    } else if u.creation {
         format!("? may be there already ({key}): its create in deploy #{deploy} has no end on record")
     } else {
         format!("? its {step} in deploy #{deploy} has no end on record; read back here ({key})")
@@ -78,6 +84,7 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     let key = state.keys.first("unknown");
     match state.view.unknown.iter().find(|u| is_of(u, op)) {
         Some(u) if u.creation => span(Role::Warn, format!("may be there ({key}): no answer is on record")),
+        Some(u) if u.provisioner => span(Role::Warn, format!("tainted ({key}): its {} has no end on record", u.step)),
         Some(_) => span(Role::Warn, format!("stage again ({key}): it is read back; no answer is on record")),
         None => span(Role::Warn, "no answer is on record"),
     }

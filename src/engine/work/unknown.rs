@@ -91,6 +91,7 @@ fn shown(unknown: &UnknownOutcome) -> Unknown {
         step: unknown.step.clone(),
         begun_at: unknown.at,
         creation: unknown.is_creation(),
+        provisioner: unknown.is_provisioner(),
         id: unknown.object_id(),
         detail: warning(unknown).detail,
     }

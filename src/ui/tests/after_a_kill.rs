@@ -87,6 +87,19 @@ fn what_is_unknown_is_let_go_of_after_a_question() {
 }
 
 #[test]
+fn a_provisioner_whose_end_is_unknown_is_run_again_or_taken_for_done() {
+    let mut c = started(120, 40);
+    told(&mut c, vec![unknown("create provisioner 1", "aws_iam_role.app", None)]);
+    c.shows("s stage: replace it  T it is as it should be…");
+    c.press("T");
+    c.shows("is aws_iam_role.app as it should be?");
+    c.press("enter");
+    assert_eq!(c.take_effects(), []);
+    c.press("U T y");
+    assert_eq!(c.take_effects(), [Effect::Untaint("aws_iam_role.app".to_owned())]);
+}
+
+#[test]
 fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     let mut c = Console::staged(120, 40);
     c.press("3 X");

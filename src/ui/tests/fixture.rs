@@ -381,6 +381,7 @@ pub fn unknown(step: &str, address: &str, id: Option<&str>) -> Unknown {
         step: step.to_owned(),
         begun_at: NOW - 60_000,
         creation: step == "create",
+        provisioner: step.contains("provisioner"),
         id: id.map(str::to_owned),
         detail: format!(
             "the {step} of {address} was begun in deploy #3, and its end is not on record: `flightdeck state forget {address}`."

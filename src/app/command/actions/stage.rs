@@ -291,6 +291,23 @@ pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
     }
 }
 
+/// The question before an object is taken for whole whose provisioners may not all have run.
+pub fn untaint(u: &Unknown) -> Popup {
+    Popup::Confirm(Box::new(Confirm {
+        title: format!("is {} as it should be?", u.address),
+        body: vec![
+            line(Role::Plain, format!("The {} of it was begun in deploy #{}, and its end is not on record.", u.step, u.deploy)),
+            line(Role::Warn, "Yes takes the mark away that it is to be replaced: its provisioners do not run again."),
+        ],
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Untaint(u.address.clone())],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    }))
+}
+
 /// The question before what is unknown is let go of.
 pub fn forget(u: &Unknown) -> Popup {
     let (title, body) = if u.creation {
