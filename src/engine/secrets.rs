@@ -3,12 +3,12 @@
 //! output of a command) hides what it knows. What a plugin says of a secret that nobody but the plugin has seen yet
 //! cannot be known.
 
-use super::stage::prior::paths_from_json;
 use super::store::model::State;
+use super::store::sensitive::{Paths, Place};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use cty::schema::Block;
-use cty::{Mark, Path, PathStep, Value};
+use cty::{Mark, Value};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -79,8 +79,9 @@ impl Secrets {
     /// Takes in what the state says is sensitive.
     pub fn learn_state(&self, state: &State) {
         for object in state.objects.iter().filter(|o| o.sensitive.len() > "[]".len()) {
-            let Ok(attributes) = serde_json::from_str(&object.attributes) else { continue };
-            paths_from_json(&object.sensitive).iter().for_each(|path| self.learn_at(&attributes, path));
+            if let Ok(attributes) = serde_json::from_str(&object.attributes) {
+                self.learn_stored(&Paths::of(object).from(&attributes));
+            }
         }
         for output in state.outputs.iter().filter(|o| o.sensitive) {
             if let Ok(value) = serde_json::from_str(&output.value) {
@@ -89,18 +90,13 @@ impl Secrets {
         }
     }
 
-    /// Takes in what a path leads to in a stored object.
-    pub fn learn_at(&self, value: &serde_json::Value, path: &Path) {
-        let found = path.steps().iter().try_fold(value, |at, step| match step {
-            PathStep::Attr(name) => at.get(&**name),
-            PathStep::Index(key) => match (key.as_str(), key.as_number().and_then(cty::Number::to_u64)) {
-                (Some(name), _) => at.get(name),
-                (None, Some(index)) => at.get(usize::try_from(index).ok()?),
-                _ => None,
-            },
-        });
-        if let Some(found) = found {
-            self.learn_json(found);
+    /// Takes in what the paths lead to in a stored object.
+    fn learn_stored(&self, at: &Place<'_>) {
+        if at.hidden() {
+            self.learn_json(at.value);
+        } else {
+            at.members().for_each(|(_, inner)| self.learn_stored(&inner));
+            at.elements().for_each(|inner| self.learn_stored(&inner));
         }
     }
 
@@ -274,18 +270,21 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_to_what_is_sensitive_in_a_stored_object() {
+    fn what_is_sensitive_in_a_stored_object_is_learnt_also_where_it_is_kept_with_its_type() {
         let secrets = Secrets::default();
-        let stored = serde_json::json!({"a": {"list": [{"open": "open-word", "key": "closed-word"}]}, "b": "other-word"});
-        let path = Path::new(vec![
-            PathStep::Attr("a".into()),
-            PathStep::Attr("list".into()),
-            PathStep::Index(Value::int(0)),
-            PathStep::Attr("key".into()),
-        ]);
-        secrets.learn_at(&stored, &path);
-        secrets.learn_at(&stored, &Path::new(vec![PathStep::Attr("nothing".into())]));
-        assert_eq!(secrets.hide("open-word closed-word other-word"), "open-word (sensitive) other-word");
+        let attributes = r#"{"a": {"list": [{"open": "open-word", "key": "closed-word"}]}, "b": "other-word",
+            "input": {"value": {"key": "inner-word", "open": "object"}, "type": ["object", {"key": "string", "open": "string"}]}}"#;
+        let list = r#"[{"type":"get_attr","value":"a"},{"type":"get_attr","value":"list"},{"type":"index","value":{"value":0,"type":"number"}},{"type":"get_attr","value":"key"}]"#;
+        let input = r#"[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"key"}]"#;
+        let nothing = r#"[{"type":"get_attr","value":"nothing"}]"#;
+        let object = crate::engine::store::model::StateObject {
+            attributes: attributes.into(),
+            sensitive: format!("[{list},{input},{nothing}]"),
+            ..crate::engine::store::sensitive::tests::object()
+        };
+        secrets.learn_state(&State { objects: vec![object], ..State::default() });
+        let said = secrets.hide("open-word closed-word inner-word other-word object").into_owned();
+        assert_eq!(said, "open-word (sensitive) (sensitive) other-word object");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod outputs;
 mod prompt;
 mod provisioners;
 mod replaces;
+mod sensitive;
 mod support;
 mod targets;
 mod usage;

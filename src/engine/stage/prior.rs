@@ -117,25 +117,22 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
     }
 }
 
-/// Reads what [`paths_to_json`] writes; steps that are something else end a path early.
+/// Reads what [`paths_to_json`] writes. What cannot be read ends a path early, so that more is meant and not less.
 pub fn paths_from_json(text: &str) -> Vec<Path> {
-    let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else { return Vec::new() };
-    all.iter()
-        .filter_map(|path| {
-            let mut out = Path::root();
-            for step in path.as_array()? {
-                match step.get("type")?.as_str()? {
-                    "get_attr" => out.push(PathStep::Attr(step.get("value")?.as_str()?.into())),
-                    _ => match step.get("value")?.get("value")? {
-                        serde_json::Value::String(s) => out.push(PathStep::Index(Value::string(s))),
-                        serde_json::Value::Number(n) => out.push(PathStep::Index(Value::int(n.as_i64()?))),
-                        _ => break,
-                    },
-                }
-            }
-            Some(out)
-        })
-        .collect()
+    let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else { return vec![Path::root()] };
+    all.iter().map(|path| Path::new(path.as_array().into_iter().flatten().map_while(step_from_json).collect())).collect()
+}
+
+fn step_from_json(step: &serde_json::Value) -> Option<PathStep> {
+    let value = step.get("value")?;
+    if step.get("type")? == "get_attr" {
+        return Some(PathStep::Attr(value.as_str()?.into()));
+    }
+    match value.get("value")? {
+        serde_json::Value::String(key) => Some(PathStep::Index(Value::string(key))),
+        serde_json::Value::Number(n) => Some(PathStep::Index(Value::int(n.as_i64()?))),
+        _ => None,
+    }
 }
 
 /// The value marked sensitive where the state says so.

@@ -3,6 +3,7 @@
 
 use super::plan_json::named;
 use crate::engine::store::model::{State, StateEdit, StateObject};
+use crate::engine::store::sensitive::{Paths, Place};
 use crate::engine::workspace::provider_addr::ConfigKey;
 use lang::addr::{AbsInstance, ModuleInstance};
 use serde_json::{Map, Value as Json, json};
@@ -77,12 +78,10 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     let mut out = named(address);
     out.shift_remove("module_address");
     let provider = ConfigKey::parse(&object.provider).map_or_else(|| object.provider.clone(), |key| key.address.to_string());
-    let values = parsed(&object.attributes);
-    let secrets: Vec<Vec<Json>> = serde_json::from_str(&object.sensitive).unwrap_or_default();
-    let secrets: Vec<&[Json]> = secrets.iter().map(Vec::as_slice).collect();
+    let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
     out.insert("schema_version".into(), object.schema_version.into());
-    out.insert("sensitive_values".into(), sensitive(&values, &secrets));
+    out.insert("sensitive_values".into(), sensitive);
     out.insert("values".into(), values);
     if !object.dependencies.is_empty() {
         out.insert("depends_on".into(), json!(object.dependencies));
@@ -96,26 +95,23 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     out.into()
 }
 
-/// The mask of what is sensitive; `secrets` is what is left of each path that leads here.
-fn sensitive(value: &Json, secrets: &[&[Json]]) -> Json {
-    if secrets.iter().any(|rest| rest.is_empty()) {
-        return true.into();
-    }
-    let through = |to: &Json| -> Vec<&[Json]> {
-        let leads = |step: &Json| {
-            let key = if step["type"] == "index" { &step["value"]["value"] } else { &step["value"] };
-            key == to
-        };
-        secrets.iter().filter_map(|rest| rest.split_first()).filter(|(step, _)| leads(step)).map(|(_, rest)| rest).collect()
-    };
-    match value {
-        Json::Object(all) => {
-            let masks = all.iter().map(|(k, v)| (k.clone(), sensitive(v, &through(&k.as_str().into()))));
-            Json::Object(masks.filter(|(_, mask)| *mask != Json::Bool(false)).collect())
+/// The values as they are, without the types that are kept beside them, and the mask of what is sensitive.
+fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
+    let hidden = at.hidden() && !at.value.is_null();
+    let (value, mask) = match at.value {
+        Json::Object(_) => {
+            let all: Vec<(&str, (Json, Json))> = at.members().map(|(name, inner)| (name, value_and_mask(&inner))).collect();
+            let masks = all.iter().filter(|(_, (_, mask))| *mask != Json::Bool(false)).map(|(name, (_, mask))| (*name, mask.clone()));
+            let masks: Map<String, Json> = masks.map(|(name, mask)| (name.to_owned(), mask)).collect();
+            (Json::Object(all.into_iter().map(|(name, (value, _))| (name.to_owned(), value)).collect()), Json::Object(masks))
         }
-        Json::Array(all) => all.iter().enumerate().map(|(n, v)| sensitive(v, &through(&n.into()))).collect(),
-        _ => false.into(),
-    }
+        Json::Array(_) => {
+            let (values, masks): (Vec<Json>, Vec<Json>) = at.elements().map(|inner| value_and_mask(&inner)).unzip();
+            (values.into(), masks.into())
+        }
+        leaf => (leaf.clone(), false.into()),
+    };
+    (value, if hidden { true.into() } else { mask })
 }
 
 /// The root module with the others in it, each in the one that calls it.

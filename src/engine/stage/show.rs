@@ -8,6 +8,8 @@ use super::select;
 use crate::engine::Secrets;
 use crate::engine::event::*;
 use crate::engine::workspace::provider_addr::short;
+use cty::{Path, PathStep, Value};
+use lang::addr::Mode;
 use std::collections::BTreeSet;
 
 /// How many attributes are named in words.
@@ -45,7 +47,8 @@ pub fn summary(stage: &Stage) -> StageSummary {
 }
 
 fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
-    let attributes = diff::attributes(&change.before, &change.after, &change.replace_paths);
+    let (before, after) = (echoed(change, &change.before), echoed(change, &change.after));
+    let attributes = diff::attributes(&before, &after, &change.replace_paths);
     ChangeView {
         address: change.id(),
         previous_address: change.previous.as_ref().map(ToString::to_string),
@@ -60,9 +63,24 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     }
 }
 
+/// A side of a change, marked where it repeats what is marked: what a `terraform_data` gives back is as sensitive as what it
+/// was given. For showing alone: an expression that reads it gets a value without marks.
+fn echoed(change: &Change, side: &Value) -> Value {
+    let resource = &change.address.resource;
+    if resource.mode != Mode::Managed || &*resource.kind != "terraform_data" || !diff::hides(side) {
+        return side.clone();
+    }
+    let (_, marks) = side.clone().unmark_deep_with_paths();
+    let back = marks.into_iter().filter_map(|(path, marks)| {
+        let (first, rest) = path.steps().split_first()?;
+        (*first == PathStep::Attr("input".into())).then(|| (Path::root().attr("output").join(&Path::new(rest.to_vec())), marks))
+    });
+    side.clone().mark_with_paths(&back.collect::<Vec<_>>())
+}
+
 fn output(change: &OutputChange) -> OutputView {
     let sensitive = change.sensitive || change.before.iter().chain(&change.after).any(diff::hides);
-    let text = |v: &cty::Value| match (v.is_known(), sensitive) {
+    let text = |v: &Value| match (v.is_known(), sensitive) {
         (false, _) => diff::UNKNOWN.to_owned(),
         (true, true) => diff::SENSITIVE.to_owned(),
         (true, false) => diff::render(v),

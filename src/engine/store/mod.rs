@@ -19,6 +19,7 @@ mod logs;
 pub mod model;
 mod recorder;
 mod rows;
+pub mod sensitive;
 mod shadow;
 mod stages;
 mod state;

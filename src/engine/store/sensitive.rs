@@ -1,0 +1,174 @@
+//! Where a stored object is sensitive: its paths followed from the outside in, also through the pairs of value and type by
+//! which what has no fixed type is kept. Whoever shows, masks or learns stored values walks them with this. Pure.
+
+use super::model::StateObject;
+use serde_json::Value;
+
+/// The paths that the state says are sensitive.
+pub struct Paths(Vec<Vec<Value>>);
+
+impl Paths {
+    /// Those of an object as it was kept. Where they cannot be read, all of it is sensitive.
+    pub fn of(object: &StateObject) -> Self {
+        Self(serde_json::from_str(&object.sensitive).unwrap_or_else(|_| vec![Vec::new()]))
+    }
+
+    /// The same for showing: what a `terraform_data` gives back as its output is as sensitive as what it was given.
+    pub fn to_show(object: &StateObject, resource_type: &str) -> Self {
+        let Self(mut all) = Self::of(object);
+        if resource_type == "terraform_data" {
+            let given = all.iter().filter(|path| path.first().is_some_and(|step| key(step) == "input")).cloned();
+            let back = |mut path: Vec<Value>| {
+                path[0] = serde_json::json!({"type": "get_attr", "value": "output"});
+                path
+            };
+            let back: Vec<Vec<Value>> = given.map(back).collect();
+            all.extend(back);
+        }
+        Self(all)
+    }
+
+    /// The whole object, from where a walk begins.
+    pub fn from<'a>(&'a self, value: &'a Value) -> Place<'a> {
+        Place::new(value, self.0.iter().map(Vec::as_slice).collect(), false)
+    }
+}
+
+/// A value within a stored object, and what is left of the sensitive paths that lead here.
+pub struct Place<'a> {
+    /// Without the type that may be kept beside it.
+    pub value: &'a Value,
+    left: Vec<&'a [Value]>,
+    /// Whether the type of all that is within is settled: no more pairs.
+    typed: bool,
+}
+
+impl<'a> Place<'a> {
+    fn new(value: &'a Value, left: Vec<&'a [Value]>, typed: bool) -> Self {
+        match dynamic(value).filter(|_| !typed) {
+            Some((inner, ty)) => Self { value: inner, left, typed: !ty.has_dynamic() },
+            None => Self { value, left, typed },
+        }
+    }
+
+    /// Whether all of it is sensitive. A path that cannot lead on (an element of a set is named by its whole value) ends here.
+    pub fn hidden(&self) -> bool {
+        self.left.iter().any(|rest| rest.first().is_none_or(|step| !fits(step, self.value)))
+    }
+
+    /// The members of an object or a map, by name.
+    pub fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> {
+        let all = self.value.as_object().into_iter().flatten();
+        all.map(|(name, inner)| (name.as_str(), Self::new(inner, self.through(|step| key(step) == name.as_str()), self.typed)))
+    }
+
+    /// The elements of a sequence, in their order.
+    pub fn elements(&self) -> impl Iterator<Item = Place<'a>> {
+        let all = self.value.as_array().into_iter().flatten().enumerate();
+        all.map(|(n, inner)| Self::new(inner, self.through(|step| key(step).as_u64() == u64::try_from(n).ok()), self.typed))
+    }
+
+    fn through(&self, leads: impl Fn(&Value) -> bool) -> Vec<&'a [Value]> {
+        self.left.iter().filter_map(|rest| rest.split_first()).filter(|(step, _)| leads(step)).map(|(_, rest)| rest).collect()
+    }
+}
+
+/// What is within the pair by which a value without a fixed type is kept. Its order tells it from an object that happens to
+/// have such members: those are in the order of their names.
+fn dynamic(value: &Value) -> Option<(&Value, cty::Type)> {
+    let mut pair = value.as_object().filter(|pair| pair.len() == 2)?.iter();
+    let (inner, ty) = (pair.next()?, pair.next()?);
+    (inner.0 == "value" && ty.0 == "type").then_some(())?;
+    Some((inner.1, cty::Type::from_json_value(ty.1).ok()?))
+}
+
+/// The key of a step: the attribute's name, or the index's value.
+fn key(step: &Value) -> &Value {
+    let value = &step["value"];
+    if step["type"] == "index" { value.get("value").unwrap_or(value) } else { value }
+}
+
+/// Whether a step leads into this value.
+fn fits(step: &Value, value: &Value) -> bool {
+    match value {
+        Value::Object(_) => key(step).is_string(),
+        Value::Array(_) => key(step).is_u64(),
+        // Nothing is there.
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Nothing in it.
+    pub fn object() -> StateObject {
+        StateObject {
+            address: "terraform_data.a".into(),
+            deposed: String::new(),
+            provider: String::new(),
+            schema_version: 0,
+            attributes: "{}".into(),
+            sensitive: "[]".into(),
+            private: Vec::new(),
+            tainted: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+            dependencies: Vec::new(),
+            needs: Vec::new(),
+            identity: None,
+            identity_version: 0,
+        }
+    }
+
+    fn leaves(place: &Place<'_>, hidden: bool, out: &mut Vec<String>) {
+        let hidden = hidden || place.hidden();
+        if place.value.is_object() || place.value.is_array() {
+            place.members().for_each(|(_, inner)| leaves(&inner, hidden, out));
+            place.elements().for_each(|inner| leaves(&inner, hidden, out));
+        } else {
+            out.push(format!("{}{}", if hidden { "!" } else { "" }, place.value));
+        }
+    }
+
+    fn seen(value: Value, sensitive: &str, shown: bool) -> Vec<String> {
+        let object = StateObject { sensitive: sensitive.into(), ..object() };
+        let paths = if shown { Paths::to_show(&object, "terraform_data") } else { Paths::of(&object) };
+        let mut out = Vec::new();
+        leaves(&paths.from(&value), false, &mut out);
+        out
+    }
+
+    /// The path `[input, key]`.
+    fn path(key: Value) -> String {
+        json!([[{"type": "get_attr", "value": "input"}, key]]).to_string()
+    }
+
+    #[test]
+    fn a_path_leads_through_a_value_that_is_kept_with_its_type() {
+        let kept = || json!({"value": {"a": 1, "b": 2}, "type": ["object", {"a": "number", "b": "number"}]});
+        let b = path(json!({"type": "get_attr", "value": "b"}));
+        assert_eq!(seen(json!({"input": kept(), "output": kept()}), &b, false), ["1", "!2", "1", "2"]);
+        assert_eq!(seen(json!({"input": kept(), "output": kept()}), &b, true), ["1", "!2", "1", "!2"]);
+    }
+
+    #[test]
+    fn an_object_with_members_of_the_same_names_is_no_such_pair() {
+        let inner = json!({"type": "string", "value": "x"});
+        let value = path(json!({"type": "get_attr", "value": "value"}));
+        assert_eq!(seen(json!({"input": inner}), &value, false), ["\"string\"", "!\"x\""]);
+        let kept = json!({"input": {"value": {"value": "x"}, "type": ["object", {"value": "string"}]}});
+        assert_eq!(seen(kept, &value, false), ["!\"x\""]);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_or_read_hides_all_of_it() {
+        let set = path(json!({"type": "index", "value": {"value": null, "type": "dynamic"}}));
+        assert_eq!(seen(json!({"input": [1, 2]}), &set, false), ["!1", "!2"]);
+        assert_eq!(seen(json!({"a": 1}), "no json", false), ["!1"]);
+        assert_eq!(seen(json!({"input": 7}), &path(json!({"type": "get_attr", "value": "b"})), false), ["!7"]);
+    }
+}
