@@ -112,7 +112,13 @@ output "open" {
 "#;
 
 /// Configurations in which a secret takes part in an error.
-const ERRORS: [&str; 14] = [
+const ERRORS: [&str; 20] = [
+    "output \"e\" { value = { for x in [1, 2] : var.password => x } }",
+    "output \"e\" { value = [for x in [var.password] : parseint(x, 10)] }",
+    "output \"e\" { value = cidrsubnet(var.password, 8, 1) }",
+    "output \"e\" { value = lookup({ a = 1 }, var.password) }",
+    "output \"e\" { value = filesha256(var.password) }",
+    "output \"e\" { value = regexall(\"(${var.password}\", \"x\") }",
     "output \"e\" { value = tonumber(var.password) }",
     "output \"e\" { value = { a = 1 }[var.password] }",
     "output \"e\" { value = file(var.password) }",
@@ -178,8 +184,8 @@ fn secret(name: &str) -> &'static str {
     SECRETS.iter().find(|(n, _)| *n == name).unwrap().1
 }
 
-/// In which forms a text may stand somewhere: as it is, line by line, escaped for JSON once and twice, in base64 with
-/// whatever before it.
+/// In which forms a text may stand somewhere: as it is, line by line, escaped for JSON once and twice, as Rust and Go quote
+/// it, as a part of an address, in digits, in base64 with whatever before it.
 fn forms(text: &str) -> BTreeSet<String> {
     let escaped = |text: &str| {
         let quoted = serde_json::to_string(text).unwrap();
@@ -190,6 +196,15 @@ fn forms(text: &str) -> BTreeSet<String> {
     out.insert(escaped(&escaped(text)));
     let debug = format!("{text:?}");
     out.insert(debug[1..debug.len() - 1].to_owned());
+    // Go's %+q, and an address with digits of either case and blanks of either kind.
+    let units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|u| format!("\\u{u:04x}")).collect::<String>();
+    out.insert(escaped(text).chars().map(|c| if c.is_ascii() { c.to_string() } else { units(c) }).collect());
+    let kept = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    let address: String = text.bytes().map(|b| if kept(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    let lower: String = text.bytes().map(|b| if kept(b) { char::from(b).to_string() } else { format!("%{b:02x}") }).collect();
+    out.extend([address.replace("%20", "+"), address, lower]);
+    out.insert(text.bytes().map(|b| format!("{b:02x}")).collect());
+    out.insert(text.bytes().map(|b| format!("{b:02X}")).collect());
     for before in 0..3 {
         let bytes = [&vec![b'-'; before], text.as_bytes()].concat();
         for engine in [base64::engine::general_purpose::STANDARD_NO_PAD, base64::engine::general_purpose::URL_SAFE_NO_PAD] {
@@ -304,8 +319,12 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
     // Stages and deploys that fail in the plugin's words, one of them with the plugin's death; then one that goes well.
     world.run(&["stage"]).expect(0);
     world.run(&["stage", "--json", "--plan-json", "plan.json", "--out", "kept"]).expect(0);
+    // As a log writes it: quoted twice, in an address, in digits.
+    let address: String = world.password.bytes().map(|b| format!("%{b:02x}")).collect();
+    let digits = address.replace('%', "");
+    let spelled = format!("{:?} {address} {digits}", format!("{:?}", world.password));
     let words = format!(
-        "visible-error: it was {} and {} at {} with {} and {}",
+        "visible-error: it was {} and {} at {} with {} and {}; {spelled}",
         world.password,
         secret("of an object"),
         secret("provider configuration"),
@@ -316,8 +335,10 @@ fn a_secret_is_found_nowhere_but_where_it_must_be() {
         |kind: Kind| Fault { on: On::Create, name: Some("trouble".into()), times: Some(1), text: Some(words.clone()), ..Fault::new(kind) };
     control::set(&lab(&world), fault(Kind::Permanent)).unwrap();
     let said = world.run(&["deploy", "--auto-approve", "--json"]).expect(5);
-    let masked = "visible-error: it was (sensitive) and (sensitive) at (sensitive) with (sensitive) and (sensitive)";
+    let masked = "visible-error: it was (sensitive) and (sensitive) at (sensitive) with (sensitive) and (sensitive); ";
+    let again = "(sensitive)\\\\\\\"\\\" (sensitive) (sensitive)";
     assert!(said.stdout.contains(masked), "the provider's words are shown but for the secrets: {said:#?}");
+    assert!(said.stdout.contains(again), "in other spellings too: {said:#?}");
     control::set(&lab(&world), fault(Kind::Crash)).unwrap();
     world.run(&["deploy", "--auto-approve"]).expect(5);
     // The plugin died before it made anything; nothing is created there before that is said.

@@ -3,10 +3,10 @@
 //! output of a command) hides what it knows. What a plugin says of a secret that nobody but the plugin has seen yet
 //! cannot be known.
 
+mod spellings;
+
 use super::store::model::State;
 use super::store::sensitive::{Paths, Place};
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use cty::schema::Block;
 use cty::{Mark, Value};
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ const SHORTEST: usize = 6;
 const SHORTEST_LINE: usize = 12;
 /// Texts that are kept, spellings counted; more are not hidden.
 const KEPT: usize = 200_000;
-/// Above this many texts new ones are kept without their base64 spellings.
+/// Above this many texts new ones are kept without their spellings in digits and base64.
 const SPELLED: usize = 20_000;
 /// Bits of the filter that rules out most places of a text.
 const FILTER: usize = 1 << 16;
@@ -123,33 +123,38 @@ impl Secrets {
         known.add(text);
         // A file's last line end is no part of what its reader says.
         known.add(text.trim());
-        if let Ok(quoted) = serde_json::to_string(text) {
-            let inner = &quoted[1..quoted.len() - 1];
-            known.add(inner);
-            // As an expression writes it.
-            known.add(&inner.replace("${", "$${").replace("%{", "%%{"));
-        }
+        // As an expression writes it.
+        known.add(&text.replace("${", "$${").replace("%{", "%%{"));
         for line in text.lines().map(str::trim).filter(|l| l.len() >= SHORTEST_LINE && l.len() < text.len() && !l.starts_with("-----")) {
             known.add(line);
         }
         if known.count < SPELLED {
-            base64_spellings(text).iter().for_each(|spelling| known.add(spelling));
+            spellings::others(text).iter().for_each(|spelling| known.add(spelling));
         }
     }
 
-    /// The text without what is known to be secret in it.
+    /// The text without what is known to be secret in it, in whatever spelling.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut found) = known.next(text, 0) else { return Cow::Borrowed(text) };
+        if known.count == 0 {
+            return Cow::Borrowed(text);
+        }
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        known.all(text.as_bytes(), |start, end| found.push((start, end)));
+        spellings::readings(text, &mut |read| known.all(&read.bytes, |start, end| found.push(read.place(start, end))));
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        found.sort_unstable();
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-        loop {
-            out.push_str(&text[from..found.0]);
-            out.push_str(MASK);
-            from = found.1;
-            match known.next(text, from) {
-                Some(next) => found = next,
-                None => break,
+        for (start, end) in found {
+            let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
+            // One that overlaps the one before belongs to its mask.
+            if start >= from {
+                out.push_str(&text[from..start]);
+                out.push_str(MASK);
             }
+            from = from.max(end);
         }
         out.push_str(&text[from..]);
         Cow::Owned(out)
@@ -178,22 +183,21 @@ impl Known {
         self.filter[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// Where the next secret begins and ends.
-    fn next(&self, text: &str, from: usize) -> Option<(usize, usize)> {
-        if self.count == 0 {
-            return None;
-        }
-        let bytes = text.as_bytes();
-        let places = bytes.get(from..)?.windows(SHORTEST).enumerate();
-        places.filter_map(|(n, w)| Some((from + n, w.first_chunk::<SHORTEST>()?))).find_map(|(at, beginning)| {
+    /// Tells where each secret begins and ends, none within another.
+    fn all(&self, bytes: &[u8], mut tell: impl FnMut(usize, usize)) {
+        let mut at = 0;
+        while let Some(beginning) = bytes.get(at..).and_then(<[u8]>::first_chunk::<SHORTEST>) {
             let bit = bit(beginning);
-            if self.filter[bit / 64] & (1 << (bit % 64)) == 0 {
-                return None;
+            if self.filter[bit / 64] & (1 << (bit % 64)) != 0
+                // Of those that begin here the longest.
+                && let Some(found) = self.by_beginning.get(beginning).and_then(|all| all.iter().find(|k| bytes[at..].starts_with(k.as_bytes())))
+            {
+                tell(at, at + found.len());
+                at += found.len();
+            } else {
+                at += 1;
             }
-            // Of those that begin here the longest. Both texts are UTF-8, so that it begins and ends between characters.
-            let found = self.by_beginning.get(beginning)?.iter().find(|known| bytes[at..].starts_with(known.as_bytes()))?;
-            Some((at, at + found.len()))
-        })
+        }
     }
 }
 
@@ -202,25 +206,10 @@ fn bit(beginning: &[u8; SHORTEST]) -> usize {
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as usize
 }
 
-/// The text in base64, also where it stands in the middle of what is encoded: what does not depend on its neighbours.
-fn base64_spellings(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    for shift in 0..3 {
-        let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(text.bytes()).collect();
-        let (first, last) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
-        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
-            // Eight characters at least: fewer are found in any text.
-            if last >= first + 8 {
-                out.push(encoded[first..last].to_owned());
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
     use cty::schema::Attribute;
     use cty::{Marks, Type};
 
@@ -231,13 +220,80 @@ mod tests {
         assert_eq!(secrets.hide("nothing is known"), "nothing is known");
         secrets.learn(&Value::string(secret).mark(Mark::Sensitive));
         assert_eq!(secrets.hide(&format!("a {secret} b {secret}")), "a (sensitive) b (sensitive)");
-        let quoted = serde_json::to_string(&format!("x{secret}y")).unwrap();
-        assert_eq!(secrets.hide(&quoted), "\"x(sensitive)y\"");
+        let json = |text: &str| serde_json::to_string(text).unwrap();
+        assert_eq!(secrets.hide(&json(&format!("x{secret}y"))), "\"x(sensitive)y\"");
+        assert_eq!(secrets.hide(&json(&json(secret))), "\"\\\"(sensitive)\\\"\"");
+        let encoded = |digits: fn(u8) -> String| {
+            let one = |b: u8| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { digits(b) };
+            secret.bytes().map(one).collect::<String>()
+        };
+        let query = encoded(|b| format!("%{b:02x}"));
+        let spelled = [
+            json(&json(&json(secret))),
+            format!("{secret:?}"),
+            format!("{:?}", format!("{secret:?}")),
+            // Go's `%+q`, and what escapes for HTML too.
+            r#""pa\"ss\\w\u00f6rd-93""#.to_owned(),
+            r#""pa\"ss\\w\xc3\xb6rd\u002d93""#.to_owned(),
+            query.clone(),
+            encoded(|b| format!("%{b:02X}")),
+            query.replace('%', "%25"),
+            json(&format!("https://u:{query}@h")),
+            secret.bytes().map(|b| format!("{b:02x}")).collect(),
+            secret.bytes().map(|b| format!("{b:02X}")).collect(),
+        ];
+        for text in &spelled {
+            let hidden = secrets.hide(text).into_owned();
+            assert!(hidden.contains(MASK) && !hidden.contains("93"), "{text}: {hidden}");
+        }
         for prefix in ["", "u:", "user:", "another:"] {
             let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{prefix}{secret}:after"));
             let hidden = secrets.hide(&encoded).into_owned();
             assert!(hidden.contains(MASK), "{prefix}: {hidden}");
         }
+    }
+
+    #[test]
+    fn blanks_may_be_plus_signs_and_what_stands_around_stays() {
+        let secrets = Secrets::default();
+        secrets.learn_text("two words+100%");
+        assert_eq!(secrets.hide("q=two+words%2B100%25&n=a+b%20c"), "q=(sensitive)&n=a+b%20c");
+        assert_eq!(secrets.hide("q=two%20words+100%25\\n\\q"), "q=(sensitive)\\n\\q");
+    }
+
+    #[test]
+    fn any_text_is_read_without_a_panic_and_nothing_but_the_secret_goes() {
+        let secrets = Secrets::default();
+        secrets.learn_text("ß\"secret\\");
+        for text in [
+            "\\",
+            "\\u",
+            "\\u{",
+            "\\u{}",
+            "\\u{1234567}",
+            "\\uD83D",
+            "\\ud83d\\ude00",
+            "\\x",
+            "\\xg1",
+            "%",
+            "%2",
+            "%zz",
+            "+",
+            "\\U0000",
+            "\\u{10ffff}é",
+        ] {
+            assert_eq!(secrets.hide(text), text);
+            assert_eq!(secrets.hide(&format!("{text}ß\"secret\\")), format!("{text}(sensitive)"), "{text}");
+        }
+    }
+
+    /// A flood of escapes costs some passes and no more: what is searched grows with the text alone.
+    #[test]
+    fn a_text_of_escapes_is_read_some_times_and_no_more() {
+        let text = "\\\\%25+".repeat(1000);
+        let (mut readings, mut bytes) = (0, 0);
+        spellings::readings(&text, &mut |read| (readings, bytes) = (readings + 1, bytes + read.bytes.len()));
+        assert!(readings <= 20 && bytes <= 20 * text.len(), "{readings} readings of {bytes} bytes");
     }
 
     #[test]

@@ -43,6 +43,28 @@ impl Value {
         self.deep.marked && (self.has_mark(mark) || self.children().any(|c| c.contains_mark(mark)))
     }
 
+    /// Whether the value or anything inside it is to be kept from those who watch.
+    pub fn hides(&self) -> bool {
+        self.deep.marked && (self.marks.hide() || self.children().any(Value::hides))
+    }
+
+    /// As much of a path as may be told, where what it leads to, something on the way to it or something inside it is to be
+    /// kept from those who watch; `None` where nothing is.
+    pub fn hides_at(&self, path: &Path) -> Option<Path> {
+        let (mut at, mut told) = (self.clone(), Path::root());
+        for step in path.steps() {
+            if at.marks.hide() || !at.deep.marked {
+                break;
+            }
+            match step.apply(&at) {
+                Ok(next) => at = next,
+                Err(_) => break,
+            }
+            told.push(step.clone());
+        }
+        at.hides().then_some(told)
+    }
+
     /// The value without its own marks, and these. Marks inside stay.
     pub fn unmark(mut self) -> (Value, Marks) {
         let marks = std::mem::take(&mut self.marks);

@@ -59,6 +59,11 @@ impl Marks {
         self.contains(&Mark::Ephemeral)
     }
 
+    /// Whether the value is to be kept from those who watch: it is sensitive or ephemeral.
+    pub fn hide(&self) -> bool {
+        self.is_sensitive() || self.is_ephemeral()
+    }
+
     /// In a fixed order.
     pub fn iter(&self) -> impl Iterator<Item = &Mark> {
         self.0.iter().flat_map(|s| s.iter())

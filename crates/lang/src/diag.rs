@@ -12,6 +12,98 @@ pub enum Severity {
     Warning,
 }
 
+/// What stands for words that would quote what must not be shown.
+const UNSAID: &str = "what is wrong cannot be said without showing a sensitive value";
+
+/// Words for the operator, and whether they may quote values. Words that are written out in the program quote nothing;
+/// those that are put together may, unless [`Said::plain`] says otherwise. Who knows the marks of the values that took part
+/// has them replaced by [`Said::hiding`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    text: String,
+    /// The same without values, where that is another text.
+    hidden: Hidden,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Hidden {
+    Same,
+    Unsaid,
+    Text(String),
+}
+
+impl Said {
+    /// Words that quote no values: names of types, counts, what the configuration spells out.
+    pub fn plain(text: impl Into<String>) -> Said {
+        Said { text: text.into(), hidden: Hidden::Same }
+    }
+
+    /// Words that quote values, and the same words without them.
+    pub fn either(text: impl Into<String>, hidden: impl Into<String>) -> Said {
+        Said { text: text.into(), hidden: Hidden::Text(hidden.into()) }
+    }
+
+    /// Without the values where they must not be shown.
+    #[must_use]
+    pub fn hiding(self, secret: bool) -> Said {
+        match self.hidden {
+            _ if !secret => self,
+            Hidden::Same => self,
+            Hidden::Unsaid => Said::plain(UNSAID),
+            Hidden::Text(text) => Said::plain(text),
+        }
+    }
+
+    /// Without the values, unless somebody has looked at what may be shown of them already.
+    #[must_use]
+    pub(crate) fn hiding_unseen(self, secret: bool) -> Said {
+        if self.hidden == Hidden::Unsaid { self.hiding(secret) } else { self }
+    }
+
+    /// Other words around these; `put` writes them around either text.
+    #[must_use]
+    pub fn within(self, put: impl Fn(&str) -> String) -> Said {
+        let text = put(&self.text);
+        match self.hidden {
+            Hidden::Same => Said::plain(text),
+            Hidden::Unsaid => Said::either(text, put(UNSAID)),
+            Hidden::Text(hidden) => Said::either(text, put(&hidden)),
+        }
+    }
+
+    /// The words.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<&cty::ConvertError> for Said {
+    /// A failed conversion has looked at the marks of its value; what is around that value may have others. Without a path
+    /// and names there is nothing to hide.
+    fn from(error: &cty::ConvertError) -> Said {
+        let bare = error.path.is_empty() && !error.message.contains('"');
+        if bare { Said::plain(error.to_string()) } else { Said::from(error.to_string()) }
+    }
+}
+
+impl From<&'static str> for Said {
+    fn from(text: &'static str) -> Said {
+        Said::plain(text)
+    }
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Said {
+        Said { text, hidden: Hidden::Unsaid }
+    }
+}
+
 /// One thing to tell the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
@@ -27,15 +119,19 @@ pub struct Diagnostic {
     pub context: Option<Span>,
     /// The object it is about, as an address.
     pub address: Option<String>,
+    /// The detail without values, where it may quote some.
+    hidden: Option<Box<Hidden>>,
 }
 
 impl Diagnostic {
     /// An error without a place.
-    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn error(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
+        let detail = detail.into();
         Diagnostic {
             severity: Severity::Error,
             summary: summary.into(),
-            detail: detail.into(),
+            detail: detail.text,
+            hidden: (detail.hidden != Hidden::Same).then(|| Box::new(detail.hidden)),
             subject: None,
             context: None,
             address: None,
@@ -43,7 +139,7 @@ impl Diagnostic {
     }
 
     /// A warning without a place.
-    pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn warning(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
         Diagnostic { severity: Severity::Warning, ..Self::error(summary, detail) }
     }
 
@@ -65,6 +161,22 @@ impl Diagnostic {
     #[must_use]
     pub fn about(mut self, address: impl Into<String>) -> Self {
         self.address = Some(address.into());
+        self
+    }
+
+    /// Its detail.
+    pub fn said(&self) -> Said {
+        Said { text: self.detail.clone(), hidden: self.hidden.as_deref().cloned().unwrap_or(Hidden::Same) }
+    }
+
+    /// Without values in its detail where they must not be shown.
+    #[must_use]
+    pub fn hiding(mut self, secret: bool) -> Self {
+        match self.hidden.take_if(|_| secret).map(|hidden| *hidden) {
+            Some(Hidden::Unsaid) => self.detail = format!("{}{}.", UNSAID[..1].to_uppercase(), &UNSAID[1..]),
+            Some(Hidden::Text(text)) => self.detail = text,
+            Some(Hidden::Same) | None => {}
+        }
         self
     }
 
@@ -113,18 +225,30 @@ impl Diagnostics {
     }
 
     /// Adds an error at a place.
-    pub fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<String>) {
+    pub fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.push(Diagnostic::error(summary, detail).at(span));
     }
 
     /// Adds a warning at a place.
-    pub fn warning(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<String>) {
+    pub fn warning(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.push(Diagnostic::warning(summary, detail).at(span));
     }
 
     /// Adds all of another.
     pub fn append(&mut self, other: Diagnostics) {
         self.0.extend(other.0);
+    }
+
+    /// Adds all of another; without values in them where they must not be shown.
+    pub fn append_hiding(&mut self, other: Diagnostics, secret: bool) {
+        self.0.extend(other.0.into_iter().map(|d| d.hiding(secret)));
+    }
+
+    /// All of them, known to quote nothing that must not be shown.
+    #[must_use]
+    pub fn plain(mut self) -> Self {
+        self.0.iter_mut().for_each(|d| d.hidden = None);
+        self
     }
 
     /// Whether any is an error.

@@ -32,7 +32,7 @@ struct Module {
 
 impl Scope for Module {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
-        let refuse = |what: &str| Err(Diagnostic::error("Invalid reference", what).at(traversal.span()).into());
+        let refuse = |what: &'static str| Err(Diagnostic::error("Invalid reference", what).at(traversal.span()).into());
         let Some(StepKind::Attr(name)) = traversal.steps.first().map(|s| &s.kind) else { return refuse("no attribute") };
         match &*traversal.root {
             "local" => {

@@ -16,6 +16,8 @@ pub struct Order<'a> {
     pub prior: Value,
     /// Unmarked; null for a destroy.
     pub planned: Value,
+    /// The same with its marks: what must not be said of it.
+    pub shown: &'a Value,
     /// Wholly known; null for a destroy.
     pub config: Value,
     pub private: Bytes,
@@ -115,8 +117,11 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
     }
     if !provider_failed && !destroys && !new.is_null() && !response.legacy {
         for (path, text) in cty::plan::assert_object_compatible(&order.schema.block, &order.planned, &new) {
-            let text = if at_sensitive(order.schema, &new, &path) { "a sensitive value differs from the plan".to_owned() } else { text };
-            errors.push(broken(who, &format!("{path}: {text}")).at(path));
+            let text = match order.shown.hides_at(&path).or_else(|| at_sensitive(order.schema, &new, &path)) {
+                Some(path) => format!("{path}: a sensitive value differs from the plan"),
+                None => format!("{path}: {text}"),
+            };
+            errors.push(broken(who, &text).at(path));
             class = FailureClass::InconsistentResult;
         }
     }
@@ -145,8 +150,10 @@ fn broken(who: &str, what: &str) -> ProviderDiagnostic {
     )
 }
 
-fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> bool {
-    schema.block.sensitive_paths(value).iter().any(|p| path.starts_with(p) || p.starts_with(path))
+/// As much of a path as may be told, where the schema says that what is there is sensitive.
+pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
+    let found = schema.block.sensitive_paths(value).into_iter().find(|p| path.starts_with(p) || p.starts_with(path))?;
+    Some(if path.starts_with(&found) { found } else { path.clone() })
 }
 
 /// Marks of the schema and of the configuration, for keeping an object in the state.

@@ -112,7 +112,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     if !value.is_known() {
         return (Status::Unknown, diags);
     }
-    let refuse = |detail: &str| Diagnostic::error(kind.invalid(), detail).at(span);
+    let refuse = |detail: &'static str| Diagnostic::error(kind.invalid(), detail).at(span);
     if value.is_null() {
         diags.push(refuse("Condition expression must return either true or false, not null."));
         return (Status::Error, diags);

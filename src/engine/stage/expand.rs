@@ -71,7 +71,7 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
         diags.push(fault("The given \"count\" is an ephemeral value, which cannot be kept from plan to apply.".to_owned()));
         return (None, diags);
     }
-    let (value, _) = value.unmark_deep();
+    let (value, marks) = value.unmark_deep();
     if value.is_known() && value.is_null() {
         diags.push(fault(
             "The given \"count\" argument value is null. A whole number greater than or equal to zero is required.".to_owned(),
@@ -89,9 +89,12 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     match n.to_u64() {
         Some(n) if n <= 1_000_000 => (Some(n), diags),
         Some(n) => {
-            diags.push(fault(format!(
-                "The given \"count\" argument value is unsuitable: {n} instances are more than the million that is supported."
-            )));
+            diags.push(
+                fault(format!(
+                    "The given \"count\" argument value is unsuitable: {n} instances are more than the million that is supported."
+                ))
+                .hiding(marks.hide()),
+            );
             (None, diags)
         }
         None if n.is_negative() => {
@@ -176,7 +179,7 @@ fn enabled(scope: &ModuleScope<'_>, expr: &Expr, validating: bool) -> (Option<Ex
     if diags.has_errors() {
         return (None, diags);
     }
-    let fault = |detail: &str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
+    let fault = |detail: &'static str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
     if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
         diags.push(fault("The given \"enabled\" value is sensitive or ephemeral, which would show whether the object is there."));
         return (None, diags);

@@ -178,7 +178,7 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Result<Vec<Repetition>, Dia
     if diags.has_errors() {
         return Err(diags);
     }
-    let fault = |detail: &str| Diagnostics::from(Diagnostic::error("Invalid for_each argument", detail).at(expr.span));
+    let fault = |detail: &'static str| Diagnostics::from(Diagnostic::error("Invalid for_each argument", detail).at(expr.span));
     if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
         return Err(fault(
             "The \"for_each\" of an import block can be neither sensitive nor ephemeral: its keys become part of addresses.",

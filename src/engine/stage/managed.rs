@@ -3,6 +3,7 @@
 //! after the reference engine.
 
 use super::ignore::Ignore;
+use crate::engine::deploy::instance::at_sensitive;
 use crate::engine::event::Action;
 use crate::engine::provider::{CallContext, PlanRequest, PlanResponse, Provider, ProviderDiagnostic, ProviderError};
 use cty::schema::Schema;
@@ -248,7 +249,15 @@ async fn ask(
     if !response.legacy {
         let broken = cty::plan::assert_plan_valid(block, prior, config, &response.planned);
         if !broken.is_empty() {
-            return Err(NoPlan::Refused(broken.into_iter().map(|(path, text)| invalid(provider, path, &text)).collect()));
+            let secret = |path: &Path| {
+                let before = question.prior.and_then(|p| p.value.hides_at(path));
+                question.config.hides_at(path).or(before).or_else(|| at_sensitive(question.schema, &response.planned, path))
+            };
+            let said = |(path, text): (Path, String)| match secret(&path) {
+                Some(path) => invalid(provider, path, "it is not what the configuration and the state have there, and it is sensitive"),
+                None => invalid(provider, path, &text),
+            };
+            return Err(NoPlan::Refused(broken.into_iter().map(said).collect()));
         }
     }
     Ok(response)

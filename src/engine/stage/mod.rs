@@ -29,5 +29,4 @@ pub mod show;
 pub mod staging;
 pub mod validate;
 pub mod values;
-pub mod variables;
 pub mod walk;

@@ -214,7 +214,7 @@ impl<'p> Walk<'p> {
             );
             return (unknown(), Some(span), self.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span).into()));
         }
-        match super::variables::convert(variable, &value) {
+        match variable.convert(&value) {
             Ok(value) if value.is_known() && value.is_null() && !variable.nullable => match &variable.default {
                 Some(default) => (default.clone(), Some(span), true),
                 None => {
@@ -430,8 +430,8 @@ pub fn placed(said: &[ProviderDiagnostic], address: &str, body: Option<&lang::bo
     let mut out = Diagnostics::new();
     for d in said {
         let mut placed = match d.severity {
-            crate::engine::event::Severity::Error => Diagnostic::error(&d.summary, &d.detail),
-            crate::engine::event::Severity::Warning => Diagnostic::warning(&d.summary, &d.detail),
+            crate::engine::event::Severity::Error => Diagnostic::error(&d.summary, d.detail.clone()),
+            crate::engine::event::Severity::Warning => Diagnostic::warning(&d.summary, d.detail.clone()),
         }
         .about(address);
         placed.subject = span;

@@ -3,15 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::ConvertError;
+use super::mismatch::words;
 use super::rules::{convertible, element_for, fill_dynamic, map_element_for};
 use super::unify::unified_type;
-use super::{ConvertError, mismatch_message};
 use crate::{Number, ObjectType, Path, PathStep, Type, Value};
 
 type Result<T> = std::result::Result<T, ConvertError>;
 
+/// Where inside the value that is converted.
+#[derive(Default)]
+pub(super) struct At {
+    pub(super) path: Path,
+    /// From this step on it must not be told: the container before it is sensitive or ephemeral.
+    hidden_from: Option<usize>,
+}
+
+impl At {
+    /// The path as far as it may be told.
+    fn told(&self) -> Path {
+        let steps = self.path.steps();
+        Path::new(steps[..self.hidden_from.unwrap_or(steps.len())].to_vec())
+    }
+
+    fn fault(&self, message: impl Into<String>) -> ConvertError {
+        ConvertError { path: self.told(), message: message.into() }
+    }
+}
+
 /// Converts `value` to `out`; unlike [`step`] also where both types are equal.
-pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
     if out.is_dynamic() {
         return Ok(value.clone());
     }
@@ -21,18 +42,24 @@ pub(super) fn apply(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path)
     } else if value.is_null() {
         Value::null(fill_dynamic(value.ty(), &out.without_optional()))
     } else {
-        known(value, out, is_unsafe, path)?
+        let outside = at.hidden_from;
+        if marks.hide() {
+            at.hidden_from.get_or_insert(at.path.len());
+        }
+        let converted = known(value, out, is_unsafe, at);
+        at.hidden_from = outside;
+        converted?
     };
     Ok(converted.with_marks(&marks))
 }
 
-fn step(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path, to: PathStep) -> Result<Value> {
+fn step(value: &Value, out: &Type, is_unsafe: bool, at: &mut At, to: PathStep) -> Result<Value> {
     if value.ty() == out {
         return Ok(value.clone());
     }
-    path.push(to);
-    let converted = apply(value, out, is_unsafe, path);
-    path.pop();
+    at.path.push(to);
+    let converted = apply(value, out, is_unsafe, at);
+    at.path.pop();
     converted
 }
 
@@ -58,37 +85,37 @@ fn unknown(from: &Value, ty: Type) -> Value {
     .finish()
 }
 
-fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
     match (value.ty(), out) {
         (Type::Number, Type::String) => Ok(Value::string(value.as_number().map(Number::to_text).unwrap_or_default())),
         (Type::Bool, Type::String) => Ok(Value::string(if value.as_bool() == Some(true) { "true" } else { "false" })),
         (Type::String, Type::Number) => match Number::parse(value.as_str().unwrap_or_default()) {
             Ok(number) => Ok(Value::number(number)),
-            Err(_) => Err(ConvertError::new(path, "a number is required")),
+            Err(_) => Err(at.fault("a number is required")),
         },
-        (Type::String, Type::Bool) => text_to_bool(value.as_str().unwrap_or_default(), path),
-        (Type::Object(_), Type::Object(o)) => object_to_object(value, o, is_unsafe, path),
-        (Type::Map(element), Type::Object(o)) => map_to_object(value, element, o, is_unsafe, path),
+        (Type::String, Type::Bool) => text_to_bool(value.as_str().unwrap_or_default(), at),
+        (Type::Object(_), Type::Object(o)) => object_to_object(value, o, is_unsafe, at),
+        (Type::Map(element), Type::Object(o)) => map_to_object(value, element, o, is_unsafe, at),
         (Type::Tuple(_), Type::Tuple(types)) => {
             let elements = value.as_slice().unwrap_or_default().iter().zip(types.iter()).enumerate();
             let converted: Result<Vec<Value>> =
-                elements.map(|(i, (e, t))| step(e, t, is_unsafe, path, PathStep::Index(Value::number(i)))).collect();
+                elements.map(|(i, (e, t))| step(e, t, is_unsafe, at, PathStep::Index(Value::number(i)))).collect();
             Ok(Value::tuple(converted?))
         }
         (Type::Tuple(types), Type::List(e)) => {
-            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, path)) };
+            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, at)) };
             if types.is_empty() {
                 return Ok(Value::list(element, Vec::new()));
             }
-            let elements = convert_all(value, &element, is_unsafe, path)?;
-            sequence(out, unify_all(elements, is_unsafe, path)?, path)
+            let elements = convert_all(value, &element, is_unsafe, at)?;
+            sequence(out, unify_all(elements, is_unsafe, at)?, at)
         }
         (Type::Tuple(types), Type::Set(e)) => {
-            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, path)) };
+            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, at)) };
             if types.is_empty() {
                 return Ok(Value::set(element, Vec::new()));
             }
-            sequence(out, convert_all(value, &element, is_unsafe, path)?, path)
+            sequence(out, convert_all(value, &element, is_unsafe, at)?, at)
         }
         (Type::List(from) | Type::Set(from), Type::List(to) | Type::Set(to)) => {
             let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
@@ -97,7 +124,7 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<
                 Type::List(_) if !settled => Ok(Value::unknown(Type::list(fill_dynamic(from, &element)))),
                 Type::List(_) if value.is_empty() => Ok(Value::list(element, Vec::new())),
                 _ if value.is_empty() => Ok(Value::set(element, Vec::new())),
-                _ => sequence(out, convert_all(value, to, is_unsafe, path)?, path),
+                _ => sequence(out, convert_all(value, to, is_unsafe, at)?, at),
             }
         }
         (Type::Map(from), Type::Map(to)) => {
@@ -105,47 +132,46 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, path: &mut Path) -> Result<
                 let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
                 return Ok(Value::map(element, std::iter::empty::<(&str, Value)>()));
             }
-            let members = convert_members(value, to, is_unsafe, path)?;
-            mapping(to, members, false, "element", path)
+            let members = convert_members(value, to, is_unsafe, at)?;
+            mapping(to, members, false, "element", at)
         }
         (Type::Object(o), Type::Map(to)) => {
             if o.attributes.is_empty() {
                 return Ok(Value::map(to.without_optional(), std::iter::empty::<(&str, Value)>()));
             }
-            let Some(element) = map_element_for(o, to, is_unsafe) else { return Err(mismatch(value, out, path)) };
-            let members = convert_members(value, &element, is_unsafe, path)?;
-            mapping(&element, members, is_unsafe, "attribute", path)
+            let Some(element) = map_element_for(o, to, is_unsafe) else { return Err(mismatch(value, out, at)) };
+            let members = convert_members(value, &element, is_unsafe, at)?;
+            mapping(&element, members, is_unsafe, "attribute", at)
         }
-        _ => Err(mismatch(value, out, path)),
+        _ => Err(mismatch(value, out, at)),
     }
 }
 
-fn mismatch(value: &Value, out: &Type, path: &Path) -> ConvertError {
-    ConvertError::new(path, mismatch_message(value.ty(), out))
+fn mismatch(value: &Value, out: &Type, at: &At) -> ConvertError {
+    at.fault(words(value.ty(), out, !value.hides() && at.hidden_from.is_none()))
 }
 
-fn text_to_bool(text: &str, path: &Path) -> Result<Value> {
+fn text_to_bool(text: &str, at: &At) -> Result<Value> {
     match text {
         "true" | "1" => Ok(Value::bool(true)),
         "false" | "0" => Ok(Value::bool(false)),
         other => {
             let lower = other.to_lowercase();
-            Err(ConvertError::new(
-                path,
-                match lower.as_str() {
-                    "true" | "false" => format!("a bool is required; to convert from string, use lowercase \"{lower}\""),
-                    _ => "a bool is required".to_string(),
-                },
-            ))
+            Err(at.fault(match lower.as_str() {
+                "true" | "false" if at.hidden_from.is_none() => {
+                    format!("a bool is required; to convert from string, use lowercase \"{lower}\"")
+                }
+                _ => "a bool is required".to_string(),
+            }))
         }
     }
 }
 
-fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, at: &mut At) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, want) in &out.attributes {
         let converted = match value.as_map().and_then(|m| m.get(name)) {
-            Some(have) => step(have, want, is_unsafe, path, PathStep::Attr(name.clone()))?,
+            Some(have) => step(have, want, is_unsafe, at, PathStep::Attr(name.clone()))?,
             None => Value::null(want.clone()),
         };
         attributes.insert(name.clone(), converted);
@@ -153,68 +179,67 @@ fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, path:
     Ok(Value::object_of_type(out, attributes))
 }
 
-fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, path: &mut Path) -> Result<Value> {
+fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, at: &mut At) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, have) in value.as_map().into_iter().flatten() {
         let Some(want) = out.attributes.get(name) else { continue };
         if element != want && !convertible(element, want, is_unsafe) {
-            let why = mismatch_message(have.ty(), want);
-            return Err(ConvertError::new(path, format!("map element type is incompatible with attribute {name:?}: {why}")));
+            let why = words(have.ty(), want, !value.hides() && at.hidden_from.is_none());
+            return Err(at.fault(format!("map element type is incompatible with attribute {name:?}: {why}")));
         }
-        attributes.insert(name.clone(), step(have, want, is_unsafe, path, PathStep::Index(Value::string(name)))?);
+        attributes.insert(name.clone(), step(have, want, is_unsafe, at, PathStep::Index(Value::string(name)))?);
     }
     for (name, want) in &out.attributes {
         if attributes.contains_key(name) {
             continue;
         }
         if !out.optional.contains(name) {
-            return Err(ConvertError::new(path, format!("map has no element for required attribute {name:?}")));
+            return Err(at.fault(format!("map has no element for required attribute {name:?}")));
         }
         attributes.insert(name.clone(), Value::null(want.clone()));
     }
     Ok(Value::object_from_map(attributes))
 }
 
-fn convert_all(value: &Value, element: &Type, is_unsafe: bool, path: &mut Path) -> Result<Vec<Value>> {
+fn convert_all(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
     let elements = value.as_slice().unwrap_or_default().iter().enumerate();
-    elements.map(|(i, e)| step(e, element, is_unsafe, path, PathStep::Index(Value::number(i)))).collect()
+    elements.map(|(i, e)| step(e, element, is_unsafe, at, PathStep::Index(Value::number(i)))).collect()
 }
 
 type Members = BTreeMap<Arc<str>, Value>;
 
-fn convert_members(value: &Value, element: &Type, is_unsafe: bool, path: &mut Path) -> Result<Members> {
+fn convert_members(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Members> {
     let mut members = Members::new();
     for (name, member) in value.as_map().into_iter().flatten() {
-        members.insert(name.clone(), step(member, element, is_unsafe, path, PathStep::Index(Value::string(name)))?);
+        members.insert(name.clone(), step(member, element, is_unsafe, at, PathStep::Index(Value::string(name)))?);
     }
     Ok(members)
 }
 
 /// Elements may have come out with different types where the wanted type is dynamic inside: bring them to one.
-fn unify_all(elements: Vec<Value>, is_unsafe: bool, path: &mut Path) -> Result<Vec<Value>> {
+fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let Some(unified) = unified_type(&types, is_unsafe) else {
-        return Err(ConvertError::new(path, "cannot find a common base type for all elements"));
+        return Err(at.fault("cannot find a common base type for all elements"));
     };
     let numbered = elements.iter().enumerate();
-    numbered.map(|(i, e)| step(e, &unified, is_unsafe, path, PathStep::Index(Value::number(i)))).collect()
+    numbered.map(|(i, e)| step(e, &unified, is_unsafe, at, PathStep::Index(Value::number(i)))).collect()
 }
 
-fn sequence(out: &Type, elements: Vec<Value>, path: &Path) -> Result<Value> {
+fn sequence(out: &Type, elements: Vec<Value>, at: &At) -> Result<Value> {
     let (made, kind) = match out {
         Type::Set(_) => (Value::try_set(Type::Dynamic, elements), "set"),
         _ => (Value::try_list(Type::Dynamic, elements), "list"),
     };
-    made.map_err(|_| ConvertError::new(path, format!("element types must all match for conversion to {kind}")))
+    made.map_err(|_| at.fault(format!("element types must all match for conversion to {kind}")))
 }
 
-fn mapping(element: &Type, members: Members, is_unsafe: bool, noun: &str, path: &mut Path) -> Result<Value> {
+fn mapping(element: &Type, members: Members, is_unsafe: bool, noun: &str, at: &mut At) -> Result<Value> {
     let members = if element.is_collection() || element.is_object() {
         let (names, values): (Vec<Arc<str>>, Vec<Value>) = members.into_iter().unzip();
-        names.into_iter().zip(unify_all(values, is_unsafe, path)?).collect()
+        names.into_iter().zip(unify_all(values, is_unsafe, at)?).collect()
     } else {
         members
     };
-    Value::try_map(Type::Dynamic, members)
-        .map_err(|_| ConvertError::new(path, format!("{noun} types must all match for conversion to map")))
+    Value::try_map(Type::Dynamic, members).map_err(|_| at.fault(format!("{noun} types must all match for conversion to map")))
 }

@@ -5,24 +5,33 @@ use crate::{ObjectType, Type};
 
 /// What is wrong with a value of type `got` where `want` is required; as the language words it.
 pub fn mismatch_message(got: &Type, want: &Type) -> String {
+    words(got, want, true)
+}
+
+/// The same; without names of attributes that `want` does not have where they must not be told.
+pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
     let any = |t: &Type| t.is_dynamic();
     match (got, want) {
-        (Type::Object(g), Type::Object(w)) => objects(g, w),
+        (Type::Object(g), Type::Object(w)) => objects(g, w, names),
         (Type::Tuple(_), Type::List(e)) if any(e) => "all list elements must have the same type".into(),
         (Type::Tuple(_), Type::Set(e)) if any(e) => "all set elements must have the same type".into(),
         (Type::Object(_), Type::Map(e)) if any(e) => "all map elements must have the same type".into(),
         (Type::Tuple(elements), Type::List(e) | Type::Set(e)) => {
             let bad = elements.iter().enumerate().find(|(_, g)| !fits(g, e));
-            bad.map_or_else(|| all_must_be(e), |(i, g)| format!("element {i}: {}", mismatch_message(g, e)))
+            bad.map_or_else(|| all_must_be(e), |(i, g)| format!("element {i}: {}", words(g, e, names)))
         }
         (Type::Object(o), Type::Map(e)) => {
             let bad = o.attributes.iter().find(|(_, g)| !fits(g, e));
-            bad.map_or_else(|| all_must_be(e), |(name, g)| format!("element {name:?}: {}", mismatch_message(g, e)))
+            match bad {
+                None => all_must_be(e),
+                Some((name, g)) if names => format!("element {name:?}: {}", words(g, e, names)),
+                Some((_, g)) => format!("an element: {}", words(g, e, names)),
+            }
         }
         (Type::Tuple(_) | Type::Object(_), w) if w.is_collection() => format!("{} required", w.friendly_constraint_name()),
-        (Type::List(g) | Type::Set(g), Type::List(w)) => format!("incorrect list element type: {}", mismatch_message(g, w)),
-        (Type::List(g) | Type::Set(g), Type::Set(w)) => format!("incorrect set element type: {}", mismatch_message(g, w)),
-        (Type::Map(g), Type::Map(w)) => format!("incorrect map element type: {}", mismatch_message(g, w)),
+        (Type::List(g) | Type::Set(g), Type::List(w)) => format!("incorrect list element type: {}", words(g, w, names)),
+        (Type::List(g) | Type::Set(g), Type::Set(w)) => format!("incorrect set element type: {}", words(g, w, names)),
+        (Type::Map(g), Type::Map(w)) => format!("incorrect map element type: {}", words(g, w, names)),
         (g, w) if g.is_collection() && w.is_collection() => format!("{} required", w.friendly_constraint_name()),
         (g, w) if !confusing(g, w) => format!("{} required, but have {}", w.friendly_name(), g.friendly_name()),
         (_, w) => format!("{} required", w.friendly_constraint_name()),
@@ -37,7 +46,7 @@ fn all_must_be(element: &Type) -> String {
     format!("all elements must be {}", element.friendly_constraint_name())
 }
 
-fn objects(got: &ObjectType, want: &ObjectType) -> String {
+fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
     let missing: Vec<String> = want
         .attributes
         .keys()
@@ -53,7 +62,7 @@ fn objects(got: &ObjectType, want: &ObjectType) -> String {
     let both = || want.attributes.iter().filter_map(|(n, w)| got.attributes.get(n).filter(|g| *g != w).map(|g| (n, g, w)));
     let bad = both().find(|(_, g, w)| !convertible(g, w, true)).or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));
     match bad {
-        Some((name, g, w)) => format!("attribute {name:?}: {}", mismatch_message(g, w)),
+        Some((name, g, w)) => format!("attribute {name:?}: {}", words(g, w, names)),
         None => "incorrect object attributes".into(),
     }
 }

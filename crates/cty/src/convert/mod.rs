@@ -11,19 +11,14 @@ use crate::{Path, Type, Value};
 pub use mismatch::mismatch_message;
 pub use unify::{Conversion, Unified, unify, unify_unsafe};
 
-/// Why a value cannot be converted.
+/// Why a value cannot be converted. It tells nothing of what is sensitive or ephemeral, keys on the way to it included: the
+/// marks of the value decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertError {
     /// Where inside the value.
     pub path: Path,
     /// What is wrong there: "a number is required".
     pub message: String,
-}
-
-impl ConvertError {
-    pub(crate) fn new(path: &Path, message: impl Into<String>) -> ConvertError {
-        ConvertError { path: path.clone(), message: message.into() }
-    }
 }
 
 impl std::fmt::Display for ConvertError {
@@ -44,9 +39,9 @@ pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
         return Ok(value.clone());
     }
     if !rules::convertible(value.ty(), want, true) {
-        return Err(ConvertError::new(&Path::root(), mismatch_message(value.ty(), want)));
+        return Err(ConvertError { path: Path::root(), message: mismatch::words(value.ty(), want, !value.hides()) });
     }
-    apply::apply(value, want, true, &mut Path::root())
+    apply::apply(value, want, true, &mut apply::At::default())
 }
 
 /// Whether values of one type can be converted to another; the conversion may still fail for some values.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::rules::convertible;
 use super::{ConvertError, apply};
-use crate::{ObjectType, Path, Type, Value};
+use crate::{ObjectType, Type, Value};
 
 /// The outcome of unification.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ impl Conversion {
     /// Converts a value of the type for which this was made.
     pub fn apply(&self, value: &Value) -> Result<Value, ConvertError> {
         match self {
-            Conversion::To(ty) => apply::apply(value, ty, true, &mut Path::root()),
+            Conversion::To(ty) => apply::apply(value, ty, true, &mut apply::At::default()),
             Conversion::ToDynamic => Ok(Value::dynamic().with_marks(value.marks())),
         }
     }

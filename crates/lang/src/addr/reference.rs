@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::traversal::instance_key;
 use super::{InstanceKey, Mode, Resource};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Said};
 use crate::source::Span;
 use crate::syntax::{Step, StepKind, Traversal};
 
@@ -61,7 +61,7 @@ pub struct Reference {
     pub remaining: Vec<Step>,
 }
 
-fn invalid(detail: impl Into<String>, span: Span) -> Diagnostic {
+fn invalid(detail: impl Into<Said>, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid reference", detail).at(span)
 }
 

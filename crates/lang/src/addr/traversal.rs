@@ -71,7 +71,7 @@ impl Target {
     }
 }
 
-fn invalid(detail: &str, span: Span) -> Diagnostic {
+fn invalid(detail: &'static str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid address", detail).at(span)
 }
 

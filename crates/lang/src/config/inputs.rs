@@ -156,7 +156,7 @@ pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &Sour
 fn settle(variable: &Variable, given: &Given, diags: &mut Diagnostics) -> Value {
     let name = &variable.name;
     let unknown = || Value::unknown(variable.ty.value_type());
-    let value = match variable.ty.convert(&given.value) {
+    let value = match variable.convert(&given.value) {
         Ok(value) => value,
         Err(error) => {
             diags.error(

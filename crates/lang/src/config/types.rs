@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cty::{ConvertError, Type, Value};
+use cty::{ConvertError, Mark, Path, Type, Value};
 
 use super::constant;
-use super::model::{Defaults, TypeConstraint};
+use super::model::{Defaults, TypeConstraint, Variable};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::syntax::json::NodeKind;
@@ -36,6 +36,17 @@ impl TypeConstraint {
     /// Whether text from the command line is taken as it stands instead of being read as an expression.
     pub fn takes_text(&self, typed: bool) -> bool {
         !typed || self.ty.is_primitive()
+    }
+}
+
+impl Variable {
+    /// A value as the variable's type. Of a variable that is sensitive or ephemeral the error tells nothing of the value.
+    pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
+        let hidden = || {
+            let marked = self.ty.convert(&value.clone().mark(Mark::Sensitive));
+            marked.err().unwrap_or_else(|| ConvertError { path: Path::root(), message: "another value is required".to_owned() })
+        };
+        self.ty.convert(value).map_err(|error| if self.sensitive || self.ephemeral { hidden() } else { error })
     }
 }
 

@@ -95,8 +95,12 @@ impl Decoder<'_> {
             let item = Value::object([("key", key), ("value", value)]);
             let scope = Bindings::over(self.place.scope, BTreeMap::from([(spec.iterator.clone(), item)]));
             let place = Place { scope: &scope, marks: self.place.marks.union(&marks), unknown: self.place.unknown || !each.is_known() };
-            let Some(labels) = made_labels(&spec.labels, &place, diags) else { continue };
-            visit(Found { body: spec.content.clone(), labels, def_span: spec.def_span, place }, diags);
+            let mut inside = Diagnostics::new();
+            if let Some(labels) = made_labels(&spec.labels, &place, &mut inside) {
+                visit(Found { body: spec.content.clone(), labels, def_span: spec.def_span, place }, &mut inside);
+            }
+            // What is bound inside comes without the marks of what it came from.
+            diags.append_hiding(inside, marks.hide());
         }
     }
 

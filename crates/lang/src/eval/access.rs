@@ -2,7 +2,7 @@
 
 use cty::{Type, Value};
 
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::syntax::{Step, StepKind};
 
 const INVALID: &str = "Invalid index";
@@ -36,7 +36,8 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
         let detail = "This value is null, so it does not have any attributes.";
         return Err(Diagnostic::error("Attempt to get attribute from null value", detail));
     }
-    let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, detail));
+    // The name stands in the configuration.
+    let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, Said::plain(detail)));
     match value.ty() {
         Type::Object(_) => match value.get_attr(name) {
             Some(found) => Ok(found),
@@ -47,7 +48,8 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
                 return Ok(Value::unknown((**element).clone()).with_marks(value.marks()));
             }
             value.index_str(name).ok_or_else(|| {
-                Diagnostic::error("Missing map element", format!("This map does not have an element with the key {name:?}."))
+                let detail = Said::plain(format!("This map does not have an element with the key {name:?}."));
+                Diagnostic::error("Missing map element", detail)
             })
         }
         Type::Dynamic => Ok(Value::dynamic().with_marks(value.marks())),
@@ -73,7 +75,7 @@ pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
 /// # Errors
 /// A diagnostic without a place.
 pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
-    let refuse = |detail: String| Err(Diagnostic::error(INVALID, detail));
+    let refuse = |detail: String| Err(Diagnostic::error(INVALID, Said::plain(detail)));
     if collection.is_null() {
         let detail = "This value is null, so it does not have any indices.";
         return Err(Diagnostic::error("Attempt to index null value", detail));
@@ -99,15 +101,15 @@ pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
 fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let ty = collection.ty();
     let want = if ty.is_map() { Type::String } else { Type::Number };
-    let key = cty::convert(key, &want).map_err(|e| Diagnostic::error(INVALID, format!("{NO_SUCH}: {e}.")))?;
+    let key = cty::convert(key, &want).map_err(|e| Diagnostic::error(INVALID, Said::from(&e).within(|e| format!("{NO_SUCH}: {e}."))))?;
     let (has, _) = collection.has_index(&key).unmark();
     match has.as_bool() {
         None => {
             let unknown = ty.element_type().map_or_else(Value::dynamic, |e| Value::unknown(e.clone()));
             Ok(unknown.with_marks(collection.marks()))
         }
-        Some(true) => collection.index(&key).ok_or_else(|| Diagnostic::error(INVALID, format!("{NO_SUCH}."))),
-        Some(false) => Err(Diagnostic::error(INVALID, missing(collection, &key))),
+        Some(true) => collection.index(&key).ok_or_else(|| Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.")))),
+        Some(false) => Err(Diagnostic::error(INVALID, Said::plain(missing(collection, &key)))),
     }
 }
 
@@ -134,10 +136,11 @@ fn missing(collection: &Value, key: &Value) -> String {
 
 fn object_attribute(object: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let was_number = *key.ty() == Type::Number;
-    let key = cty::convert(key, &Type::String).map_err(|e| Diagnostic::error(INVALID, format!("{NO_SUCH}: {e}.")))?;
+    let key =
+        cty::convert(key, &Type::String).map_err(|e| Diagnostic::error(INVALID, Said::from(&e).within(|e| format!("{NO_SUCH}: {e}."))))?;
     let Some(name) = key.as_str() else { return Ok(Value::dynamic().with_marks(object.marks())) };
     object.get_attr(name).ok_or_else(|| {
         let hint = if was_number { " An object only supports looking up attributes by name, not by numeric index." } else { "" };
-        Diagnostic::error(INVALID, format!("{NO_SUCH}.{hint}"))
+        Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.{hint}")))
     })
 }

@@ -3,7 +3,7 @@
 use cty::{Marks, Type, Value};
 
 use super::env::{Env, Outcome, failed};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, UnaryOp};
 
@@ -59,7 +59,7 @@ pub(super) fn apply(op: BinaryOp, left: Outcome, left_span: Span, right: Outcome
         Ok(value) => (value.with_marks(&marks), diags),
         Err(error) => {
             let detail = format!("Error during operation: {error}.");
-            diags.push(Diagnostic::error(FAILED, detail).at(whole));
+            diags.push(Diagnostic::error(FAILED, detail).at(whole).hiding(marks.hide()));
             (failed(result_type(op)), diags)
         }
     }
@@ -69,7 +69,7 @@ fn operand(value: &Value, ty: &Type, word: &str, place: Span, whole: Span, diags
     match cty::convert(value, ty) {
         Ok(value) => Some(value),
         Err(error) => {
-            let detail = format!("Unsuitable value for {word} operand: {error}.");
+            let detail = Said::from(&error).within(|error| format!("Unsuitable value for {word} operand: {error}."));
             diags.push(Diagnostic::error("Invalid operand", detail).at(place).within(whole));
             None
         }
@@ -141,7 +141,7 @@ impl Env<'_> {
         let value = match cty::convert(&given, &ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = format!("Unsuitable value for unary operand: {error}.");
+                let detail = Said::from(&error).within(|error| format!("Unsuitable value for unary operand: {error}."));
                 diags.push(Diagnostic::error("Invalid operand", detail).at(operand.span).within(whole));
                 return (failed(ty), diags);
             }
@@ -150,7 +150,7 @@ impl Env<'_> {
             return (failed(ty), diags);
         }
         if value.is_null() {
-            let detail = format!("Error during operation: {NULL}.");
+            let detail = Said::plain(format!("Error during operation: {NULL}."));
             diags.push(Diagnostic::error(FAILED, detail).at(whole));
             return (failed(ty), diags);
         }

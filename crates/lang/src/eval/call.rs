@@ -7,7 +7,7 @@ use cty::{Type, Value};
 
 use super::env::{Env, Outcome};
 use super::place::{closest, start_of};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::functions::{self, CallError, Function, Host};
 use crate::source::Span;
 use crate::syntax::{Call, Expr};
@@ -58,7 +58,7 @@ impl Env<'_> {
         match function.call(&values, Host { scope: self.scope, depth: self.depth }) {
             Ok(value) => (value, diags),
             Err(error) => {
-                diags.push(blame(call, &function, &args, &error, whole));
+                diags.push(blame(call, &function, &args, error.hiding(&function, &values), whole));
                 (Value::dynamic(), diags)
             }
         }
@@ -77,7 +77,7 @@ impl Env<'_> {
         if bad {
             return Expanded::Unknown;
         }
-        let mut refuse = |detail: &str| {
+        let mut refuse = |detail: &'static str| {
             diags.push(Diagnostic::error("Invalid expanding argument value", detail).at(last.expr.span).within(whole));
             Expanded::Unknown
         };
@@ -111,7 +111,7 @@ impl Env<'_> {
             match cty::convert(&value, &param.ty) {
                 Ok(value) => values.push(value),
                 Err(error) => {
-                    diags.push(invalid_argument(&param.name, &error.to_string()).at(arg.place()).within(whole));
+                    diags.push(invalid_argument(&param.name, Said::from(&error)).at(arg.place()).within(whole));
                     values.push(Value::unknown(param.ty.without_optional()));
                 }
             }
@@ -123,7 +123,7 @@ impl Env<'_> {
     fn attempt(&self, call: &Call, whole: Span) -> Outcome {
         let place = call.name_span.to(call.open);
         let failed = |reason: &str| {
-            let detail = format!("Call to function \"try\" failed: {reason}.");
+            let detail = Said::from(format!("Call to function \"try\" failed: {reason}."));
             Diagnostic::error("Error in function call", detail).at(place).within(whole).into()
         };
         if call.args.is_empty() {
@@ -172,7 +172,7 @@ impl Env<'_> {
         match cty::convert(&filled, &ty) {
             Ok(value) => (value, diags),
             Err(error) => {
-                diags.push(invalid_argument("value", &error.to_string()).at(start_of(&call.args[0])).within(whole));
+                diags.push(invalid_argument("value", Said::from(&error)).at(start_of(&call.args[0])).within(whole));
                 (Value::dynamic(), diags)
             }
         }
@@ -185,21 +185,22 @@ enum Expanded {
     Unknown,
 }
 
-fn invalid_argument(param: &str, reason: &str) -> Diagnostic {
-    Diagnostic::error("Invalid function argument", format!("Invalid value for {param:?} parameter: {reason}."))
+fn invalid_argument(param: &str, reason: Said) -> Diagnostic {
+    Diagnostic::error("Invalid function argument", reason.within(|reason| format!("Invalid value for {param:?} parameter: {reason}.")))
 }
 
 fn wrong_count(call: &Call, function: &Function, args: &[Argument<'_>], whole: Span) -> Option<Diagnostic> {
     let want = function.params().len();
     if let Some(missing) = function.params().get(args.len()) {
         let least = if function.variadic().is_some() { " at least" } else { "" };
-        let detail = format!("Function {:?} expects{least} {want} argument(s). Missing value for {:?}.", &*call.name, &*missing.name);
+        let detail =
+            Said::plain(format!("Function {:?} expects{least} {want} argument(s). Missing value for {:?}.", &*call.name, &*missing.name));
         return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close).within(whole));
     }
     if function.variadic().is_none()
         && let Some(extra) = args.get(want)
     {
-        let detail = format!("Function {:?} expects only {want} argument(s).", &*call.name);
+        let detail = Said::plain(format!("Function {:?} expects only {want} argument(s).", &*call.name));
         return Some(Diagnostic::error("Too many function arguments", detail).at(extra.place()).within(whole));
     }
     None
@@ -213,27 +214,31 @@ fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
         _ => return None,
     };
     if call.expand_final {
-        let detail = format!("The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\".");
+        let detail = Said::plain(format!("The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\"."));
         return Some(Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span));
     }
     let want = params.len();
     if let Some(missing) = params.get(call.args.len()) {
-        let detail = format!("Function {name:?} expects {want} argument(s). Missing value for {missing:?}.");
+        let detail = Said::plain(format!("Function {name:?} expects {want} argument(s). Missing value for {missing:?}."));
         return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close));
     }
     let extra = call.args.get(want)?;
-    let detail = format!("Function {name:?} expects only {want} argument(s).");
+    let detail = Said::plain(format!("Function {name:?} expects only {want} argument(s)."));
     Some(Diagnostic::error("Too many function arguments", detail).at(start_of(extra)))
 }
 
-fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: &CallError, whole: Span) -> Diagnostic {
-    if let CallError::Argument { index, reason } = error
-        && let Some(param) = function.param(*index)
-    {
-        let place = args.get(*index).map_or(whole, Argument::place);
-        return invalid_argument(&param.name, reason).at(place).within(whole);
-    }
-    let detail = format!("Call to function {:?} failed: {error}.", &*call.name);
+fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: CallError, whole: Span) -> Diagnostic {
+    let reason = match error {
+        CallError::Argument { index, reason } => match function.param(index) {
+            Some(param) => {
+                let place = args.get(index).map_or(whole, Argument::place);
+                return invalid_argument(&param.name, reason).at(place).within(whole);
+            }
+            None => reason,
+        },
+        CallError::Call(reason) => reason,
+    };
+    let detail = reason.within(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
     Diagnostic::error("Error in function call", detail).at(call.name_span.to(call.open)).within(whole)
 }
 
@@ -254,5 +259,5 @@ fn unknown_function(call: &Call) -> Diagnostic {
             ("Call to unknown function", format!("There is no function named {name:?}.{hint}"))
         }
     };
-    Diagnostic::error(summary, detail).at(call.name_span)
+    Diagnostic::error(summary, Said::plain(detail)).at(call.name_span)
 }

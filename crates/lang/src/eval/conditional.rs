@@ -6,7 +6,7 @@ use cty::convert::Conversion;
 use cty::{Marks, Number, Type, Value};
 
 use super::env::{Env, Outcome};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Said};
 use crate::source::Span;
 use crate::syntax::Expr;
 
@@ -21,7 +21,8 @@ impl Env<'_> {
                 "The true and false result expressions must have consistent types. {}.",
                 mismatch(then_value.ty(), other_value.ty())
             );
-            let fault = Diagnostic::error(INCONSISTENT, detail).at(then.span.to(other.span)).within(whole);
+            let secret = then_value.hides() || other_value.hides();
+            let fault = Diagnostic::error(INCONSISTENT, detail).at(then.span.to(other.span)).within(whole).hiding(secret);
             return (Value::dynamic(), fault.into());
         };
         let (cond_value, mut diags) = self.value(cond);
@@ -53,8 +54,8 @@ impl Env<'_> {
         match conversion.apply(&value) {
             Ok(value) => (value.with_marks(&marks), diags),
             Err(error) => {
-                let detail = format!("The {word} result value has the wrong type: {error}.");
-                diags.push(Diagnostic::error(INCONSISTENT, detail).at(arm.span).within(whole));
+                let detail = Said::from(&error).within(|error| format!("The {word} result value has the wrong type: {error}."));
+                diags.push(Diagnostic::error(INCONSISTENT, detail).at(arm.span).within(whole).hiding(marks.hide()));
                 (Value::unknown(ty).with_marks(&marks), diags)
             }
         }

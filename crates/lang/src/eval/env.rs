@@ -89,7 +89,8 @@ impl<'e> Env<'e> {
         }
         match self.scope.resolve(traversal) {
             Ok((value, used)) => super::access::follow(value, traversal.steps.get(used..).unwrap_or_default(), Diagnostics::new()),
-            Err(diags) => (Value::dynamic(), diags),
+            // What is wrong with a name is said of what the configuration spells out, or of values with their marks.
+            Err(diags) => (Value::dynamic(), diags.plain()),
         }
     }
 

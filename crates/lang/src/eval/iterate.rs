@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cty::{Marks, Type, Value};
 
 use super::env::{Env, Names, Outcome};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::ForExpr;
 
@@ -33,8 +33,8 @@ impl Env<'_> {
         }
         let (collection, mut marks) = collection.unmark();
         if collection.ty().is_primitive() {
-            let detail =
-                format!("A value of type {} cannot be used as the collection in a 'for' expression.", collection.ty().friendly_name());
+            let name = collection.ty().friendly_name();
+            let detail = Said::plain(format!("A value of type {name} cannot be used as the collection in a 'for' expression."));
             diags.push(Diagnostic::error("Iteration over non-iterable value", detail).at(place).within(whole));
             return (Value::dynamic(), diags);
         }
@@ -50,7 +50,11 @@ impl Env<'_> {
                 return (Value::dynamic(), diags);
             }
             if let Err(error) = cty::convert(&result, &Type::Bool) {
-                diags.push(invalid_filter(format!("The 'if' clause value is invalid: {error}."), cond.span, whole));
+                diags.push(invalid_filter(
+                    Said::from(&error).within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                    cond.span,
+                    whole,
+                ));
                 return (Value::dynamic(), diags);
             }
             if bad {
@@ -63,10 +67,13 @@ impl Env<'_> {
         if !collection.is_known() {
             return (Value::dynamic().with_marks(&marks), diags);
         }
+        let mut inside = Diagnostics::new();
         let result = match &each.key {
-            None => self.collect_tuple(each, &collection, whole, &mut marks, &mut diags),
-            Some(_) => self.collect_object(each, &collection, whole, &mut marks, &mut diags),
+            None => self.collect_tuple(each, &collection, whole, &mut marks, &mut inside),
+            Some(_) => self.collect_object(each, &collection, whole, &mut marks, &mut inside),
         };
+        // The elements were looked at without the marks of what they came from.
+        diags.append_hiding(inside, marks.hide());
         (result.unwrap_or_else(Value::dynamic).with_marks(&marks), diags)
     }
 
@@ -139,7 +146,7 @@ impl Env<'_> {
         diags.append(more);
         if include.is_null() {
             if report {
-                diags.push(invalid_filter("The value of the 'if' clause must not be null.".to_owned(), cond.span, whole));
+                diags.push(invalid_filter("The value of the 'if' clause must not be null.", cond.span, whole));
             }
             return Filter::Unsettled;
         }
@@ -152,7 +159,11 @@ impl Env<'_> {
             },
             Err(error) => {
                 if report {
-                    diags.push(invalid_filter(format!("The 'if' clause value is invalid: {error}."), cond.span, whole));
+                    diags.push(invalid_filter(
+                        Said::from(&error).within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                        cond.span,
+                        whole,
+                    ));
                 }
                 Filter::Unsettled
             }
@@ -163,13 +174,13 @@ impl Env<'_> {
         let expr = each.key.as_ref()?;
         let (key, more) = self.value(expr);
         diags.append(more);
-        let mut fault = |detail: String| {
+        let mut fault = |detail: Said| {
             if report {
                 diags.push(Diagnostic::error("Invalid object key", detail).at(expr.span).within(whole));
             }
         };
         if key.is_null() {
-            fault("Key expression in 'for' expression must not produce a null value.".to_owned());
+            fault("Key expression in 'for' expression must not produce a null value.".into());
             return None;
         }
         marks.extend(key.marks());
@@ -179,7 +190,7 @@ impl Env<'_> {
         match cty::convert(&key, &Type::String) {
             Ok(key) => key.as_arc_str(),
             Err(error) => {
-                fault(format!("The key expression produced an invalid result: {error}."));
+                fault(Said::from(&error).within(|error| format!("The key expression produced an invalid result: {error}.")));
                 None
             }
         }
@@ -195,6 +206,6 @@ fn duplicate(name: &str, each: &ForExpr, whole: Span) -> Diagnostic {
     Diagnostic::error("Duplicate object key", detail).at(place).within(whole)
 }
 
-fn invalid_filter(detail: String, place: Span, whole: Span) -> Diagnostic {
+fn invalid_filter(detail: impl Into<Said>, place: Span, whole: Span) -> Diagnostic {
     Diagnostic::error("Invalid 'for' condition", detail).at(place).within(whole)
 }

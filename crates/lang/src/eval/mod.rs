@@ -21,7 +21,7 @@ pub(crate) use template::render;
 
 use cty::{Type, Value};
 
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::syntax::Expr;
 
 /// The value of an expression. With errors the value is unknown, of the right type where that is known, so that the
@@ -36,7 +36,10 @@ pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diagnos
     match cty::convert(&value, ty) {
         Ok(value) => (value, diags),
         Err(error) => {
-            diags.push(Diagnostic::error("Incorrect value type", format!("Invalid expression value: {error}.")).at(expr.span));
+            diags.push(
+                Diagnostic::error("Incorrect value type", Said::from(&error).within(|error| format!("Invalid expression value: {error}.")))
+                    .at(expr.span),
+            );
             (Value::unknown(ty.without_optional()), diags)
         }
     }

@@ -43,7 +43,7 @@ impl Env<'_> {
         for item in source.children() {
             let (value, more) = Env { item: Some(item), ..*self }.value(&splat.each);
             bad |= more.has_errors();
-            diags.append(more);
+            diags.append_hiding(more, marks.hide());
             values.push(value);
         }
         if perhaps_null {

@@ -4,7 +4,7 @@ use cty::{Marks, Type, Value};
 
 use super::Scope;
 use super::env::{Env, Outcome};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::Expr;
 
@@ -32,6 +32,7 @@ impl Env<'_> {
                 continue;
             }
             let (value, part_marks) = value.unmark();
+            let secret = part_marks.hide();
             marks.extend(&part_marks);
             if !value.is_known() {
                 known = false;
@@ -44,8 +45,9 @@ impl Env<'_> {
                     }
                 }
                 Err(error) => {
-                    let detail = format!("Cannot include the given value in a string template: {error}.");
-                    diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole));
+                    let detail =
+                        Said::from(&error).within(|error| format!("Cannot include the given value in a string template: {error}."));
+                    diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole).hiding(secret));
                 }
             }
         }
@@ -84,7 +86,8 @@ impl Env<'_> {
             match cty::convert(item, &Type::String) {
                 Ok(piece) => text.push_str(piece.as_str().unwrap_or_default()),
                 Err(error) => {
-                    let detail = format!("Cannot include one of the interpolation results into the string template: {error}.");
+                    let detail = Said::from(&error)
+                        .within(|error| format!("Cannot include one of the interpolation results into the string template: {error}."));
                     diags.push(Diagnostic::error(INVALID, detail).at(tuple.span));
                 }
             }

@@ -3,6 +3,7 @@
 use cty::{Mark, RefinementBuilder, Type, Value};
 
 use super::call::{CallError, Function, Param, text};
+use crate::diag::Said;
 
 type Refine = fn(&[Value], RefinementBuilder) -> Result<RefinementBuilder, CallError>;
 
@@ -51,7 +52,7 @@ impl Kind {
 
 fn bound(args: &[Value], index: usize) -> Result<usize, CallError> {
     let number = args.get(index).and_then(Value::as_number).and_then(cty::Number::to_usize);
-    number.ok_or_else(|| CallError::arg(index, format!("must be a whole number between 0 and {}", i64::MAX)))
+    number.ok_or_else(|| CallError::arg(index, Said::plain(format!("must be a whole number between 0 and {}", i64::MAX))))
 }
 
 pub(super) fn length(kind: Kind) -> Function {

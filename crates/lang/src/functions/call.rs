@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cty::{Marks, Type, Value};
 
+use crate::diag::Said;
 use crate::eval::Scope;
 
 /// Why a call failed.
@@ -16,34 +17,53 @@ pub enum CallError {
         /// Which argument.
         index: usize,
         /// What is wrong with it.
-        reason: String,
+        reason: Said,
     },
     /// The call as a whole.
     #[error("{0}")]
-    Call(String),
+    Call(Said),
 }
 
 impl CallError {
     /// Blames the argument at `index`.
-    pub fn arg(index: usize, reason: impl Into<String>) -> CallError {
+    pub fn arg(index: usize, reason: impl Into<Said>) -> CallError {
         CallError::Argument { index, reason: reason.into() }
     }
 
     /// Blames the call.
-    pub fn call(reason: impl Into<String>) -> CallError {
+    pub fn call(reason: impl Into<Said>) -> CallError {
         CallError::Call(reason.into())
+    }
+
+    /// Without the arguments in it that must not be shown. Marks that the function never saw hide every quote; of those that
+    /// it takes care of itself it may have made the words.
+    pub(crate) fn hiding(self, function: &Function, args: &[Value]) -> CallError {
+        let mut secret = args.iter().enumerate().filter(|(_, arg)| arg.hides());
+        let any = secret.clone().next().is_some();
+        let unseen = secret.any(|(index, _)| function.param(index).is_none_or(|param| !param.allow_marked));
+        let hide = |reason: Said| reason.hiding(unseen).hiding_unseen(any);
+        match self {
+            CallError::Argument { index, reason } => CallError::Argument { index, reason: hide(reason) },
+            CallError::Call(reason) => CallError::Call(hide(reason)),
+        }
     }
 }
 
 impl From<String> for CallError {
     fn from(reason: String) -> Self {
-        CallError::Call(reason)
+        CallError::call(reason)
     }
 }
 
-impl From<&str> for CallError {
-    fn from(reason: &str) -> Self {
-        CallError::Call(reason.to_owned())
+impl From<&'static str> for CallError {
+    fn from(reason: &'static str) -> Self {
+        CallError::call(reason)
+    }
+}
+
+impl From<Said> for CallError {
+    fn from(reason: Said) -> Self {
+        CallError::call(reason)
     }
 }
 
@@ -221,10 +241,10 @@ impl Function {
     fn count(&self, given: usize) -> Result<(), CallError> {
         let want = self.params.len();
         if self.variadic.is_none() && given != want {
-            return Err(CallError::call(format!("wrong number of arguments ({want} required; {given} given)")));
+            return Err(CallError::call(Said::plain(format!("wrong number of arguments ({want} required; {given} given)"))));
         }
         if given < want {
-            return Err(CallError::call(format!("wrong number of arguments (at least {want} required; {given} given)")));
+            return Err(CallError::call(Said::plain(format!("wrong number of arguments (at least {want} required; {given} given)"))));
         }
         Ok(())
     }

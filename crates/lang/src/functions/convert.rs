@@ -3,6 +3,7 @@
 use cty::{Mark, Type, Value};
 
 use super::call::{CallError, Function, Param};
+use crate::diag::Said;
 
 /// The function that converts to `want`.
 pub(super) fn to(want: Type) -> Function {
@@ -20,8 +21,8 @@ pub(super) fn to(want: Type) -> Function {
     )
 }
 
-fn refusal(kind: &str, got: &Type, want: &Type) -> String {
-    format!("cannot convert {kind}{} to {}", got.friendly_name(), want.friendly_constraint_name())
+fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
+    Said::plain(format!("cannot convert {kind}{} to {}", got.friendly_name(), want.friendly_constraint_name()))
 }
 
 /// A text in quotes, as much of it as fits into a sentence.
@@ -34,7 +35,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Why a value of a convertible type still cannot be converted; shows it only where it may be seen.
-fn reason(value: &Value, want: &Type) -> String {
+fn reason(value: &Value, want: &Type) -> Said {
     let got = value.ty();
     if value.contains_mark(&Mark::Ephemeral) {
         return refusal("this ephemeral ", got, want);
@@ -43,9 +44,13 @@ fn reason(value: &Value, want: &Type) -> String {
         return refusal("this sensitive ", got, want);
     }
     match (value.as_str(), want) {
-        (Some(text), Type::Bool) => format!("cannot convert {} to bool; only the strings \"true\" or \"false\" are allowed", quoted(text)),
+        (Some(text), Type::Bool) => {
+            let put = |text: &str| format!("cannot convert {text} to bool; only the strings \"true\" or \"false\" are allowed");
+            Said::either(put(&quoted(text)), put("(sensitive value)"))
+        }
         (Some(text), Type::Number) => {
-            format!("cannot convert {} to number; given string must be a decimal representation of a number", quoted(text))
+            let put = |text: &str| format!("cannot convert {text} to number; given string must be a decimal representation of a number");
+            Said::either(put(&quoted(text)), put("(sensitive value)"))
         }
         _ => refusal("", got, want),
     }

@@ -43,7 +43,7 @@ pub(super) fn of_text(kind: Kind) -> Function {
 
 pub(super) fn of_file(kind: Kind) -> Function {
     Function::new(vec![Param::new("path", Type::String)], Type::String, move |args, _, host| {
-        let bytes = files::read(host, text(args, 0)?, &cty::Marks::none()).map_err(CallError::Call)?;
+        let bytes = files::read(host, text(args, 0)?, &cty::Marks::none()).map_err(CallError::call)?;
         Ok(kind.digest(&bytes).into())
     })
     .not_null()

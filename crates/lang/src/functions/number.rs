@@ -3,6 +3,7 @@
 use cty::{Number, Type, Value};
 
 use super::call::{CallError, Function, Param, number, text, whole};
+use crate::diag::Said;
 
 fn num(name: &str) -> Param {
     Param::new(name, Type::Number).dynamic()
@@ -57,7 +58,7 @@ fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
     let n = number(args, index)?;
     let (value, _) = n.to_f64();
     if value.is_infinite() && !n.is_infinite() {
-        return Err(CallError::call(format!("value must be between {:e} and {:e} inclusive", f64::MIN, f64::MAX)));
+        return Err(CallError::call(Said::plain(format!("value must be between {:e} and {:e} inclusive", f64::MIN, f64::MAX))));
     }
     Ok(value)
 }
@@ -153,7 +154,7 @@ pub(super) fn parseint() -> Function {
         params,
         |args, _| match args[0].ty() {
             Type::String => Ok(Type::Number),
-            other => Err(CallError::arg(0, format!("first argument must be a string, not {}", other.friendly_name()))),
+            other => Err(CallError::arg(0, Said::plain(format!("first argument must be a string, not {}", other.friendly_name())))),
         },
         |args, _, _| {
             let digits = text(args, 0)?;
@@ -161,7 +162,15 @@ pub(super) fn parseint() -> Function {
             if !(2..=62).contains(&base) {
                 return Err(CallError::arg(1, "base must be a whole number between 2 and 62 inclusive"));
             }
-            parse_whole(digits, base as u32).ok_or_else(|| CallError::arg(0, format!("cannot parse {digits:?} as a base {base} integer")))
+            parse_whole(digits, base as u32).ok_or_else(|| {
+                CallError::arg(
+                    0,
+                    Said::either(
+                        format!("cannot parse {digits:?} as a base {base} integer"),
+                        "cannot parse (sensitive value) as an integer of the given base",
+                    ),
+                )
+            })
         },
     )
     .not_null()
@@ -197,7 +206,7 @@ pub(super) fn sum() -> Function {
     const WRONG: &str = "argument must be list, set, or tuple of number values";
     Function::new(vec![Param::new("list", Type::Dynamic)], Type::Number, |args, _, _| {
         let list = &args[0];
-        let bad = |reason: &str| Err(CallError::arg(0, reason));
+        let bad = |reason: &'static str| Err(CallError::arg(0, reason));
         if list.ty().is_primitive() {
             return bad("cannot sum noniterable");
         }
@@ -205,7 +214,8 @@ pub(super) fn sum() -> Function {
             return bad("cannot sum an empty list");
         }
         if list.ty().is_map() || list.ty().is_object() {
-            return bad(&format!("argument must be list, set, or tuple. Received {}", list.ty().friendly_name()));
+            let reason = format!("argument must be list, set, or tuple. Received {}", list.ty().friendly_name());
+            return Err(CallError::arg(0, Said::plain(reason)));
         }
         if !list.is_wholly_known() {
             return Ok(Value::unknown(Type::Number));

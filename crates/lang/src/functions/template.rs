@@ -7,7 +7,7 @@ use cty::{Type, Value};
 
 use super::call::{CallError, Function, Host, Param, text};
 use super::files;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Said};
 use crate::eval::{Bindings, Scope, render};
 use crate::source::SourceMap;
 use crate::syntax::{Expr, TemplateOrigin};
@@ -43,11 +43,15 @@ fn template(params: Vec<Param>, load: fn(&[Value], Host<'_>) -> Result<(String, 
         |_, _| Ok(Type::Dynamic),
         move |args, _, host| {
             if host.depth >= DEPTH {
-                return Err(CallError::call(format!("maximum recursion depth {DEPTH} reached: templates render each other endlessly")));
+                return Err(CallError::call(Said::plain(format!(
+                    "maximum recursion depth {DEPTH} reached: templates render each other endlessly"
+                ))));
             }
             let (content, origin) = load(args, host)?;
             let marks = args[0].marks().union(args[1].marks());
-            Ok(rendered(&content, &origin, &args[1], host)?.with_marks(&marks))
+            // The text of a template that must not be shown would be quoted by name and place.
+            let opaque = |error: CallError| if args[0].hides() { CallError::from(error.to_string()) } else { error };
+            Ok(rendered(&content, &origin, &args[1], host).map_err(opaque)?.with_marks(&marks))
         },
     )
 }
@@ -101,16 +105,16 @@ fn check_references(expr: &Expr, known: &BTreeMap<Arc<str>, Value>, origin: &Ori
         if let (Origin::File(_), Some(range)) = (origin, sources.range(traversal.root_span)) {
             name.push_str(&format!(", referenced at {}:{},{}", range.filename, range.start.line, range.start.column));
         }
-        return Err(CallError::arg(1, format!("vars map does not contain key {name}")));
+        return Err(CallError::arg(1, Said::plain(format!("vars map does not contain key {name}"))));
     }
     Ok(())
 }
 
 /// The first fault in words, and how many more there are.
-fn words(diags: &Diagnostics, sources: &SourceMap) -> String {
+fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
     let count = diags.errors().count();
-    let Some(first) = diags.errors().next() else { return "no further words".to_owned() };
+    let Some(first) = diags.errors().next() else { return "no further words".into() };
     let place = first.range(sources).map(|r| format!("{}:{},{}: ", r.filename, r.start.line, r.start.column)).unwrap_or_default();
     let more = if count > 1 { format!(", and {} other diagnostic(s)", count - 1) } else { String::new() };
-    format!("{place}{}; {}{more}", first.summary, first.detail.trim_end_matches('.'))
+    first.said().within(|detail| format!("{place}{}; {}{more}", first.summary, detail.trim_end_matches('.')))
 }

@@ -23,7 +23,7 @@ impl Parser<'_> {
         expr
     }
 
-    fn for_complaint(&mut self, open: Span, detail: &str) {
+    fn for_complaint(&mut self, open: Span, detail: &'static str) {
         if !self.recovery {
             let span = self.span(self.peek());
             self.error_within(span, open.to(span), "Invalid 'for' expression", detail);

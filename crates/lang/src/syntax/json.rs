@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cty::Value;
 
 use super::ast::{Expr, ExprKind, MAX_DEPTH, ObjectItem, TemplateOrigin};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::{FileId, Span};
 
 /// A JSON value and where it stands.
@@ -212,7 +212,7 @@ impl Json<'_> {
         Span::new(self.file, token.start, token.end)
     }
 
-    fn error(&mut self, token: Token, summary: &str, detail: impl Into<String>) {
+    fn error(&mut self, token: Token, summary: &str, detail: impl Into<Said>) {
         let span = self.span(token);
         self.diags.push(Diagnostic::error(summary, detail).at(span));
     }

@@ -43,7 +43,9 @@ pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
         let detail =
             format!("There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them.");
         let last = diags.0.last().and_then(|d| d.subject);
-        diags.push(Diagnostic { subject: last, ..Diagnostic::error("Too many errors", detail) });
+        let mut last_word = Diagnostic::error("Too many errors", detail);
+        last_word.subject = last;
+        diags.push(last_word);
     }
     diags
 }

@@ -8,7 +8,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::ast::{Expr, ExprKind};
 use super::lexer::{Start, scan};
 use super::token::{Kind, Token, check_tokens};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::{FileId, Span};
 
 /// One text being parsed.
@@ -99,11 +99,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(crate) fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<String>) {
+    pub(crate) fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.diags.error(span, summary, detail);
     }
 
-    pub(crate) fn error_within(&mut self, span: Span, context: Span, summary: impl Into<String>, detail: impl Into<String>) {
+    pub(crate) fn error_within(&mut self, span: Span, context: Span, summary: impl Into<String>, detail: impl Into<Said>) {
         self.diags.push(Diagnostic::error(summary, detail).at(span).within(context));
     }
 

@@ -2,6 +2,7 @@
 
 use super::parser::{Parser, normal};
 use super::token::{Kind, Token};
+use crate::diag::Said;
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -62,7 +63,7 @@ impl Parser<'_> {
                 }
                 other => {
                     let detail = format!("The symbol \"{other}\" is not a valid escape sequence selector.");
-                    self.bad_escape(span, at - 1 - other.len_utf8(), 1 + other.len_utf8(), &detail);
+                    self.bad_escape(span, at - 1 - other.len_utf8(), 1 + other.len_utf8(), detail);
                     out.push(other);
                 }
             }
@@ -71,7 +72,7 @@ impl Parser<'_> {
         normal(&out)
     }
 
-    fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: &str) {
+    fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: impl Into<Said>) {
         let span = Span { file: token.file, start: token.start + at as u32, end: token.start + (at + len) as u32 };
         self.error(span, "Invalid escape sequence", detail);
     }

@@ -235,7 +235,7 @@ impl Parser<'_> {
     }
 
     fn for_directive(&mut self, open: Span) -> Option<Part> {
-        let complain = |parser: &mut Self, detail: &str| {
+        let complain = |parser: &mut Self, detail: &'static str| {
             if !parser.recovery {
                 let span = parser.span(parser.peek());
                 parser.error(span, "Invalid 'for' directive", detail);

@@ -107,6 +107,7 @@ impl Deploying<'_> {
             action: change.action,
             prior: prior.as_ref().map_or_else(|| Value::null(schema.implied_type().clone()), |p| p.value.clone().unmark_deep().0),
             planned: after,
+            shown: &planned.after,
             config: plain,
             private: planned.private.clone(),
             identity: planned.identity.clone(),
@@ -162,7 +163,7 @@ impl Deploying<'_> {
                     needs: &change.needs,
                     identity: self.kept_identity(change, applied.identity.as_ref()),
                 };
-                let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::text(&e))?;
+                let object = objects::record(&around, schema, value, &applied.private).map_err(Trouble::text)?;
                 lock(&self.state).insert(address.clone(), object.clone());
                 lock(&self.values).insert(address.clone(), value.clone());
                 edits.push(StateEdit::Put(Box::new(object)));
@@ -231,7 +232,7 @@ impl Deploying<'_> {
             needs: &change.needs,
             identity: self.kept_identity(change, identity),
         };
-        let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::text(&e))?;
+        let object = objects::record(&around, schema, value, private).map_err(Trouble::text)?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
         let edits = vec![StateEdit::Put(Box::new(object))];
@@ -278,8 +279,11 @@ impl Deploying<'_> {
             faults.push(format!("the action was {} and is {} now", change.action.word(), becomes.word()));
         } else {
             for (path, text) in cty::plan::assert_object_compatible(&schema.block, &approved, &planned) {
-                let hidden = schema.block.sensitive_paths(&planned).iter().any(|p| path.starts_with(p));
-                faults.push(format!("{path}: {}", if hidden { "a sensitive value differs" } else { &text }));
+                let marked = || change.after.hides_at(&path).or_else(|| now.after.hides_at(&path));
+                faults.push(match marked().or_else(|| instance::at_sensitive(schema, &planned, &path)) {
+                    Some(path) => format!("{path}: a sensitive value differs"),
+                    None => format!("{path}: {text}"),
+                });
             }
         }
         if faults.is_empty() {

@@ -72,6 +72,7 @@ impl Deploying<'_> {
             action: Action::Destroy,
             prior: change.before.clone().unmark_deep().0,
             planned: null.clone(),
+            shown: &change.before,
             config: null,
             private: Bytes::from(if change.action == Action::Destroy { change.private.clone() } else { change.prior_private.clone() }),
             identity: change.identity_before.clone(),
@@ -102,7 +103,7 @@ impl Deploying<'_> {
                     identity: self.kept_identity(change, applied.identity.as_ref().or(change.identity_before.as_ref())),
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
-                StateEdit::Put(Box::new(object.map_err(|e| Trouble::text(&e))?))
+                StateEdit::Put(Box::new(object.map_err(Trouble::text)?))
             }
         };
         if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {

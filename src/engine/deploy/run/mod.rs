@@ -372,7 +372,7 @@ impl Trouble {
     }
 
     /// A fault of ours, in words.
-    pub fn text(text: &str) -> Box<Self> {
+    pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
         Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
     }
 

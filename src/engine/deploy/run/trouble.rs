@@ -46,7 +46,7 @@ impl Deploying<'_> {
                 self.walk.report_provider(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span);
             }
             Some(_) => {
-                let mut d = Diagnostic::error(&failure.summary, &failure.detail).about(id.as_str());
+                let mut d = Diagnostic::error(&failure.summary, failure.detail.clone()).about(id.as_str());
                 d.subject = span;
                 self.walk.report(d.into());
             }

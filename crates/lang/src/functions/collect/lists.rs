@@ -2,6 +2,7 @@
 
 use cty::{Marks, Type, Value};
 
+use crate::diag::Said;
 use crate::functions::call::{CallError, Function, Host, Param, items, whole};
 
 fn any(name: &str) -> Param {
@@ -59,7 +60,7 @@ fn concat_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 None => return Ok(Type::Dynamic),
             },
             other => {
-                let reason = format!("all arguments must be lists or tuples; got {}", other.friendly_name());
+                let reason = Said::plain(format!("all arguments must be lists or tuples; got {}", other.friendly_name()));
                 return Err(CallError::arg(index, reason));
             }
         }
@@ -120,7 +121,7 @@ pub(in crate::functions) fn reverse() -> Function {
         |args, _| match args[0].ty() {
             Type::Tuple(types) => Ok(Type::tuple(types.iter().rev().cloned().collect::<Vec<_>>())),
             Type::List(element) | Type::Set(element) => Ok(Type::list((**element).clone())),
-            other => Err(CallError::arg(0, format!("can only reverse list or tuple values, not {}", other.friendly_name()))),
+            other => Err(CallError::arg(0, Said::plain(format!("can only reverse list or tuple values, not {}", other.friendly_name())))),
         },
         |args, ty, _| {
             let (list, marks) = args[0].clone().unmark();
@@ -172,10 +173,11 @@ fn slice_bounds(args: &[Value]) -> Result<(Option<usize>, Option<usize>), CallEr
         if !args[index].is_known() {
             return Ok(None);
         }
-        let value = whole(args, index).map_err(|e| CallError::arg(index, format!("invalid {word} index: {e}")))?;
-        let value = usize::try_from(value).map_err(|_| CallError::arg(index, format!("{word} index must not be less than zero")))?;
+        let value = whole(args, index).map_err(|e| CallError::arg(index, Said::plain(format!("invalid {word} index: {e}"))))?;
+        let value =
+            usize::try_from(value).map_err(|_| CallError::arg(index, Said::plain(format!("{word} index must not be less than zero"))))?;
         if length.is_some_and(|l| value > l) {
-            return Err(CallError::arg(index, format!("{word} index must not be greater than the length of the list")));
+            return Err(CallError::arg(index, Said::plain(format!("{word} index must not be greater than the length of the list"))));
         }
         Ok(Some(value))
     };
@@ -197,7 +199,7 @@ pub(in crate::functions) fn chunklist() -> Function {
             let (list, mut marks) = args[0].clone().unmark();
             let (size, size_marks) = args[1].clone().unmark();
             marks.extend(&size_marks);
-            let size = whole(&[size], 0).map_err(|e| CallError::call(format!("invalid size: {e}")))?;
+            let size = whole(&[size], 0).map_err(|e| CallError::call(Said::plain(format!("invalid size: {e}"))))?;
             let size = usize::try_from(size).map_err(|_| CallError::call("the size argument must be positive"))?;
             let inner = element_of(list.ty());
             let all = items(&list);
@@ -252,7 +254,7 @@ pub(in crate::functions) fn element() -> Function {
                 }
                 Ok(types[wrapped(&args[1], types.len())?].clone())
             }
-            other => Err(CallError::call(format!("cannot read elements from {}", other.friendly_name()))),
+            other => Err(CallError::call(Said::plain(format!("cannot read elements from {}", other.friendly_name())))),
         },
         |args, ty, _| {
             let (list, marks) = args[0].clone().unmark();
@@ -265,7 +267,7 @@ pub(in crate::functions) fn element() -> Function {
 
 /// An index that begins again behind the last element, backwards for negative numbers.
 fn wrapped(index: &Value, length: usize) -> Result<usize, CallError> {
-    let index = whole(std::slice::from_ref(index), 0).map_err(|e| CallError::call(format!("invalid index: {e}")))?;
+    let index = whole(std::slice::from_ref(index), 0).map_err(|e| CallError::call(Said::plain(format!("invalid index: {e}"))))?;
     if length == 0 {
         return Err(CallError::call("cannot use element function with an empty list"));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cty::{Mark, Marks, Type, Value};
 
+use crate::diag::Said;
 use crate::functions::call::{CallError, Function, Host, Param, items};
 
 fn any(name: &str) -> Param {
@@ -92,7 +93,7 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 None => settled = false,
             },
             other => {
-                return Err(CallError::call(format!("arguments must be maps or objects, got {:?}", other.friendly_name())));
+                return Err(CallError::call(Said::plain(format!("arguments must be maps or objects, got {:?}", other.friendly_name()))));
             }
         }
         match &first {
@@ -121,17 +122,17 @@ pub(in crate::functions) fn lookup() -> Function {
             return Ok(found.with_marks(&marks));
         }
         if let Some(default) = args.get(2) {
-            let default = cty::convert(default, ty).map_err(|e| CallError::call(e.to_string()))?;
+            let default = cty::convert(default, ty).map_err(|e| CallError::call(&e))?;
             return Ok(default.with_marks(&marks));
         }
-        Err(CallError::call(format!("lookup failed to find key {}", shown(name, &key_marks))))
+        Err(CallError::call(quoting(name, &key_marks, |key| format!("lookup failed to find key {key}"))))
     })
     .more(any("default").unknown().dynamic().null().marked())
 }
 
 fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     if args.len() > 3 {
-        return Err(CallError::call(format!("lookup() takes two or three arguments, got {}", args.len())));
+        return Err(CallError::call(Said::plain(format!("lookup() takes two or three arguments, got {}", args.len()))));
     }
     match args[0].ty() {
         Type::Object(object) => {
@@ -139,7 +140,10 @@ fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
             match (object.attributes.get(key), args.get(2)) {
                 (Some(ty), _) => Ok(ty.clone()),
                 (None, Some(default)) => Ok(default.ty().clone()),
-                (None, None) => Err(CallError::arg(0, format!("the given object has no attribute {key:?}"))),
+                (None, None) => {
+                    let reason = quoting(key, args[1].marks(), |key| format!("the given object has no attribute {key}"));
+                    Err(CallError::arg(0, reason))
+                }
             }
         }
         Type::Map(element) => {
@@ -154,8 +158,12 @@ fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     }
 }
 
-/// A text for a message, unless its marks forbid to show it.
-pub(in crate::functions) fn shown(text: &str, marks: &Marks) -> String {
+/// Words around a text, unless its marks forbid to show it.
+pub(in crate::functions) fn quoting(text: &str, marks: &Marks, put: impl Fn(&str) -> String) -> Said {
+    Said::either(put(&shown(text, marks)), put("(sensitive value)"))
+}
+
+fn shown(text: &str, marks: &Marks) -> String {
     match (marks.contains(&Mark::Ephemeral), marks.contains(&Mark::Sensitive)) {
         (true, true) => "(ephemeral sensitive value)".to_owned(),
         (true, false) => "(ephemeral value)".to_owned(),
@@ -189,11 +197,11 @@ fn check_lengths(keys: usize, values: usize) -> Result<(), CallError> {
     if keys == values {
         return Ok(());
     }
-    Err(CallError::call(format!("number of keys ({keys}) does not match number of values ({values})")))
+    Err(CallError::call(Said::plain(format!("number of keys ({keys}) does not match number of values ({values})"))))
 }
 
 fn null_key(index: usize) -> CallError {
-    CallError::call(format!("keys list has null value at index {index}"))
+    CallError::call(Said::plain(format!("keys list has null value at index {index}")))
 }
 
 fn zipmap_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {

@@ -2,6 +2,7 @@
 
 use cty::{Type, Value};
 
+use crate::diag::Said;
 use crate::functions::call::{CallError, Function, Param, items};
 use crate::functions::text::plain;
 
@@ -148,6 +149,6 @@ pub(in crate::functions) fn matchkeys() -> Function {
 
 /// Functions of old that only say what to write instead.
 pub(in crate::functions) fn gone(name: &'static str, instead: &'static str) -> Function {
-    let reason = move || CallError::call(format!("the {name:?} function was deprecated and is not available; use {instead}"));
+    let reason = move || CallError::call(Said::plain(format!("the {name:?} function was deprecated and is not available; use {instead}")));
     Function::typed(vec![], move |_, _| Err(reason()), move |_, _, _| Err(reason())).more(any("vals").null().unknown().dynamic())
 }

@@ -17,7 +17,7 @@ use cty::{Marks, Type, Value};
 
 use self::charsets::Charset;
 use super::call::{CallError, Function, Param, text};
-use super::collect::maps::shown;
+use super::collect::maps::quoting;
 
 /// Accepts what the reference language's decoder accepts: padding is due, spare bits need not be zero.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
@@ -35,7 +35,7 @@ fn from_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
 }
 
 fn bytes_of(text: &str, marks: &Marks) -> Result<Vec<u8>, CallError> {
-    from_base64(text).map_err(|_| CallError::call(format!("failed to decode base64 data {}", shown(text, marks))))
+    from_base64(text).map_err(|_| CallError::call(quoting(text, marks, |text| format!("failed to decode base64 data {text}"))))
 }
 
 pub(super) fn base64encode() -> Function {

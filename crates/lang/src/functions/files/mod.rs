@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use cty::{Marks, Type, Value};
 
 use super::call::{CallError, Function, Host, Param, text};
-use super::collect::maps::shown;
+use super::collect::maps::quoting;
+use crate::diag::Said;
 
 fn path_param() -> Param {
     Param::new("path", Type::String)
@@ -58,16 +59,17 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
 }
 
 /// The bytes of a file.
-pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, String> {
+pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
     bytes(&place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
-            "no file exists at {}; this function works only with files that are distributed as part of the configuration source \
-             code, so if this file will be created by a resource in this configuration you must instead obtain this result from \
-             an attribute of that resource",
-            shown(path, marks)
-        ),
-        _ => format!("failed to read file: {error}"),
+        std::io::ErrorKind::NotFound => quoting(path, marks, |path| {
+            format!(
+                "no file exists at {path}; this function works only with files that are distributed as part of the configuration \
+                 source code, so if this file will be created by a resource in this configuration you must instead obtain this \
+                 result from an attribute of that resource"
+            )
+        }),
+        _ => Said::plain(format!("failed to read file: {error}")),
     })
 }
 
@@ -75,11 +77,12 @@ pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>,
 pub(super) fn read_text(host: Host<'_>, path: &str, marks: &Marks) -> Result<String, CallError> {
     let bytes = read(host, path, marks).map_err(|e| CallError::arg(0, e))?;
     String::from_utf8(bytes).map_err(|_| {
-        CallError::call(format!(
-            "contents of {} are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents or the other \
-             file functions (e.g. filemd5, filesha256) to obtain file hashing results instead",
-            shown(path, marks)
-        ))
+        CallError::call(quoting(path, marks, |path| {
+            format!(
+                "contents of {path} are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents or the \
+                 other file functions (e.g. filemd5, filesha256) to obtain file hashing results instead"
+            )
+        }))
     })
 }
 
@@ -108,10 +111,10 @@ pub(super) fn fileexists() -> Function {
             Ok(found) if found.is_file() => true,
             Ok(found) => {
                 let kind = if found.is_dir() { "a directory, not a file" } else { "not a regular file" };
-                return Err(CallError::arg(0, format!("{} is {kind}", shown(&place, marks))));
+                return Err(CallError::arg(0, quoting(&place, marks, |place| format!("{place} is {kind}"))));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(_) => return Err(CallError::call(format!("failed to stat {}", shown(&place, marks)))),
+            Err(_) => return Err(CallError::call(quoting(&place, marks, |place| format!("failed to stat {place}")))),
         };
         Ok(Value::bool(exists).with_marks(marks))
     })
@@ -126,8 +129,8 @@ pub(super) fn fileset() -> Function {
         let folder =
             if folder.starts_with('/') { paths::clean(folder) } else { paths::join(&host.scope.base_dir().to_string_lossy(), folder) };
         let pattern = paths::join(&folder, text(args, 1)?);
-        let found =
-            glob::files(&pattern).map_err(|e| CallError::call(format!("failed to glob pattern {}: {e}", shown(&pattern, &marks))))?;
+        let found = glob::files(&pattern)
+            .map_err(|e| CallError::call(quoting(&pattern, &marks, |p| format!("failed to glob pattern {p}: {e}"))))?;
         let names = found.iter().map(|path| paths::relative(&folder, path).into()).collect();
         Ok(Value::set(Type::String, names).with_marks(&marks))
     })

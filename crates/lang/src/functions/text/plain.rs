@@ -4,6 +4,7 @@ use cty::{Type, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::chars;
+use crate::diag::Said;
 use crate::functions::call::{CallError, Function, Param, items, text, whole};
 
 fn text_param(name: &str) -> Param {
@@ -123,7 +124,7 @@ pub(in crate::functions) fn join() -> Function {
             for (index, item) in items(list).iter().enumerate() {
                 let Some(part) = item.as_str() else {
                     let place = if lists.len() > 1 { format!("element {index} of list {}", at + 1) } else { format!("element {index}") };
-                    return Err(CallError::arg(at + 1, format!("{place} is null; cannot concatenate null values")));
+                    return Err(CallError::arg(at + 1, Said::plain(format!("{place} is null; cannot concatenate null values"))));
                 };
                 parts.push(part);
             }
@@ -178,7 +179,7 @@ pub(in crate::functions) fn sort() -> Function {
         let mut words = Vec::new();
         for (at, item) in items(list).iter().enumerate() {
             let Some(word) = item.as_str() else {
-                return Err(CallError::call(format!("given list element {at} is null; a null string cannot be sorted")));
+                return Err(CallError::call(Said::plain(format!("given list element {at} is null; a null string cannot be sorted"))));
             };
             words.push(word);
         }

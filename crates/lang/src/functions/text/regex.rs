@@ -73,7 +73,7 @@ pub(in crate::functions) fn replace() -> Function {
     Function::new(params, Type::String, |args, _, _| {
         let (whole, part, with) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
         if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
-            let compiled = pattern::compile(&part[1..part.len() - 1]).map_err(CallError::Call)?;
+            let compiled = pattern::compile(&part[1..part.len() - 1]).map_err(CallError::call)?;
             return Ok(compiled.replace_all(whole, with).into_owned().into());
         }
         Ok(whole.replace(part, with).into())

@@ -1,0 +1,192 @@
+//! The spellings in which a text may come back: what logs make of it on their way. Escapes are taken off the text that is
+//! searched, so that it does not matter which characters were escaped and how often; each pass is linear. Pure.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// How often escapes are taken off: JSON in JSON, logged with `%q`.
+const LEVELS: usize = 3;
+
+/// A text with some of its escapes taken off, and where each byte comes from.
+pub(super) struct Read {
+    pub(super) bytes: Vec<u8>,
+    /// Beginning and end in the text as it is.
+    from: Vec<(u32, u32)>,
+}
+
+impl Read {
+    fn with_room(room: usize) -> Self {
+        Self { bytes: Vec::with_capacity(room), from: Vec::with_capacity(room) }
+    }
+
+    fn push(&mut self, byte: u8, from: (u32, u32)) {
+        self.bytes.push(byte);
+        self.from.push(from);
+    }
+
+    /// Where the bytes `start..end` stand in the text as it is.
+    pub(super) fn place(&self, start: usize, end: usize) -> (usize, usize) {
+        (self.from[start].0 as usize, self.from[end - 1].1 as usize)
+    }
+}
+
+/// A text as a pass finds it: as it is, or read.
+#[derive(Clone, Copy)]
+struct Source<'t> {
+    bytes: &'t [u8],
+    from: Option<&'t [(u32, u32)]>,
+}
+
+impl Source<'_> {
+    /// Where the bytes `at..at + len` come from.
+    fn place(&self, at: usize, len: usize) -> (u32, u32) {
+        match self.from {
+            Some(from) => (from[at].0, from[at + len - 1].1),
+            None => (narrow(at), narrow(at + len)),
+        }
+    }
+}
+
+impl<'t> From<&'t Read> for Source<'t> {
+    fn from(read: &'t Read) -> Self {
+        Source { bytes: &read.bytes, from: Some(&read.from) }
+    }
+}
+
+fn narrow(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Calls `visit` with every reading of the text that differs from it.
+pub(super) fn readings(text: &str, visit: &mut dyn FnMut(&Read)) {
+    // What is longer is cut long before it is shown.
+    if text.len() >= u32::MAX as usize {
+        return;
+    }
+    let plain = Source { bytes: text.as_bytes(), from: None };
+    addresses(plain, visit);
+    let mut level: Option<Read> = None;
+    for _ in 0..LEVELS {
+        let Some(next) = unescaped(level.as_ref().map_or(plain, Source::from)) else { break };
+        visit(&next);
+        addresses(Source::from(&next), visit);
+        level = Some(next);
+    }
+}
+
+/// As a part of an address (percent and two digits for a byte, a plus sign for a blank), once and twice.
+fn addresses(source: Source<'_>, visit: &mut dyn FnMut(&Read)) {
+    for plus in [false, true] {
+        let mut level: Option<Read> = None;
+        for _ in 0..2 {
+            let Some(next) = decoded(level.as_ref().map_or(source, Source::from), plus) else { break };
+            visit(&next);
+            level = Some(next);
+        }
+    }
+}
+
+/// Without percent signs; `None` where there is nothing to take off.
+fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
+    let bytes = source.bytes;
+    if !bytes.contains(if plus { &b'+' } else { &b'%' }) {
+        return None;
+    }
+    let mut out = Read::with_room(bytes.len());
+    let (mut at, mut any) = (0, false);
+    while at < bytes.len() {
+        let (byte, len) = match bytes[at] {
+            b'%' => hex(bytes, at + 1, 2).and_then(|n| u8::try_from(n).ok()).map_or((b'%', 1), |n| (n, 3)),
+            b'+' if plus => (b' ', 1),
+            other => (other, 1),
+        };
+        any |= len > 1 || byte != bytes[at];
+        out.push(byte, source.place(at, len));
+        at += len;
+    }
+    any.then_some(out)
+}
+
+/// Without one level of backslashes, as JSON, Go's `%q` and Rust's `{:?}` write them; `None` where there are none.
+fn unescaped(source: Source<'_>) -> Option<Read> {
+    let bytes = source.bytes;
+    if !bytes.contains(&b'\\') {
+        return None;
+    }
+    let mut out = Read::with_room(bytes.len());
+    let (mut at, mut any) = (0, false);
+    while at < bytes.len() {
+        let Some((len, made)) = (bytes[at] == b'\\').then(|| escape(bytes, at)).flatten() else {
+            out.push(bytes[at], source.place(at, 1));
+            at += 1;
+            continue;
+        };
+        any = true;
+        let place = source.place(at, len);
+        match made {
+            Made::Byte(byte) => out.push(byte, place),
+            Made::Char(c) => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push(byte, place)),
+        }
+        at += len;
+    }
+    any.then_some(out)
+}
+
+enum Made {
+    Byte(u8),
+    Char(char),
+}
+
+/// The escape that begins at a backslash: its length and what it stands for.
+fn escape(bytes: &[u8], at: usize) -> Option<(usize, Made)> {
+    let char = |len: usize, code: Option<u32>| Some((len, Made::Char(char::from_u32(code?)?)));
+    let byte = |byte: u8| Some((2, Made::Byte(byte)));
+    match bytes.get(at + 1)? {
+        b'n' => byte(b'\n'),
+        b'r' => byte(b'\r'),
+        b't' => byte(b'\t'),
+        b'b' => byte(8),
+        b'f' => byte(12),
+        b'a' => byte(7),
+        b'v' => byte(11),
+        b'0' => byte(0),
+        other @ (b'"' | b'\'' | b'\\' | b'/') => byte(*other),
+        b'x' => Some((4, Made::Byte(u8::try_from(hex(bytes, at + 2, 2)?).ok()?))),
+        b'U' => char(10, hex(bytes, at + 2, 8)),
+        b'u' if bytes.get(at + 2) == Some(&b'{') => {
+            let digits = bytes[at + 3..].iter().take(7).position(|b| *b == b'}').filter(|n| *n > 0)?;
+            char(digits + 4, hex(bytes, at + 3, digits))
+        }
+        b'u' => {
+            let first = hex(bytes, at + 2, 4)?;
+            if !(0xD800..0xDC00).contains(&first) {
+                return char(6, Some(first));
+            }
+            let second = hex(bytes, at + 8, 4).filter(|n| (0xDC00..0xE000).contains(n) && bytes[at + 6..].starts_with(b"\\u"))?;
+            char(12, Some(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)))
+        }
+        _ => None,
+    }
+}
+
+fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
+    bytes.get(at..at + digits)?.iter().try_fold(0u32, |n, byte| Some(n << 4 | char::from(*byte).to_digit(16)?))
+}
+
+/// The spellings that no reading takes off: digits, and base64 also where it stands in the middle of what is encoded.
+pub(super) fn others(text: &str) -> Vec<String> {
+    let lower: String = text.bytes().map(|b| format!("{b:02x}")).collect();
+    let mut out = vec![lower.to_uppercase(), lower];
+    for shift in 0..3 {
+        let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(text.bytes()).collect();
+        // What does not depend on its neighbours.
+        let (first, last) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
+        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            // Eight characters at least: fewer are found in any text.
+            if last >= first + 8 {
+                out.push(encoded[first..last].to_owned());
+            }
+        }
+    }
+    out
+}
