@@ -41,6 +41,10 @@ pub enum StoreError {
         path.display()
     )]
     Newer { path: PathBuf, theirs: i64, ours: i64 },
+    #[error("{} is refused: {why}; nothing of it was touched: look where it comes from, and move it away", path.display())]
+    Foreign { path: PathBuf, why: String },
+    #[error("{} is refused: {why}; nothing of it was touched: work as its owner, or make it yours with `chown -R`", path.display())]
+    NotYours { path: PathBuf, why: String },
     #[error("{} is not a flightdeck store ({why}); move it away, flightdeck will not touch it", path.display())]
     NotOurs { path: PathBuf, why: String },
     #[error("the workspace is held by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]

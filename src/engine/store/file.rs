@@ -6,11 +6,11 @@ use super::lease::Lease;
 use super::liveness::Judge;
 use super::shadow::Shadow;
 use super::writer::Durable;
-use super::{lock, writer};
+use super::{guard, lock, writer};
 use crate::engine::event::DeployId;
 use crate::engine::settings::Access;
 use rusqlite::{Connection, OpenFlags};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -248,12 +248,7 @@ fn pragma(conn: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
 
 /// Whether there is a store. One that may not be looked at is there, and not to be taken for none.
 fn is_there(path: &Path) -> Result<bool, StoreError> {
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(StoreError::NotOurs { path: path.to_owned(), why: "it is a directory".into() }),
-        Ok(_) => Ok(true),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(StoreError::unreadable(path, e)),
-    }
+    guard::look(path.parent().unwrap_or(path))?.map_or(Ok(false), |dir| dir.has_store())
 }
 
 /// The layout's version of a file that is ours.
@@ -277,6 +272,8 @@ fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     if version > ours {
         return Err(StoreError::Newer { path: path.to_owned(), theirs: version, ours });
     }
+    let layouts = usize::try_from(version).ok().and_then(|version| MIGRATIONS.get(..version)).unwrap_or(&MIGRATIONS);
+    guard::as_made(conn, layouts, path)?;
     Ok(version)
 }
 
@@ -286,15 +283,19 @@ fn is_current(version: i64) -> bool {
 
 fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     // Asked of the system first, which says why; SQLite would only say that it cannot.
-    std::fs::File::open(path).map_err(|e| StoreError::unreadable(path, e))?;
+    if let Some(dir) = guard::look(path.parent().unwrap_or(path))? {
+        dir.permitted(false)?;
+    }
+    let uri = format!("file:{}", uri_path(path));
+    guard::untouched(&uri, |conn| check(conn, path), path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let open = |uri: &str| -> Job<Connection> {
         let conn = Connection::open_with_flags(uri, flags)?;
         conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
+        guard::defend(&conn)?;
         pragma(&conn, "schema_version")?;
         Ok(conn)
     };
-    let uri = format!("file:{}", uri_path(path));
     let conn = open(&uri).map_err(|f| f.at(path)).or_else(|e| match e {
         // Without write permission the shared memory file cannot be made; with no writer about the file is safe to read as it is.
         StoreError::ReadOnlyDirectory { .. } if !path.with_file_name("flightdeck.db-wal").exists() => {
@@ -329,6 +330,7 @@ pub(super) fn connect(path: &Path) -> Job<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
+    guard::defend(&conn)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
 }
@@ -339,11 +341,21 @@ fn set(conn: &Connection) -> Job<()> {
     Ok(())
 }
 
+/// Gives the file its name unless there is one of that name: [`std::fs::rename`] would take its place.
+fn name(new: &Path, path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, new, CWD, path, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => std::fs::hard_link(new, path),
+        renamed => renamed.map_err(Into::into),
+    }
+}
+
 /// Makes the file under another name and gives it its own when it is whole: a file that is empty or half made has been
 /// damaged, and is never taken for a new one. Whoever is second keeps the file of the first.
 fn create(path: &Path) -> Result<(), StoreError> {
     let new = path.with_file_name(format!("flightdeck.{}.new", uuid::Uuid::new_v4().simple()));
-    let made = fill(&new, path).and_then(|()| match std::fs::hard_link(&new, path) {
+    let made = fill(&new, path).and_then(|()| match name(&new, path) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         // Not every file system has links; there the name is given without a look at who was first.
         Err(_) if !path.exists() => std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e)),
@@ -405,33 +417,18 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
     Ok(())
 }
 
-/// The directory for us alone, and the file too before SQLite opens it: its companions take over its mode.
+/// The directory for us alone, and the file too before SQLite opens it: its companions take over its mode. What is there is
+/// looked into before any of it is changed.
 fn make_private(path: &Path) -> Result<(), StoreError> {
-    let dir = path.parent().unwrap_or(path);
-    if let Some(rescue) = super::shadow::waiting(path).filter(|_| !path.exists()) {
+    let parent = path.parent().unwrap_or(path);
+    if is_there(path)? {
+        guard::untouched(&format!("file:{}", uri_path(path)), |conn| check(conn, path), path)?;
+    } else if let Some(rescue) = super::shadow::waiting(path) {
         return Err(StoreError::Rescued { path: path.to_owned(), rescue });
     }
-    match std::fs::DirBuilder::new().mode(0o700).create(dir) {
-        Ok(()) => {
-            let ignore = dir.join(".gitignore");
-            std::fs::write(&ignore, "*\n").map_err(|e| StoreError::io(&ignore, "write", e))?;
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && dir.is_dir() => {}
-        Err(e) => return Err(StoreError::io(dir, "create", e)),
-    }
-    restrict(dir, 0o700)?;
-    if !is_there(path)? {
+    let dir = guard::prepare(parent)?;
+    if !dir.has_store()? {
         create(path)?;
     }
-    std::fs::OpenOptions::new().append(true).open(path).map_err(|e| StoreError::io(path, "open", e))?;
-    restrict(path, 0o600)
-}
-
-/// Takes away what others may do with it.
-fn restrict(path: &Path, mode: u32) -> Result<(), StoreError> {
-    let now = std::fs::metadata(path).map_err(|e| StoreError::io(path, "look at", e))?.permissions().mode();
-    if now & 0o077 != 0 {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(|e| StoreError::io(path, "restrict", e))?;
-    }
-    Ok(())
+    dir.permitted(true)
 }

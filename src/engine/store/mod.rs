@@ -10,6 +10,7 @@ mod error;
 mod export;
 mod failures;
 mod file;
+mod guard;
 mod interrupted;
 mod launches;
 mod lease;

@@ -1,0 +1,178 @@
+//! A workspace may be a clone of anybody's repository: what lies where the store should be is refused in words before
+//! anything of it is touched, opened for writing or waited for.
+
+use crate::support::{Run, Workspace, mode};
+use rusqlite::Connection;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MAIN: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\n";
+const COMMANDS: [&[&str]; 4] = [&["history"], &["state", "list"], &["stage"], &["deploy", "--auto-approve"]];
+
+fn workspace() -> Workspace {
+    Workspace::new(&[("main.tf", MAIN)])
+}
+
+/// Ended by `timeout` where it would wait for ever.
+fn run(w: &Workspace, args: &[&str]) -> Run {
+    let inner = w.command(args);
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(inner.get_program()).args(inner.get_args()).current_dir(w.path()).stdin(std::process::Stdio::null());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[track_caller]
+fn refused(w: &Workspace, says: &str) {
+    for args in COMMANDS {
+        let run = run(w, args);
+        assert_eq!(run.code, Some(1), "{args:?}: {run:#?}");
+        assert!(run.stderr.contains("is refused") && run.stderr.contains(says), "{args:?}: nothing says {says:?}: {run:#?}");
+        assert!(run.stderr.contains(".flightdeck"), "{args:?}: {run:#?}");
+    }
+}
+
+/// Names, kinds, modes, sizes and contents of all below a directory.
+fn all(dir: &Path) -> Vec<String> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let meta = std::fs::symlink_metadata(&path).unwrap();
+        let content = if meta.is_file() { format!("{:?}", std::fs::read(&path).unwrap()) } else { String::new() };
+        out.push(format!("{} {:?} {:o} {content}", path.display(), meta.file_type(), meta.permissions().mode()));
+        if meta.is_dir() {
+            out.extend(all(&path));
+        }
+    }
+    out.sort();
+    out
+}
+
+/// A directory beside the workspace with a file in it, open to all.
+fn victim(w: &Workspace) -> PathBuf {
+    let dir = w.path().parent().unwrap().join("victim");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("file"), "theirs").unwrap();
+    for path in [dir.join("file"), dir.clone()] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
+    let w = workspace();
+    let victim = victim(&w);
+    symlink(&victim, w.path().join(".flightdeck")).unwrap();
+    let before = all(&victim);
+    refused(&w, "it is a symbolic link");
+    assert_eq!((all(&victim), mode(&victim)), (before, 0o755));
+    // One that leads nowhere is no invitation either.
+    let w = workspace();
+    symlink("../nowhere", w.path().join(".flightdeck")).unwrap();
+    refused(&w, "it is a symbolic link");
+    assert!(!w.path().parent().unwrap().join("nowhere").exists());
+}
+
+#[test]
+fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
+    for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", ".gitignore"] {
+        for (what, says) in [("link", "it is a symbolic link"), ("null", "it is a symbolic link"), ("pipe", "it is a named pipe")] {
+            let w = workspace();
+            let victim = victim(&w);
+            let place = w.path().join(".flightdeck").join(name);
+            std::fs::create_dir(place.parent().unwrap()).unwrap();
+            match what {
+                "link" => symlink(victim.join("file"), &place).unwrap(),
+                "null" => symlink("/dev/null", &place).unwrap(),
+                _ => assert!(Command::new("mkfifo").arg(&place).status().unwrap().success()),
+            }
+            let before = all(w.path().parent().unwrap());
+            let null = mode(Path::new("/dev/null"));
+            refused(&w, says);
+            assert_eq!(all(w.path().parent().unwrap()), before, "{name} as {what}");
+            assert_eq!(mode(Path::new("/dev/null")), null);
+        }
+    }
+    let w = workspace();
+    let victim = victim(&w);
+    std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
+    std::fs::hard_link(victim.join("file"), w.store()).unwrap();
+    refused(&w, "it has other names");
+    assert_eq!(mode(&victim.join("file")), 0o755);
+}
+
+#[test]
+fn a_store_of_another_owner_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: without root nothing can be given to somebody else");
+        return;
+    }
+    for below in ["", "/flightdeck.db"] {
+        let w = workspace();
+        w.run(&["deploy", "--auto-approve"]).expect(0);
+        std::os::unix::fs::chown(format!("{}/.flightdeck{below}", w.path().display()), Some(12_345), None).unwrap();
+        let before = all(&w.path());
+        refused(&w, "it belongs to the user with the number 12345");
+        assert_eq!(all(&w.path()), before);
+    }
+}
+
+/// Databases that carry our mark and bring something with them, or lack something.
+#[test]
+fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
+    let w = workspace();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let whole = std::fs::read(w.store()).unwrap();
+    let endless = "WITH RECURSIVE r(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM r) SELECT 'serial' AS key, value FROM r";
+    for (what, sql, says) in [
+        ("a trigger", "CREATE TRIGGER t AFTER INSERT ON stage BEGIN DELETE FROM state_resource; END".to_owned(), "the trigger \"t\""),
+        ("a view", "CREATE VIEW v AS SELECT 1".to_owned(), "the view \"v\""),
+        ("a view for a table", format!("ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS {endless}"), "none of ours"),
+        (
+            "an endless trigger",
+            format!("CREATE TRIGGER e BEFORE UPDATE ON lock BEGIN SELECT count(*) FROM ({endless}); END"),
+            "the trigger \"e\"",
+        ),
+        ("another table", "CREATE TABLE mine (a)".to_owned(), "the table \"mine\""),
+        ("another column", "ALTER TABLE stage ADD COLUMN mine TEXT DEFAULT 'x'".to_owned(), "the table \"stage\""),
+        ("another index", "CREATE INDEX i ON stage (id) WHERE abs(id) > 0".to_owned(), "the index \"i\""),
+    ] {
+        let w = workspace();
+        std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
+        std::fs::set_permissions(w.path().join(".flightdeck"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(w.store(), &whole).unwrap();
+        let conn = Connection::open(w.store()).unwrap();
+        conn.execute_batch(&sql).unwrap_or_else(|e| panic!("{what}: {e}"));
+        conn.close().unwrap();
+        let before = all(&w.path());
+        refused(&w, says);
+        assert_eq!(all(&w.path()), before, "{what}: it is left as it is, and nothing is put beside it");
+    }
+}
+
+/// What the main file does not show may come with its log.
+#[test]
+fn what_a_log_beside_the_database_brings_is_refused_too() {
+    let w = workspace();
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let theirs = workspace();
+    std::fs::create_dir(theirs.path().join(".flightdeck")).unwrap();
+    let conn = Connection::open(w.store()).unwrap();
+    conn.execute_batch("PRAGMA wal_autocheckpoint = 0; CREATE TRIGGER t AFTER INSERT ON stage BEGIN DELETE FROM state_resource; END")
+        .unwrap();
+    for name in ["", "-wal"] {
+        let name = format!(".flightdeck/flightdeck.db{name}");
+        std::fs::copy(w.path().join(&name), theirs.path().join(&name)).unwrap();
+    }
+    drop(conn);
+    refused(&theirs, "the trigger \"t\"");
+}
