@@ -1,7 +1,7 @@
 //! Diagnostics: what, where (file:line:column with the line shown), why. As JSON they are the contract of the command line.
 
 use super::output::{Ink, paint};
-use super::safe::safe;
+use super::safe::{safe, safe_lines};
 use crate::engine::event::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -27,7 +27,7 @@ pub(super) fn json(d: &Diagnostic) -> Value {
 
 /// An error in words alone.
 pub(super) fn problem(text: &str, color: bool) -> String {
-    format!("{} {}", paint(color, Ink::Red, "error:"), safe(text))
+    format!("{} {}", paint(color, Ink::Red, "error:"), safe_lines(text))
 }
 
 /// A diagnostic for people.
@@ -42,7 +42,7 @@ pub(super) fn text(d: &Diagnostic, color: bool) -> String {
     } else if let Some(address) = &d.address {
         out.push_str(&format!("\n  {} {}", paint(color, Ink::Blue, "on"), safe(address)));
     }
-    for line in safe(d.detail.trim()).lines() {
+    for line in safe_lines(d.detail.trim()).lines() {
         out.push_str(&format!("\n  {line}"));
     }
     out.push('\n');

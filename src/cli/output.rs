@@ -89,6 +89,8 @@ impl Output {
 
     /// One line on stdout.
     pub(super) fn line(&mut self, text: &str) {
+        let shown = if self.json { crate::engine::visible::json(text) } else { text.into() };
+        let text = &*shown;
         if let Some(held) = &mut self.held {
             held.push_str(text);
             held.push('\n');

@@ -3,7 +3,7 @@
 
 use super::live::LiveLine;
 use super::output::{Ink, Output, paint};
-use super::safe::safe;
+use super::safe::{safe, safe_lines};
 use super::time::duration;
 use crate::engine::bus::now_ms;
 use crate::engine::event::{Action, Event, EventKind, Operation, OperationState};
@@ -130,8 +130,8 @@ impl Progress {
                 self.what = format!("deploy #{}", started.deploy);
             }
             EventKind::Operation(operation) => self.operation(out, operation),
-            EventKind::Notice { text } => self.say(out, &format!("note: {}", safe(text))),
-            EventKind::Cancel { text, .. } => self.say(out, &safe(text)),
+            EventKind::Notice { text } => self.say(out, &format!("note: {}", safe_lines(text))),
+            EventKind::Cancel { text, .. } => self.say(out, &safe_lines(text)),
             _ => {}
         }
     }
@@ -155,10 +155,10 @@ impl Progress {
                 _ => {}
             },
             PluginEvent::Crash { plugin, text, .. } => {
-                self.say(out, &format!("{} {plugin}: {}", paint(out.err_color, Ink::Red, "crash:"), safe(text)));
+                self.say(out, &format!("{} {plugin}: {}", paint(out.err_color, Ink::Red, "crash:"), safe_lines(text)));
             }
             PluginEvent::Log { line } if out.log_level.is_some_and(|level| level.shows(line.level)) => {
-                self.say(out, &format!("[{}] {} {}", line.plugin, line.level.word(), safe(&line.text)));
+                self.say(out, &format!("[{}] {} {}", line.plugin, line.level.word(), safe_lines(&line.text)));
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::output::{Ink, Output};
 use super::progress::ink_of;
-use super::safe::safe;
+use super::safe::{safe, safe_lines};
 use super::time::{duration, moment};
 use crate::engine::event::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
@@ -81,7 +81,7 @@ fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
 }
 
 fn indented(text: &str) -> String {
-    safe(text).replace('\n', "\n      ")
+    safe_lines(text).replace('\n', "\n      ")
 }
 
 fn one_output(out: &mut Output, output: &OutputView, left: bool) {

@@ -19,6 +19,7 @@ pub mod stage;
 pub mod store;
 pub mod told;
 pub mod view;
+pub mod visible;
 mod work;
 pub mod workspace;
 

@@ -8,6 +8,7 @@ mod deploys;
 mod foreign_store;
 mod kept;
 mod lab;
+mod looks;
 mod lost_store;
 mod outputs;
 mod prompt;

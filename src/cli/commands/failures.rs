@@ -3,7 +3,7 @@
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::time::moment;
 use crate::engine::api::FailureGroup;
@@ -34,7 +34,7 @@ fn show(out: &mut Output, group: &FailureGroup) {
     let head = format!("{} × {}: {}", group.count, group.class.word(), safe(&group.summary));
     let head = out.paint(Ink::Red, &head);
     out.line(&head);
-    for line in safe(&group.detail).lines() {
+    for line in safe_lines(&group.detail).lines() {
         out.line(&format!("    {line}"));
     }
     let deploys: Vec<String> = group.deploys.iter().map(|id| format!("#{id}")).collect();

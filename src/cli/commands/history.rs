@@ -3,7 +3,7 @@
 use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::{Progress, ink_of};
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::{duration, moment};
@@ -95,7 +95,7 @@ fn operation_lines(out: &mut Output, operation: &Operation) {
     out.line(format!("{head}  {state}{settled} {took}").trim_end());
     let Some(failure) = &operation.failure else { return };
     out.line(&format!("        {}: {}", failure.class.word(), safe(&failure.summary)));
-    for line in safe(&failure.detail).lines() {
+    for line in safe_lines(&failure.detail).lines() {
         out.line(&format!("        {line}"));
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::time::moment;
 use crate::cli::values::Level;
@@ -79,5 +79,5 @@ fn show(out: &mut Output, row: &LogRow) {
     };
     let level = out.paint(ink, &format!("{:<5}", line.level.word()));
     let module = line.module.as_deref().map_or_else(String::new, |m| format!("{}: ", safe(m)));
-    out.line(&format!("{} {level} {}  {module}{}", moment(line.at), line.plugin, safe(&line.text)));
+    out.line(&format!("{} {level} {}  {module}{}", moment(line.at), line.plugin, safe_lines(&line.text)));
 }

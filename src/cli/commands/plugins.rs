@@ -3,7 +3,7 @@
 use crate::cli::exit::{CliError, Ended, OK, failed, fields, plain};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::schema;
 use crate::cli::session::{Session, settings};
 use crate::cli::suggest::nearest;
@@ -122,7 +122,7 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
         out.line(&format!("    {}", schema::line(schema)));
     }
     if let Some(why) = plugin.state.why().or(schema.err().flatten()) {
-        for line in safe(why).lines() {
+        for line in safe_lines(why).lines() {
             let line = out.paint(Ink::Red, &format!("    {line}"));
             out.line(&line);
         }

@@ -6,7 +6,7 @@ use crate::cli::args::{ImportArgs, StateCommand, TaintArgs};
 use crate::cli::exit::{CliError, Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
-use crate::cli::safe::safe;
+use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::suggest::nearest;
@@ -132,7 +132,7 @@ async fn show(address: &str, out: &mut Output) -> Ended {
             }
         }
         for (path, value) in &row.attributes {
-            out.line(&format!("  {} = {}", safe(path), safe(value).replace('\n', "\n    ")));
+            out.line(&format!("  {} = {}", safe(path), safe_lines(value).replace('\n', "\n    ")));
         }
     }
     Ok(OK)

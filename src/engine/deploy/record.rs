@@ -172,7 +172,7 @@ impl Recorder {
             level: crate::engine::plugin::record::LogLevel::Info,
             stream: crate::engine::plugin::record::LogStream::Engine,
             module: None,
-            text: self.secrets().hide(text).into_owned(),
+            text: self.secrets().hide(&crate::engine::visible::uncoloured(text)).into_owned(),
             panic: false,
         };
         self.bus.emit(EventKind::Plugin(crate::engine::plugin::record::PluginEvent::Log { line }));

@@ -6,6 +6,7 @@ use super::hearing::Hearing;
 use super::parse::LineParser;
 use super::record::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
 use crate::engine::Secrets;
+use crate::engine::visible::uncoloured;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,11 +72,11 @@ impl Logs {
     /// Takes one line as it was received, without its line end.
     pub(super) fn take(&self, stream: LogStream, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
-        let text = text.trim_end_matches('\r');
+        let text = uncoloured(text.trim_end_matches('\r'));
         let (left_out, lines) = {
             let mut kept = self.kept();
             let parser = if stream == LogStream::Stderr { &mut kept.stderr } else { &mut kept.others };
-            let mut parsed = parser.parse(text);
+            let mut parsed = parser.parse(&text);
             // Before anything keeps it: a plugin may say what it was given.
             self.secrets.hide_in(&mut parsed.text);
             let of_trace = parsed.panic && kept.trace.len() < TRACE;

@@ -4,8 +4,12 @@ use super::lease::{self, Look};
 use crate::engine::event::LockHolder;
 use crate::engine::plugin::ProcessIdentity;
 use crate::engine::plugin::record::UnixMs;
+use crate::engine::visible::one_line;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+
+/// Characters that are kept of a name.
+const LONGEST_NAME: usize = 64;
 
 /// Milliseconds since the Unix epoch, now.
 pub(super) fn now_ms() -> UnixMs {
@@ -13,13 +17,15 @@ pub(super) fn now_ms() -> UnixMs {
 }
 
 fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    one_line(&rustix::system::uname().nodename().to_string_lossy()).into_owned()
 }
 
 fn user() -> String {
+    // Anybody can set them to anything, and they stand in the history for good.
     ["USER", "LOGNAME"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))
+        .map(|name| one_line(&name).chars().take(LONGEST_NAME).collect())
         .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 

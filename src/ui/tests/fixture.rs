@@ -88,7 +88,7 @@ pub fn plugins() -> Vec<EventKind> {
     let why = "5 of 5 launches failed: exited before registering: exit code 2; panic: assignment to entry in nil map".to_owned();
     p(PluginEvent::State { plugin: id("acme/legacy"), state: PluginState::GaveUp { why } });
     out.push(log("hashicorp/aws", LogLevel::Info, "configured for eu-central-1"));
-    out.push(log("hashicorp/aws", LogLevel::Warn, "\u{1b}[31mrate limit\u{1b}[0m at 80 percent"));
+    out.push(log("hashicorp/aws", LogLevel::Warn, &crate::engine::visible::uncoloured("\u{1b}[31mrate limit\u{1b}[0m at 80 percent")));
     out.push(log("hashicorp/random", LogLevel::Debug, "nothing to do"));
     out.push(EventKind::Lock {
         holder: Some(LockHolder {
