@@ -136,7 +136,7 @@ mod tests {
     fn wide_characters_tabs_and_escapes_keep_the_mark_in_its_place() {
         let shown = text(&diagnostic("\tä = \"日本\x1b[31m\" + 1", (7, 13)), false);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[3], "12 |     ä = \"日本\u{241b}[31m\" + 1");
+        assert_eq!(lines[3], "12 |     ä = \"日本\\u{1b}[31m\" + 1");
         assert_eq!(lines[4], "   |          ^^^^");
     }
 

@@ -9,6 +9,7 @@ use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
 use crate::engine::event::CancelRung;
 use crate::engine::handle::Engine;
+use crate::engine::room;
 use crate::engine::settings::{Access, Settings};
 use futures_util::FutureExt;
 use std::future::Future;
@@ -68,6 +69,9 @@ pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -
     if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
         settings.launch.grace = Duration::from_millis(ms);
     }
+    if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
+        settings.memory = Some(room::parse(&text).map_err(CliError::Refused)?);
+    }
     if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
         settings.slots = slots.clamp(1, 1_000);
     }
@@ -82,6 +86,7 @@ impl Session {
     pub(super) async fn start(settings: Settings) -> Result<Self, CliError> {
         let signals = Signals::listen()?;
         let engine = Engine::start(settings).await?;
+        signals.tell(&engine);
         let (_, events) = engine.subscribe();
         Ok(Self { engine, events, signals, asked: 0, ask_later: false })
     }

@@ -38,6 +38,7 @@ impl Engine {
         if !settings.workspace.is_dir() {
             return Err(EngineError::NotFound(format!("{} is not a directory", settings.workspace.display())));
         }
+        super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::default(), TaskTracker::new());
         let memory = Arc::new(Memory::open(&settings, &bus, &tasks).await?);
         let history = memory.store().latencies().await?;

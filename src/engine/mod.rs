@@ -12,6 +12,7 @@ pub mod memory;
 pub mod plugin;
 pub mod pool;
 pub mod provider;
+pub mod room;
 mod secrets;
 pub mod settings;
 pub mod source;

@@ -57,6 +57,8 @@ pub struct Settings {
     pub parallelism: usize,
     /// Variables that bundled plugins get on top of the environment.
     pub bundled_environment: Vec<(String, String)>,
+    /// Bytes of memory that this process may take; half of the machine's where nothing is said.
+    pub memory: Option<u64>,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,
 }
@@ -72,6 +74,7 @@ impl Settings {
             slots: 10,
             parallelism: 10,
             bundled_environment: Vec::new(),
+            memory: None,
             reason: "command".to_owned(),
         }
     }

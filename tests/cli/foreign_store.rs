@@ -84,7 +84,7 @@ fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
 
 #[test]
 fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
-    for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", ".gitignore"] {
+    for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", "lock", ".gitignore"] {
         for (what, says) in [("link", "it is a symbolic link"), ("null", "it is a symbolic link"), ("pipe", "it is a named pipe")] {
             let w = workspace();
             let victim = victim(&w);

@@ -18,3 +18,4 @@ mod sensitive;
 mod support;
 mod targets;
 mod usage;
+mod without_end;

@@ -4,18 +4,20 @@ use super::values::{Expansion, Repetition, Values};
 use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::provider::functions::Functions;
+use crate::engine::room;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource};
 use lang::config::Module;
-use lang::diag::{Diagnostic, Diagnostics};
+use lang::diag::{Diagnostic, Diagnostics, Said};
 use lang::eval;
 use lang::source::SourceMap;
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// In which part of the work an expression is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Surroundings {
     pub values: Values,
     /// The moment of the plan, RFC 3339.
     pub timestamp: String,
+    /// Ends every evaluation.
+    pub cancel: CancellationToken,
 }
 
 impl Surroundings {
@@ -376,6 +380,23 @@ impl eval::Scope for ModuleScope<'_> {
 
     fn plan_timestamp(&self) -> Option<String> {
         (self.around.phase != Phase::Validate).then(|| self.around.timestamp.clone())
+    }
+
+    fn cut(&self) -> Option<Diagnostic> {
+        if room::is_over() {
+            let detail = format!(
+                "More memory is taken than the {} that may be, and this is what was being worked out. {} sets another limit.",
+                room::words(),
+                room::VARIABLE
+            );
+            return Some(Diagnostic::error("Out of memory", Said::plain(detail)));
+        }
+        let asked = self.around.cancel.is_cancelled();
+        asked.then(|| Diagnostic::error("Given up", "The end was asked for while this was being worked out."))
+    }
+
+    fn room(&self) -> u64 {
+        room::left()
     }
 
     fn sources(&self) -> SourceMap {

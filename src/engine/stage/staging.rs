@@ -78,6 +78,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         functions: order.providers.functions(),
         values: Values::default(),
         timestamp: timestamp(now_ms()),
+        cancel: order.cancel.clone(),
     };
     let in_state = prior.config_resources();
     let orphan_providers = prior.providers();

@@ -10,8 +10,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The database and what SQLite puts beside it.
-const FILES: [&str; 4] = ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal"];
+/// The database, what SQLite puts beside it, and the file that the lock is on.
+const FILES: [&str; 5] = ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", "lock"];
 const IGNORE: &str = ".gitignore";
 /// How often a file is looked at again that another flightdeck may be about to finish, and how long apart.
 const AGAIN: u32 = 20;

@@ -286,6 +286,7 @@ impl Work {
         schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
         phase: Phase,
         at: UnixMs,
+        cancel: &CancellationToken,
     ) -> Surroundings {
         Surroundings {
             root: root.clone(),
@@ -296,6 +297,7 @@ impl Work {
             functions: self.pool.functions(),
             values: Values::default(),
             timestamp: timestamp(at),
+            cancel: cancel.clone(),
         }
     }
 

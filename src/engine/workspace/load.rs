@@ -87,7 +87,7 @@ fn refused(dir: &Path, root: &Module) -> Diagnostics {
         diags.push(Diagnostic::error(format!("{what} is not supported yet"), format!("{detail} {remedy}")).at(*span));
     }
     let file = dir.join("terraform.tfstate");
-    if let Ok(text) = std::fs::read(&file)
+    if let Ok(text) = lang::functions::read_regular(&file)
         && has_resources(&text)
     {
         let detail = "The directory has a terraform.tfstate with resources in it, which another tool manages. flightdeck keeps its own state and cannot adopt that one yet; staging would plan to create everything a second time. Work in a copy of the directory without the file.";

@@ -124,6 +124,7 @@ impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         install_panic_hook();
         on_this_thread();
+        crate::engine::room::at_the_end(leave);
         let mut screen = Self {
             terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?),
             input: None,

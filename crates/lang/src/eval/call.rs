@@ -27,6 +27,9 @@ impl Argument<'_> {
 
 impl Env<'_> {
     pub(super) fn call(&self, call: &Call, whole: Span) -> Outcome {
+        if let Some(fault) = self.scope.cut() {
+            return (Value::dynamic(), fault.at(whole).into());
+        }
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),

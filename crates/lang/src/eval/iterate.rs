@@ -85,6 +85,13 @@ impl Env<'_> {
         let mut values = Vec::new();
         let mut known = true;
         for (key, value) in collection.elements() {
+            if let Some(fault) = self.scope.cut() {
+                // Of loops within each other the innermost says so.
+                if !diags.has_errors() {
+                    diags.push(fault.at(whole));
+                }
+                return None;
+            }
             let names = self.bound(each, key, value.clone());
             let env = Env { names: Some(&names), ..*self };
             match env.filter(each, whole, known, marks, diags) {
@@ -107,6 +114,13 @@ impl Env<'_> {
         let mut grouped: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
         let mut known = true;
         for (key, value) in collection.elements() {
+            if let Some(fault) = self.scope.cut() {
+                // Of loops within each other the innermost says so.
+                if !diags.has_errors() {
+                    diags.push(fault.at(whole));
+                }
+                return None;
+            }
             let names = self.bound(each, key, value.clone());
             let env = Env { names: Some(&names), ..*self };
             match env.filter(each, whole, known, marks, diags) {

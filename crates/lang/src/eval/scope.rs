@@ -40,6 +40,17 @@ pub trait Scope {
         None
     }
 
+    /// Why evaluation is to end here and now, if it is: asked before each call and each round of a loop. The place is set by
+    /// the evaluator.
+    fn cut(&self) -> Option<Diagnostic> {
+        None
+    }
+
+    /// Bytes of memory that a value made at once may take.
+    fn room(&self) -> u64 {
+        u64::MAX
+    }
+
     /// The texts that the places of faults are in, for messages that name such places.
     fn sources(&self) -> SourceMap {
         SourceMap::new()
@@ -106,6 +117,14 @@ impl Scope for Bindings<'_> {
 
     fn plan_timestamp(&self) -> Option<String> {
         self.parent.and_then(Scope::plan_timestamp)
+    }
+
+    fn cut(&self) -> Option<Diagnostic> {
+        self.parent.and_then(Scope::cut)
+    }
+
+    fn room(&self) -> u64 {
+        self.parent.map_or(u64::MAX, Scope::room)
     }
 
     fn sources(&self) -> SourceMap {

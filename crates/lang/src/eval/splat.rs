@@ -41,6 +41,10 @@ impl Env<'_> {
         let mut values = Vec::with_capacity(source.len().unwrap_or(0));
         let mut bad = false;
         for item in source.children() {
+            if let Some(fault) = self.scope.cut() {
+                diags.push(fault.at(whole));
+                return (Value::dynamic(), diags);
+            }
             let (value, more) = Env { item: Some(item), ..*self }.value(&splat.each);
             bad |= more.has_errors();
             diags.append_hiding(more, marks.hide());

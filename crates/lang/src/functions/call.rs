@@ -76,6 +76,18 @@ pub struct Host<'a> {
     pub depth: usize,
 }
 
+impl Host<'_> {
+    /// Whether there is memory for a value of so many bytes, before it is made.
+    pub(crate) fn room(&self, bytes: usize) -> Result<(), CallError> {
+        /// What is smaller is not worth a look.
+        const SMALL: usize = 1 << 20;
+        if bytes <= SMALL || u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.scope.room()) {
+            return Ok(());
+        }
+        Err(CallError::call(Said::plain(format!("the result would take about {} MiB, more than the memory that is left", bytes >> 20))))
+    }
+}
+
 /// A parameter, and which arguments the function wants to see itself.
 #[derive(Debug, Clone)]
 pub struct Param {

@@ -45,7 +45,8 @@ impl LockFile {
     /// It cannot be read or understood.
     pub fn read(workspace: &Path) -> Result<Self, LockError> {
         let path = workspace.join(FILE);
-        match std::fs::read_to_string(&path) {
+        let text = lang::functions::read_regular(&path).and_then(|b| String::from_utf8(b).map_err(std::io::Error::other));
+        match text {
             Ok(text) => Self::parse(path, &text),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self { path, ..Self::default() }),
             Err(source) => Err(LockError::Read { path, source }),

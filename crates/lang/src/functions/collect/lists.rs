@@ -389,7 +389,7 @@ fn product_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     Ok(if ordered { Type::list(tuple) } else { Type::set(tuple) })
 }
 
-fn product(args: &[Value], ty: &Type, _: Host<'_>) -> Result<Value, CallError> {
+fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError> {
     let mut marks = Marks::none();
     let mut sides = Vec::with_capacity(args.len());
     for arg in args {
@@ -405,6 +405,7 @@ fn product(args: &[Value], ty: &Type, _: Host<'_>) -> Result<Value, CallError> {
     let types = element.tuple_elements().unwrap_or_default();
     let total = sides.iter().try_fold(1usize, |n, s| n.checked_mul(s.len()?)).filter(|n| *n <= PRODUCTS);
     let total = total.ok_or_else(|| CallError::call("the product has too many elements"))?;
+    host.room(total.saturating_mul(types.len() + 2).saturating_mul(size_of::<Value>()))?;
     let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     for (side, ty) in sides.iter().zip(types) {
         let mut next = Vec::with_capacity(total);

@@ -11,7 +11,7 @@ const DEPTH: usize = 64;
 ///
 /// # Errors
 /// When the pattern is not well formed.
-pub(crate) fn files(pattern: &str) -> Result<Vec<String>, String> {
+pub(crate) fn files(pattern: &str, ended: &dyn Fn() -> bool) -> Result<Vec<String>, String> {
     let mut found = std::collections::BTreeSet::new();
     for alternative in braces(pattern)? {
         let parts: Vec<&str> = alternative.split('/').collect();
@@ -20,7 +20,10 @@ pub(crate) fn files(pattern: &str) -> Result<Vec<String>, String> {
         }
         let rooted = alternative.starts_with('/');
         let parts: Vec<&str> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-        walk(if rooted { "/" } else { "" }, &parts, 0, &mut found);
+        walk(if rooted { "/" } else { "" }, &parts, 0, &mut found, ended);
+    }
+    if ended() {
+        return Err("the search was given up".to_owned());
     }
     Ok(found.into_iter().collect())
 }
@@ -39,17 +42,17 @@ fn names(folder: &str) -> Vec<String> {
     entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect()
 }
 
-fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections::BTreeSet<String>) {
+fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections::BTreeSet<String>, ended: &dyn Fn() -> bool) {
     let Some((&first, rest)) = parts.split_first() else { return };
-    if depth > DEPTH {
+    if depth > DEPTH || ended() {
         return;
     }
     if first == "**" {
-        walk(folder, if rest.is_empty() { &["*"] } else { rest }, depth, found);
+        walk(folder, if rest.is_empty() { &["*"] } else { rest }, depth, found, ended);
         for name in names(folder) {
             let path = child(folder, &name);
             if Path::new(&path).is_dir() {
-                walk(&path, parts, depth + 1, found);
+                walk(&path, parts, depth + 1, found, ended);
             }
         }
         return;
@@ -67,7 +70,7 @@ fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections
                 found.insert(paths::clean(&path));
             }
         } else if Path::new(&path).is_dir() {
-            walk(&path, rest, depth + 1, found);
+            walk(&path, rest, depth + 1, found, ended);
         }
     }
 }
@@ -256,9 +259,9 @@ mod tests {
         for name in ["x.tf", "a/x.tf", "a/b/x.tf", "a/b/y.md"] {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
-        let got = files(&format!("{root}/**/*.tf")).unwrap();
+        let got = files(&format!("{root}/**/*.tf"), &|| false).unwrap();
         let got: Vec<_> = got.iter().map(|p| paths::relative(root, p)).collect();
         assert_eq!(got, ["a/b/x.tf", "a/x.tf", "x.tf"]);
-        assert_eq!(files(&format!("{root}/*/*")).unwrap().len(), 1);
+        assert_eq!(files(&format!("{root}/*/*"), &|| false).unwrap().len(), 1);
     }
 }

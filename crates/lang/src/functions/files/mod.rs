@@ -129,7 +129,7 @@ pub(super) fn fileset() -> Function {
         let folder =
             if folder.starts_with('/') { paths::clean(folder) } else { paths::join(&host.scope.base_dir().to_string_lossy(), folder) };
         let pattern = paths::join(&folder, text(args, 1)?);
-        let found = glob::files(&pattern)
+        let found = glob::files(&pattern, &|| host.scope.cut().is_some())
             .map_err(|e| CallError::call(quoting(&pattern, &marks, |p| format!("failed to glob pattern {p}: {e}"))))?;
         let names = found.iter().map(|path| paths::relative(&folder, path).into()).collect();
         Ok(Value::set(Type::String, names).with_marks(&marks))

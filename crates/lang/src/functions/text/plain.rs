@@ -110,7 +110,7 @@ pub(in crate::functions) fn substr() -> Function {
 }
 
 pub(in crate::functions) fn join() -> Function {
-    Function::new(vec![text_param("separator")], Type::String, |args, _, _| {
+    Function::new(vec![text_param("separator")], Type::String, |args, _, host| {
         let separator = text(args, 0)?;
         let lists = &args[1..];
         if lists.is_empty() {
@@ -129,6 +129,8 @@ pub(in crate::functions) fn join() -> Function {
                 parts.push(part);
             }
         }
+        let between = separator.len().saturating_mul(parts.len());
+        host.room(parts.iter().fold(between, |sum, part| sum.saturating_add(part.len())))?;
         Ok(parts.join(separator).into())
     })
     .more(Param::new("lists", Type::list(Type::String)))

@@ -70,12 +70,14 @@ pub(in crate::functions) fn regexall() -> Function {
 /// Between slashes the second argument is a pattern, and `$1`, `${name}` in the third stand for its groups.
 pub(in crate::functions) fn replace() -> Function {
     let params = ["str", "substr", "replace"].map(|name| Param::new(name, Type::String)).to_vec();
-    Function::new(params, Type::String, |args, _, _| {
+    Function::new(params, Type::String, |args, _, host| {
         let (whole, part, with) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
         if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
             let compiled = pattern::compile(&part[1..part.len() - 1]).map_err(CallError::call)?;
+            host.room(compiled.find_iter(whole).count().saturating_mul(with.len()))?;
             return Ok(compiled.replace_all(whole, with).into_owned().into());
         }
+        host.room(whole.matches(part).count().saturating_mul(with.len()))?;
         Ok(whole.replace(part, with).into())
     })
     .not_null()

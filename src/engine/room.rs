@@ -1,0 +1,125 @@
+//! How much memory this process may take: a thread looks at it, evaluation asks before it goes on, and what cannot be asked
+//! ends with words before the system ends it without. One for the whole process, as its memory is.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The variable that sets the limit.
+pub const VARIABLE: &str = "FLIGHTDECK_MEMORY_LIMIT";
+/// How often the thread looks.
+const EVERY: Duration = Duration::from_millis(25);
+/// The least that can be set: below it nothing would work.
+const LEAST: u64 = 64 << 20;
+
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+static OVER: AtomicBool = AtomicBool::new(false);
+static WATCH: OnceLock<()> = OnceLock::new();
+static LAST: OnceLock<fn()> = OnceLock::new();
+
+/// A number of bytes, perhaps with k, M or G behind it.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn parse(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let bytes = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    match bytes {
+        Some(bytes) if bytes >= LEAST => Ok(bytes),
+        Some(_) => Err(format!("{VARIABLE} needs at least 64M, not {text:?}")),
+        None => Err(format!("{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {text:?}")),
+    }
+}
+
+/// Half of what the machine, or the control group that we are in, has.
+fn half() -> u64 {
+    let machine = {
+        let all = rustix::system::sysinfo();
+        (all.totalram as u64).saturating_mul(u64::from(all.mem_unit.max(1)))
+    };
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    (group.map_or(machine, |group| group.min(machine)) / 2).max(LEAST)
+}
+
+/// Sets the limit and begins to look; without a number it is half of what there is.
+pub fn watch(limit: Option<u64>) {
+    LIMIT.store(limit.unwrap_or_else(half), Ordering::Relaxed);
+    WATCH.get_or_init(|| {
+        let thread = std::thread::Builder::new().name("memory".into()).spawn(|| {
+            loop {
+                look();
+                std::thread::sleep(EVERY);
+            }
+        });
+        if let Err(error) = thread {
+            tracing::warn!(%error, "nobody looks after the memory");
+        }
+    });
+}
+
+/// What is done first where the process has to end: whoever has taken the terminal gives it back.
+pub fn at_the_end(give_back: fn()) {
+    LAST.get_or_init(|| give_back);
+}
+
+/// Whether more is taken than may be.
+pub fn is_over() -> bool {
+    OVER.load(Ordering::Relaxed)
+}
+
+/// Bytes that are left.
+pub fn left() -> u64 {
+    LIMIT.load(Ordering::Relaxed).saturating_sub(taken().unwrap_or(0))
+}
+
+/// The limit in words.
+pub fn words() -> String {
+    format!("{} MiB", LIMIT.load(Ordering::Relaxed) >> 20)
+}
+
+fn taken() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(rustix::param::page_size() as u64)
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "what takes the memory would not go back to main; plugins die with the thread that started them"
+)]
+fn look() {
+    let (limit, Some(taken)) = (LIMIT.load(Ordering::Relaxed), taken()) else { return };
+    OVER.store(taken > limit, Ordering::Relaxed);
+    // Evaluation ends by itself. What else takes that much would be ended by the system, without a word.
+    if taken > limit.saturating_add(limit / 2) {
+        if let Some(give_back) = LAST.get() {
+            give_back();
+        }
+        eprintln!(
+            "error: flightdeck takes {} MiB of memory, half as much again as the {} that it may: it ends here. {VARIABLE} sets another limit",
+            taken >> 20,
+            words()
+        );
+        std::process::exit(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_bytes_with_or_without_a_unit() {
+        assert_eq!(parse("134217728"), Ok(128 << 20));
+        assert_eq!((parse("200M"), parse(" 2 G "), parse("90000k")), (Ok(200 << 20), Ok(2 << 30), Ok(90_000 << 10)));
+        for wrong in ["", "M", "half", "1.5G", "-1", "1M", "99999999999999999999G"] {
+            assert!(parse(wrong).is_err_and(|e| e.contains(VARIABLE)), "{wrong}");
+        }
+    }
+}

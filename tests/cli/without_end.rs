@@ -1,0 +1,137 @@
+//! Nothing is without an end: what is worked out hears signals and knows a bound of memory, and what may never come is
+//! refused before it is waited for.
+
+use crate::support::{Run, Workspace};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// Rounds upon rounds of nothing: hours of them.
+const LOOPS: &str = "locals {\n  n = range(1000)\n  x = length([for a in local.n : length([for b in local.n : length([for c in local.n : length([for d in local.n : 1]) if false])])])\n}\noutput \"x\" {\n  value = local.x\n}\n";
+const SOON: Duration = Duration::from_secs(20);
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), signal).unwrap();
+}
+
+/// Waits until a process has used the processor for a while: it works, and is not starting any more.
+fn busy(child: &Child) {
+    let began = Instant::now();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let ticks: u64 = stat.rsplit(") ").next().unwrap().split(' ').nth(11).unwrap().parse().unwrap();
+        if ticks > 80 {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not work: {stat}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn ended(mut child: Child) -> (Run, Duration) {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > SOON {
+            child.kill().unwrap();
+            panic!("it goes on for more than {SOON:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let took = began.elapsed();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }, took)
+}
+
+#[test]
+fn a_signal_ends_what_is_being_worked_out() {
+    let text = "%{ for a in range(1000) }%{ for b in range(1000) }%{ for c in range(1000) }${a * b * c == -1 ? \"x\" : \"\"}%{ endfor }%{ endfor }%{ endfor }";
+    let template = format!("output \"t\" {{\n  value = length(\"{text}\")\n}}\n");
+    // Every file of the machine, many times over.
+    let pattern = "{**,**,**}/{**,**,**}/*";
+    let files = format!("output \"f\" {{\n  value = length([for x in range(1000) : fileset(\"/\", \"{pattern}\")])\n}}\n");
+    for (what, main) in [("for", LOOPS), ("template", &template), ("fileset", &files)] {
+        let w = Workspace::new(&[("main.tf", main)]);
+        for how in [Signal::INT, Signal::TERM] {
+            let child = w.command(&["stage"]).spawn().unwrap();
+            busy(&child);
+            signal(&child, how);
+            let (run, took) = ended(child);
+            assert_eq!(run.code, Some(130), "{what}: {run:#?}");
+            assert!(took < Duration::from_secs(8), "{what}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn the_third_signal_ends_it_whatever_it_does() {
+    let w = Workspace::new(&[("main.tf", LOOPS)]);
+    let child = w.command(&["stage"]).spawn().unwrap();
+    busy(&child);
+    for _ in 0..3 {
+        signal(&child, Signal::INT);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (run, _) = ended(child);
+    assert_eq!(run.code, Some(130), "{run:#?}");
+}
+
+#[test]
+fn a_bomb_ends_with_words_that_name_the_expression() {
+    for (what, value) in [
+        ("for", "[for a in range(1000) : [for b in range(1000) : \"${local.long} ${a} ${b}\"]]"),
+        ("setproduct", "[for a in range(100) : setproduct(range(100), range(100), range(100))]"),
+        ("a text", "[for a in range(1000) : join(local.long, [for b in range(1000) : local.long])]"),
+        ("a replacement", "replace(join(\"a\", range(1000)), \"a\", join(local.long, range(1000)))"),
+        ("objects", "{ for a in range(1000) : a => { for b in range(1000) : b => { c = \"x${a}${local.long}\" } } }"),
+        ("a template", "\"%{ for a in range(1000) }%{ for b in range(1000) }${local.long}%{ endfor }%{ endfor }\""),
+    ] {
+        let w = Workspace::new(&[(
+            "main.tf",
+            &format!("output \"bomb\" {{\n  value = {value}\n}}\nlocals {{\n  long = join(\",\", range(1000))\n}}\n"),
+        )]);
+        let mut command = w.command(&["stage"]);
+        let (run, _) = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "150M").spawn().unwrap());
+        assert_eq!(run.code, Some(1), "{what}: {run:#?}");
+        assert!(run.stderr.contains("main.tf:2") && run.stderr.contains("memory"), "{what}: {}", run.stderr);
+    }
+    let w = Workspace::new(&[]);
+    let mut command = w.command(&["stage"]);
+    let (run, _) = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "a lot").spawn().unwrap());
+    assert!(run.code == Some(1) && run.stderr.contains("FLIGHTDECK_MEMORY_LIMIT"), "{run:#?}");
+}
+
+#[test]
+fn a_pipe_or_device_in_place_of_a_file_is_refused_and_not_waited_for() {
+    let main = ("main.tf", "variable \"x\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {}\n");
+    for (place, args, extra) in [
+        ("more.tf", &["stage"][..], None),
+        ("more.tf.json", &["stage"], None),
+        ("terraform.tfvars", &["stage"], None),
+        ("terraform.tfvars.json", &["stage"], None),
+        ("more.auto.tfvars", &["stage"], None),
+        ("own.tfvars", &["stage", "--var-file", "own.tfvars"], None),
+        (".terraform.lock.hcl", &["stage"], None),
+        ("m/main.tf", &["stage"], Some("module \"m\" {\n  source = \"./m\"\n}\n")),
+        ("read", &["stage"], Some("output \"o\" {\n  value = file(\"read\")\n}\n")),
+        ("read", &["stage"], Some("output \"o\" {\n  value = filesha256(\"read\")\n}\n")),
+        ("read", &["stage"], Some("output \"o\" {\n  value = templatefile(\"read\", {})\n}\n")),
+    ] {
+        for device in [false, true] {
+            let w = Workspace::new(&[main]);
+            if let Some(text) = extra {
+                w.write("extra.tf", text);
+            }
+            let path = w.path().join(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if device {
+                std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+            } else {
+                assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+            }
+            let (run, _) = ended(w.command(args).spawn().unwrap());
+            assert_eq!(run.code, Some(1), "{place} {extra:?} {device}: {run:#?}");
+            assert!(run.stderr.contains("regular file"), "{place} {extra:?} {device}: {}", run.stderr);
+        }
+    }
+}
