@@ -447,7 +447,7 @@ fn lab(world: &World) -> std::path::PathBuf {
 
 /// While a deploy runs, its files are there with the log and the index beside them: for their owner alone, too.
 #[test]
-fn the_stores_files_are_for_their_owner_alone_while_a_deploy_runs() {
+fn the_stores_files_are_for_their_owner_alone_and_plugins_see_no_variables_while_a_deploy_runs() {
     let mut world = World::new();
     world.run(&["stage"]).expect(0);
     control::set(&lab(&world), Fault { times: Some(1), ..Fault::new(Kind::Hang) }).unwrap();
@@ -459,6 +459,20 @@ fn the_stores_files_are_for_their_owner_alone_while_a_deploy_runs() {
     for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm"] {
         assert_eq!(mode(&world.w.path().join(".flightdeck").join(name)), 0o600, "{name}");
     }
+    // Its plugins know of the configuration's variables what they were told in calls, and leave no memory behind.
+    let mut plugins = 0;
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
+        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap();
+        for pid in children.split_whitespace() {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
+            assert!(environment.windows(5).any(|w| w == b"PATH=") && !environment.windows(7).any(|w| w == b"TF_VAR_"));
+            let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+            let core = limits.lines().find(|l| l.starts_with("Max core file size")).unwrap();
+            assert_eq!(core.split_whitespace().filter(|w| *w == "0").count(), 2, "{core}");
+            plugins += 1;
+        }
+    }
+    assert!(plugins > 0, "no plugin runs");
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 /// Runs the command line of this process to its end.
 pub fn main() -> ExitCode {
+    no_core_files();
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|w| w == guard::WORD) {
         return guard::main(&words[2..]);
@@ -64,6 +65,15 @@ pub fn main() -> ExitCode {
     // A thread that still waits for a line from the keyboard must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     ExitCode::from(exit::report(ended, name, &mut out))
+}
+
+/// No memory full of secrets is written to a file when this process or one that it starts dies.
+fn no_core_files() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    if std::env::var_os("FLIGHTDECK_CORE_DUMPS").is_none_or(|v| v != "1") {
+        // Where it cannot be lowered there is nobody to tell yet, and nothing that would be done otherwise.
+        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).ok();
+    }
 }
 
 /// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a program listens, with a result.

@@ -177,6 +177,12 @@ fn command(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: 
     for name in [wire::env::MULTIPLEX, wire::env::UNIX_SOCKET_GROUP, wire::env::CLIENT_CERT] {
         command.env_remove(name);
     }
+    // Values of the configuration's variables: a plugin gets those that its configuration gives it, and no others.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"TF_VAR_") {
+            command.env_remove(name);
+        }
+    }
     command.env(wire::env::UNIX_SOCKET_DIR, sockets);
     // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
     command.env("TMPDIR", sockets);
