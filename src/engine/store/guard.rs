@@ -4,7 +4,7 @@
 use super::error::{Fault, Job, StoreError};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -111,21 +111,25 @@ impl Dir {
         self.plain(FILES[0])
     }
 
-    /// Opens the database file as it is, to know that it may be read, or with `write` changed; then it is made private.
+    /// Whether the database file may be read, or with `write` changed; then it is made private. Asked without opening it where
+    /// that can be: closing a file gives back all locks that this process has on it, those of open connections too.
     pub(super) fn permitted(&self, write: bool) -> Result<(), StoreError> {
         let path = self.file(FILES[0]);
-        let how = if write { OFlags::RDWR } else { OFlags::RDONLY };
-        let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(|e| match write {
-            true => io(&path, "open", e),
-            false => StoreError::unreadable(&path, e.into()),
-        })?;
-        let found = rustix::fs::fstat(&fd).map_err(|e| StoreError::unreadable(&path, e.into()))?;
+        let refuse = |e: Errno| if write { io(&path, "open", e) } else { StoreError::unreadable(&path, e.into()) };
+        let wanted = if write { Access::READ_OK | Access::WRITE_OK } else { Access::READ_OK };
+        rustix::fs::accessat(&self.fd, FILES[0], wanted, AtFlags::EACCESS).map_err(refuse)?;
+        let found = self.stat(FILES[0])?.ok_or_else(|| refuse(Errno::NOENT))?;
+        if !write || found.st_mode & 0o077 == 0 {
+            return Ok(());
+        }
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
+        let found = rustix::fs::fstat(&fd).map_err(refuse)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
             return Err(foreign(&path, "it is not a plain file"));
         }
         owned(&path, &found)?;
-        if write { restrict(&fd, &path, Mode::RUSR | Mode::WUSR) } else { Ok(()) }
+        restrict(&fd, &path, Mode::RUSR | Mode::WUSR)
     }
 
     fn ignore(&self) -> Result<(), StoreError> {

@@ -152,10 +152,14 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     }
     // The others are queued while the first holds the writer, and come in one batch.
     let (go, held) = std::sync::mpsc::channel::<()>();
-    let hold = store.keep("a test", move |_| {
+    let (begins, begun) = std::sync::mpsc::channel::<()>();
+    let mut hold = Box::pin(store.keep("a test", move |_| {
+        begins.send(()).unwrap();
         held.recv().unwrap();
         Ok(())
-    });
+    }));
+    assert!(futures_util::FutureExt::now_or_never(hold.as_mut()).is_none());
+    begun.recv().unwrap();
     let (_, later, now, ()) =
         tokio::join!(hold, store.keep("a test", synchronous), store.write("a test", synchronous), async { go.send(()).unwrap() });
     assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
