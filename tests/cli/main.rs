@@ -5,6 +5,7 @@
 mod bad_input;
 mod by_hand;
 mod deploys;
+mod files;
 mod foreign_store;
 mod kept;
 mod lab;

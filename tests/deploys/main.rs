@@ -7,6 +7,7 @@
 mod support;
 
 mod failing;
+mod staged;
 
 use providers::lab::control::{self, Fault};
 use std::path::PathBuf;

@@ -115,6 +115,19 @@ fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
 }
 
 #[test]
+fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
+    let bench = Bench::new("answers-otherwise");
+    bench.add("resource \"terraform_data\" \"t\" {\n  input = provider::fake::ticket()\n}\n");
+    let seen = bench.run(DEPLOY, &[]).expect(5);
+    let operation = seen.operation("terraform_data.t");
+    says(
+        operation["failure"]["detail"].as_str().unwrap(),
+        &["changed since it was staged", "::ticket", "the provider answers otherwise now"],
+    );
+    assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
+}
+
+#[test]
 fn a_plugin_that_is_replaced_before_the_deploy_makes_the_stage_stale() {
     let bench = Bench::new("replaces-itself");
     let seen = bench.run(DEPLOY, &[]).expect(1);

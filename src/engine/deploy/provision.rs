@@ -99,7 +99,8 @@ fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Sec
             diags.append(faults);
             return None;
         }
-        let (value, more) = lang::eval::evaluate_as(&attribute.expr, &ty, scope);
+        let (value, mut more) = lang::eval::evaluate_as(&attribute.expr, &ty, scope);
+        scope.unchanged(&mut more, Some(attribute.expr.span));
         diags.append(more);
         if let Some(secrets) = secrets {
             secrets.learn(&value);

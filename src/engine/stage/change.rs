@@ -4,6 +4,7 @@
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::needs::Needs;
+use super::sights::Seen;
 use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageId};
 use crate::engine::plugin::record::UnixMs;
@@ -142,6 +143,8 @@ pub struct Stage {
     pub at: UnixMs,
     pub took_ms: u64,
     pub digests: Digests,
+    /// What evaluation found outside of the configuration.
+    pub sights: Seen,
     pub state_serial: i64,
     /// In the order of dependencies.
     pub changes: Vec<Change>,

@@ -103,7 +103,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     if faults.has_errors() {
         return (Status::Error, faults);
     }
-    let (value, mut diags) = lang::eval::evaluate(&condition.condition, scope);
+    let (value, mut diags) = scope.evaluate(&condition.condition);
     if diags.has_errors() {
         return (Status::Error, diags);
     }
@@ -140,7 +140,7 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
 }
 
 fn message(scope: &ModuleScope<'_>, condition: &Condition) -> (String, Diagnostics) {
-    let (value, mut diags) = lang::eval::evaluate(&condition.message, scope);
+    let (value, mut diags) = scope.evaluate(&condition.message);
     if diags.has_errors() {
         return ("The error message cannot be evaluated.".to_owned(), diags);
     }

@@ -26,6 +26,7 @@ mod samples;
 pub mod scope;
 pub mod select;
 pub mod show;
+pub mod sights;
 pub mod staging;
 pub mod validate;
 pub mod values;

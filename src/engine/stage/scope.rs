@@ -1,5 +1,6 @@
 //! What names mean in one module instance while a walk goes on: answers the evaluator from the walk's [`Values`].
 
+use super::sights::Sights;
 use super::values::{Expansion, Repetition, Values};
 use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
@@ -12,11 +13,12 @@ use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource};
 use lang::config::Module;
 use lang::diag::{Diagnostic, Diagnostics, Said};
 use lang::eval;
-use lang::source::SourceMap;
+use lang::functions::Finding;
+use lang::source::{SourceMap, Span};
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// In which part of the work an expression is evaluated.
@@ -47,6 +49,7 @@ pub struct Surroundings {
     pub timestamp: String,
     /// Ends every evaluation.
     pub cancel: CancellationToken,
+    pub sights: Sights,
 }
 
 impl Surroundings {
@@ -72,12 +75,26 @@ pub struct ModuleScope<'a> {
     pub own: Option<&'a Resource>,
     /// A variable's own value, while its validation is checked.
     pub own_variable: Option<(Arc<str>, Value)>,
+    /// Where what evaluation finds is kept instead of with the walk.
+    pub sights: Option<&'a Sights>,
+    /// What evaluation here found changed: no `try` gets over it.
+    pub changed: OnceLock<String>,
 }
 
 impl<'a> ModuleScope<'a> {
     /// Names of a module instance alone.
     pub fn new(around: &'a Surroundings, module: &'a Module, instance: &'a ModuleInstance) -> Self {
-        Self { around, module, instance, repetition: Repetition::default(), self_value: None, own: None, own_variable: None }
+        Self {
+            around,
+            module,
+            instance,
+            repetition: Repetition::default(),
+            self_value: None,
+            own: None,
+            own_variable: None,
+            sights: None,
+            changed: OnceLock::new(),
+        }
     }
 
     /// With `each` and `count`.
@@ -93,7 +110,20 @@ impl<'a> ModuleScope<'a> {
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
-        eval::evaluate(expr, self)
+        let (value, mut diags) = eval::evaluate(expr, self);
+        self.unchanged(&mut diags, Some(expr.span));
+        (value, diags)
+    }
+
+    /// What was evaluated here must rest on nothing that has changed meanwhile; where no function could say so, it is said now.
+    pub fn unchanged(&self, diags: &mut Diagnostics, span: Option<Span>) {
+        if let Some(text) = self.changed.get()
+            && !diags.errors().any(|d| d.detail.contains(text.as_str()))
+        {
+            let mut d = Diagnostic::error("Something has changed meanwhile", Said::plain(text.as_str()));
+            d.subject = span;
+            diags.push(d);
+        }
     }
 
     /// Faults of references that show without evaluating: undeclared resources and modules first; where there are none,
@@ -397,6 +427,14 @@ impl eval::Scope for ModuleScope<'_> {
 
     fn room(&self) -> u64 {
         room::left()
+    }
+
+    fn found(&self, finding: Finding) -> Result<(), String> {
+        let found = self.sights.unwrap_or(&self.around.sights).found(finding);
+        if let Err(text) = &found {
+            self.changed.get_or_init(|| text.clone());
+        }
+        found
     }
 
     fn sources(&self) -> SourceMap {

@@ -11,6 +11,7 @@ use super::plan::{Found, PlanWalk, Wishes};
 use super::prior::PriorState;
 use super::refactor_checks;
 use super::scope::{Phase, Surroundings, timestamp};
+use super::sights::Sights;
 use super::validate;
 use super::values::Values;
 use super::walk::{Providers, Walk};
@@ -55,7 +56,7 @@ pub struct Order<'p> {
 
 /// A stage, or the reasons why there is none; with warnings either way.
 pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
-    let began = std::time::Instant::now();
+    let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&order.state);
     let mut diags = moves::apply(&order.root, &mut prior);
     if diags.has_errors() {
@@ -77,8 +78,9 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         schemas: order.schemas.clone(),
         functions: order.providers.functions(),
         values: Values::default(),
-        timestamp: timestamp(now_ms()),
+        timestamp: timestamp(at),
         cancel: order.cancel.clone(),
+        sights: Sights::default(),
     };
     let in_state = prior.config_resources();
     let orphan_providers = prior.providers();
@@ -190,9 +192,10 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     let stage = Stage {
         id: order.id,
         request: order.request,
-        at: now_ms(),
+        at,
         took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         digests: order.digests,
+        sights: walk.around.sights.seen(),
         state_serial: prior.serial,
         changes,
         left,

@@ -411,7 +411,8 @@ impl<'p> Walk<'p> {
         if faults.has_errors() {
             return (Value::unknown(block.implied_type()), faults);
         }
-        let (value, diags) = lang::decode::decode_block(body, block, scope);
+        let (value, mut diags) = lang::decode::decode_block(body, block, scope);
+        scope.unchanged(&mut diags, None);
         self.providers.secrets().learn(&value);
         if block.contains_sensitive() || !block.write_only_paths(&value).is_empty() {
             self.providers.secrets().learn_by(block, &value);

@@ -60,7 +60,7 @@ impl Work {
         }
         let pooled = Pooled { pool: self.pool.clone() };
         let nodes = nodes(&root, &schemas, &prior);
-        let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms(), &switches.stop);
+        let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms(), &switches.stop, Sights::default());
         let walk = Walk::new(around, nodes, &pooled, switches.stop.clone(), loaded.given.clone());
         let object = Box::pin(adopt::adopt(&walk, &prior, &address, &id)).await;
         if switches.stop.is_cancelled() {

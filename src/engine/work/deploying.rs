@@ -144,7 +144,15 @@ impl Work {
     pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {
         let prior = PriorState::new(state);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);
-        let around = self.around(&staged.loaded, &staged.root, &staged.schemas, Phase::Apply, staged.stage.at, &switches.stop_all);
+        let around = self.around(
+            &staged.loaded,
+            &staged.root,
+            &staged.schemas,
+            Phase::Apply,
+            staged.stage.at,
+            &switches.stop_all,
+            Sights::of_stage(&staged.stage.sights),
+        );
         let known = |o: &&OutputChange| o.after.as_ref().is_some_and(cty::Value::is_wholly_known);
         let settled = staged.stage.outputs.iter().filter(known).filter_map(|o| Some((o.name.clone(), o.after.clone()?))).collect();
         Walk {

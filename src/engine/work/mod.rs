@@ -26,6 +26,7 @@ use super::stage::change::{Change, Digests, OutputChange, Stage};
 use super::stage::nodes::{Nodes, Sources};
 use super::stage::prior::PriorState;
 use super::stage::scope::{Phase, Surroundings, timestamp};
+use super::stage::sights::{self, Sights};
 use super::stage::staging::{Order, stage as staged_anew};
 use super::stage::values::Values;
 use super::stage::walk::Walk;
@@ -287,6 +288,7 @@ impl Work {
         phase: Phase,
         at: UnixMs,
         cancel: &CancellationToken,
+        sights: Sights,
     ) -> Surroundings {
         Surroundings {
             root: root.clone(),
@@ -298,6 +300,7 @@ impl Work {
             values: Values::default(),
             timestamp: timestamp(at),
             cancel: cancel.clone(),
+            sights,
         }
     }
 

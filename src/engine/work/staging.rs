@@ -204,6 +204,13 @@ impl Work {
         if now.config_digest != staged.stage.digests.config {
             return Err(stale(moved(&staged.loaded.snapshot, &now.snapshot)));
         }
+        let dir = now.dir.clone();
+        let seen = staged.stage.sights.clone();
+        let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
+        let moved_on = moved_on.map_err(|e| EngineError::Refused(format!("files could not be looked at: {e}")))?;
+        if !moved_on.is_empty() {
+            return Err(stale(format!("changed since it was staged: {}", some(&moved_on))));
+        }
         if now.variables_digest != staged.stage.digests.variables {
             return Err(stale("values of variables are not the same any more".to_owned()));
         }
@@ -235,6 +242,14 @@ impl Work {
         self.bus.emit(EventKind::Selected { stage: id, taken: selection.taken.clone(), left: selection.left.clone() });
         Ok(selection)
     }
+}
+
+/// Names, at most so many that they can be read.
+fn some(names: &[String]) -> String {
+    const NAMED: usize = 8;
+    let more = names.len().saturating_sub(NAMED);
+    let named = names[..names.len() - more].join(", ");
+    if more == 0 { named } else { format!("{named}, and {more} more") }
 }
 
 /// Which files are not as they were.

@@ -95,6 +95,12 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         "ReadResource" => read(request),
         "PlanResourceChange" => plan(name, request),
         "ApplyResourceChange" => apply(name, request),
+        // Each time another one, and nobody has asked for anything else.
+        "CallFunction" => {
+            let ticket = cty::msgpack::encode(&Value::number(count("tickets")), &Type::Number).map_err(bad)?;
+            let result = Some(pb::DynamicValue { msgpack: ticket.into(), json: Bytes::new() });
+            Ok(encoded(&pb::call_function::Response { result, error: None }))
+        }
         "StopProvider" => {
             count("stops");
             Ok(encoded(&pb::stop_provider::Response::default()))
@@ -151,6 +157,10 @@ fn schema(name: &str) -> Result<Bytes, Status> {
         ..Default::default()
     };
     match name {
+        "answers-otherwise" => {
+            let returns = Some(pb::function::Return { r#type: Bytes::from_static(b"\"number\"") });
+            reply.functions.insert("ticket".to_owned(), pb::Function { r#return: returns, ..Default::default() });
+        }
         "schema-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
         "schema-error" => reply.diagnostics.push(error("the schema is in error", "fake_thing: id is both required and computed")),
         "schema-unknown" => return Err(Status::unimplemented("unknown method GetProviderSchema")),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cty::Value;
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::functions::Function;
+use crate::functions::{Finding, Function};
 use crate::source::SourceMap;
 use crate::syntax::Traversal;
 
@@ -49,6 +49,14 @@ pub trait Scope {
     /// Bytes of memory that a value made at once may take.
     fn room(&self) -> u64 {
         u64::MAX
+    }
+
+    /// A function found something outside of the configuration, and is about to answer by it.
+    ///
+    /// # Errors
+    /// Why it must not: what it found is not what it was.
+    fn found(&self, _finding: Finding) -> Result<(), String> {
+        Ok(())
     }
 
     /// The texts that the places of faults are in, for messages that name such places.
@@ -125,6 +133,10 @@ impl Scope for Bindings<'_> {
 
     fn room(&self) -> u64 {
         self.parent.map_or(u64::MAX, Scope::room)
+    }
+
+    fn found(&self, finding: Finding) -> Result<(), String> {
+        self.parent.map_or(Ok(()), |p| p.found(finding))
     }
 
     fn sources(&self) -> SourceMap {

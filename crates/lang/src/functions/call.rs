@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cty::{Marks, Type, Value};
 
+use super::files::{Finding, Look};
 use crate::diag::Said;
 use crate::eval::Scope;
 
@@ -85,6 +86,14 @@ impl Host<'_> {
             return Ok(());
         }
         Err(CallError::call(Said::plain(format!("the result would take about {} MiB, more than the memory that is left", bytes >> 20))))
+    }
+
+    /// Tells the scope what an answer rests on.
+    ///
+    /// # Errors
+    /// Why there must be no answer.
+    pub fn found(&self, look: Look, digest: String) -> Result<(), String> {
+        self.scope.found(Finding { look, digest })
     }
 }
 

@@ -88,7 +88,7 @@ impl Deploying<'_> {
                 return Err(Trouble::text("the provider refused the plan"));
             }
         };
-        self.as_approved(change, schema, &provider, &planned)?;
+        self.as_approved(change, schema, &provider, &plain, &planned)?;
         // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
         if !self.may_start(step) {
             return Err(Trouble::not_begun());
@@ -255,52 +255,6 @@ impl Deploying<'_> {
         self.recorder.edit(vec![edit]).await.map_err(|e| self.store_trouble(e))?;
         lock(&self.deposed).insert(i, key);
         Ok(())
-    }
-
-    /// What is planned now must be what was approved, with unknown values filled in.
-    pub(super) fn as_approved(
-        &self,
-        change: &Change,
-        schema: &Schema,
-        provider: &Arc<dyn Provider>,
-        now: &managed::Planned,
-    ) -> Result<(), Box<Trouble>> {
-        let approved = change.after.clone().unmark_deep().0;
-        let planned = now.after.clone().unmark_deep().0;
-        let who = &provider.info().address;
-        let mut faults: Vec<String> = Vec::new();
-        let becomes = now.action;
-        let fits = matches!(
-            (change.action, becomes),
-            (Action::Create | Action::Replace | Action::ReplaceCreateFirst, Action::Create)
-                | (Action::Update, Action::Update | Action::NoOp)
-        );
-        if !fits {
-            faults.push(format!("the action was {} and is {} now", change.action.word(), becomes.word()));
-        } else {
-            for (path, text) in cty::plan::assert_object_compatible(&schema.block, &approved, &planned) {
-                let marked = || change.after.hides_at(&path).or_else(|| now.after.hides_at(&path));
-                faults.push(match marked().or_else(|| instance::at_sensitive(schema, &planned, &path)) {
-                    Some(path) => format!("{path}: a sensitive value differs"),
-                    None => format!("{path}: {text}"),
-                });
-            }
-        }
-        if faults.is_empty() {
-            return Ok(());
-        }
-        let detail = format!(
-            "When expanding the plan for {} to include new values learned so far, {who} produced an invalid new value: {}. This is a bug in the provider; report it there.",
-            change.address,
-            faults.join("; ")
-        );
-        let failed = Failed {
-            class: FailureClass::InconsistentResult,
-            diagnostics: vec![ProviderDiagnostic::error("Provider produced inconsistent final plan", detail)],
-            error: None,
-            unknown: false,
-        };
-        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: Some("PlanResourceChange"), unknown: false }))
     }
 
     pub(super) async fn read(&self, change: &Change) -> Result<(), Box<Trouble>> {

@@ -2,6 +2,7 @@
 //! and after. Owns the values of the deploy; state and history belong to the store.
 
 mod apply;
+mod approved;
 mod destroy;
 mod outputs;
 mod trouble;

@@ -33,6 +33,8 @@ struct Detail {
     edits: Vec<StateEdit>,
     statuses: Statuses,
     variables: BTreeMap<String, Kept>,
+    /// Digests by what was looked at, as text.
+    sights: BTreeMap<String, String>,
 }
 
 /// A value: its type's number, base64 of its msgpack, and its marks by path.

@@ -27,6 +27,7 @@ struct Written<'a> {
     edits: &'a [StateEdit],
     statuses: &'a Statuses,
     variables: BTreeMap<String, Kept>,
+    sights: BTreeMap<String, &'a str>,
     /// Behind everything that has values.
     types: Collected<'a>,
 }
@@ -108,6 +109,7 @@ fn detail(stage: &Stage) -> Result<String, String> {
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
         drift,
+        sights: stage.sights.iter().map(|(look, digest)| (look.to_string(), digest.as_str())).collect(),
         edits: &stage.edits,
         statuses: &stage.statuses,
         variables,

@@ -20,6 +20,9 @@ impl PlanWalk<'_> {
             lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
             return Ok(());
         };
+        if !forget && deposed.is_none() && !object.tainted {
+            self.destruction_rests_on(address, &now.value)?;
+        }
         let ctx = self.walk.context(address.to_string());
         let planned = if forget {
             Ok(Planned {

@@ -5,6 +5,7 @@ mod data;
 mod force;
 mod gone;
 mod look;
+mod provision;
 
 use gone::{forgets, wrong_key};
 pub use gone::{removed, repetition};
@@ -292,6 +293,10 @@ impl PlanWalk<'_> {
         self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
         if planned.action.destroys() && !forgets(declared.resource) {
             self.prevented(declared, &scope, address, true)?;
+        }
+        self.creation_rests_on(declared, &scope, &planned)?;
+        if planned.action == Action::Replace && !forgets(declared.resource) && planned.reason != Some(Reason::ReplaceBecauseTainted) {
+            self.destruction_rests_on(address, &planned.before)?;
         }
         let after = planned.after.clone();
         let needs = self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone());

@@ -1,7 +1,10 @@
 //! Functions that read files or reckon with paths. Relative paths start from the scope's folder; `~` is the user's home.
 
 pub(crate) mod glob;
+mod look;
 pub(crate) mod paths;
+
+pub use look::{Finding, Look};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -61,7 +64,9 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
-    bytes(&place).map_err(|error| match error.kind() {
+    let found = bytes(&place);
+    host.found(Look::File(look::within(host.scope.base_dir(), &place)), look::of_file(&found))?;
+    found.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => quoting(path, marks, |path| {
             format!(
                 "no file exists at {path}; this function works only with files that are distributed as part of the configuration \
@@ -107,7 +112,9 @@ pub(super) fn fileexists() -> Function {
     Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
         let marks = args[0].marks();
         let place = place(host, text(args, 0)?)?;
-        let exists = match std::fs::metadata(&place) {
+        let found = std::fs::metadata(&place);
+        host.found(Look::Presence(look::within(host.scope.base_dir(), &place)), look::of_presence(&found))?;
+        let exists = match found {
             Ok(found) if found.is_file() => true,
             Ok(found) => {
                 let kind = if found.is_dir() { "a directory, not a file" } else { "not a regular file" };
@@ -131,6 +138,8 @@ pub(super) fn fileset() -> Function {
         let pattern = paths::join(&folder, text(args, 1)?);
         let found = glob::files(&pattern, &|| host.scope.cut().is_some())
             .map_err(|e| CallError::call(quoting(&pattern, &marks, |p| format!("failed to glob pattern {p}: {e}"))))?;
+        let base = host.scope.base_dir();
+        host.found(Look::Names(look::within(base, &pattern)), look::of_names(base, &found))?;
         let names = found.iter().map(|path| paths::relative(&folder, path).into()).collect();
         Ok(Value::set(Type::String, names).with_marks(&marks))
     })

@@ -1,0 +1,151 @@
+//! What functions found outside of the configuration, so that whoever asks again later can tell whether it is still so.
+
+use super::glob;
+use super::paths;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// What a function looked at. Places inside the scope's folder are relative to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Look {
+    /// The bytes of a file.
+    File(String),
+    /// Whether there is a file.
+    Presence(String),
+    /// The files that match a pattern.
+    Names(String),
+    /// The answer of a function that somebody else serves, to certain arguments.
+    Answer(String),
+}
+
+/// A look, and a digest of what was found: equal for what is equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// At what.
+    pub look: Look,
+    /// Of what was there.
+    pub digest: String,
+}
+
+/// The digest of a file that is not there.
+const ABSENT: &str = "absent";
+/// The digest of what cannot be read.
+const UNREADABLE: &str = "unreadable";
+
+impl Look {
+    /// The place, or the name of what was asked.
+    pub fn place(&self) -> &str {
+        match self {
+            Look::File(place) | Look::Presence(place) | Look::Names(place) | Look::Answer(place) => place,
+        }
+    }
+
+    /// The digest of what is there now, seen from `base`. `None` for what cannot be looked at again.
+    pub fn again(&self, base: &Path) -> Option<String> {
+        let place = || {
+            let place = self.place();
+            if place.starts_with('/') { place.to_owned() } else { paths::join(&base.to_string_lossy(), place) }
+        };
+        match self {
+            Look::File(_) => Some(of_file(&super::bytes(&place()))),
+            Look::Presence(_) => Some(of_presence(&std::fs::metadata(place()))),
+            Look::Names(_) => Some(of_names(base, &glob::files(&place(), &|| false).unwrap_or_default())),
+            Look::Answer(_) => None,
+        }
+    }
+}
+
+/// `kind:place`.
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Look::File(_) => "file",
+            Look::Presence(_) => "presence",
+            Look::Names(_) => "names",
+            Look::Answer(_) => "answer",
+        };
+        write!(f, "{kind}:{}", self.place())
+    }
+}
+
+impl FromStr for Look {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("file", place)) => Ok(Look::File(place.to_owned())),
+            Some(("presence", place)) => Ok(Look::Presence(place.to_owned())),
+            Some(("names", place)) => Ok(Look::Names(place.to_owned())),
+            Some(("answer", place)) => Ok(Look::Answer(place.to_owned())),
+            _ => Err(format!("{text:?} names nothing that can be looked at")),
+        }
+    }
+}
+
+/// A place as it is kept: relative to the folder that it is in.
+pub(super) fn within(base: &Path, place: &str) -> String {
+    let inside = Path::new(place).strip_prefix(base).ok().filter(|rest| !rest.as_os_str().is_empty());
+    inside.map_or_else(|| place.to_owned(), |rest| rest.to_string_lossy().into_owned())
+}
+
+pub(super) fn of_file(bytes: &std::io::Result<Vec<u8>>) -> String {
+    match bytes {
+        Ok(bytes) => digest(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ABSENT.to_owned(),
+        Err(_) => UNREADABLE.to_owned(),
+    }
+}
+
+pub(super) fn of_presence(found: &std::io::Result<std::fs::Metadata>) -> String {
+    match found {
+        Ok(found) if found.is_file() => "file".to_owned(),
+        Ok(found) if found.is_dir() => "directory".to_owned(),
+        Ok(_) => "other".to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => ABSENT.to_owned(),
+        Err(_) => UNREADABLE.to_owned(),
+    }
+}
+
+pub(super) fn of_names(base: &Path, names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| within(base, name)).collect();
+    digest(names.join("\0").as_bytes())
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_finds_what_has_changed_and_nothing_else() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
+        write("a.txt", "one");
+        let looks = [Look::File("a.txt".into()), Look::Presence("b.txt".into()), Look::Names("*.txt".into()), Look::File("b.txt".into())];
+        let now = || looks.iter().map(|look| look.again(dir.path()).expect("can be looked at")).collect::<Vec<_>>();
+        let before = now();
+        assert_eq!(before, now());
+        write("a.txt", "two");
+        let changed = |before: &[String], after: &[String]| before.iter().zip(after).map(|(a, b)| a != b).collect::<Vec<_>>();
+        let after = now();
+        assert_eq!(changed(&before, &after), [true, false, false, false]);
+        write("b.txt", "there");
+        assert_eq!(changed(&after, &now()), [false, true, true, true]);
+        assert!(Look::Answer("f".into()).again(dir.path()).is_none());
+    }
+
+    #[test]
+    fn looks_come_back_from_their_text() {
+        for look in
+            [Look::File("a:b".into()), Look::Presence("/x y".into()), Look::Names("**".into()), Look::Answer("provider::x::f 0a".into())]
+        {
+            assert_eq!(look.to_string().parse::<Look>(), Ok(look));
+        }
+        assert!("what:ever".parse::<Look>().is_err());
+    }
+}

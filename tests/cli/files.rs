@@ -1,0 +1,150 @@
+//! What functions find in files belongs to the stage: what was approved is what runs.
+
+use crate::support::Workspace;
+use serde_json::Value;
+
+/// Stages `main`, changes something, and deploys that stage.
+fn changed_between(files: &[(&str, &str)], change: impl FnOnce(&Workspace)) -> crate::support::Run {
+    let w = Workspace::new(files);
+    w.run(&["stage", "--out", "friday"]).expect(0);
+    change(&w);
+    let run = w.run(&["deploy", "friday"]);
+    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "", "nothing runs");
+    assert!(!w.path().join("ran").exists(), "nothing runs");
+    run
+}
+
+fn stale(run: crate::support::Run, of: &str) {
+    let run = run.expect(1);
+    assert!(run.stderr.contains(&format!("changed since it was staged: {of}")), "{}", run.stderr);
+    assert!(!run.stderr.contains("bug in the provider"), "{}", run.stderr);
+}
+
+const COMMAND: &str = r#"
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = file("cmd.sh") }
+}
+"#;
+
+#[test]
+fn a_command_that_was_read_from_a_file_is_the_one_that_runs() {
+    let run = changed_between(&[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")], |w| w.write("cmd.sh", "echo other >> ran"));
+    stale(run, "cmd.sh");
+    // The same one runs.
+    let w = Workspace::new(&[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")]);
+    w.run(&["stage", "--out", "friday"]).expect(0);
+    w.run(&["deploy", "friday"]).expect(0);
+    assert_eq!(std::fs::read_to_string(w.path().join("ran")).unwrap(), "approved\n");
+}
+
+#[test]
+fn every_function_that_looks_at_files_counts() {
+    for (expression, file) in [
+        ("file(\"f.txt\")", "f.txt"),
+        ("filebase64(\"f.txt\")", "f.txt"),
+        ("templatefile(\"f.txt\", {})", "f.txt"),
+        ("filemd5(\"f.txt\")", "f.txt"),
+        ("filesha1(\"f.txt\")", "f.txt"),
+        ("filesha256(\"f.txt\")", "f.txt"),
+        ("filesha512(\"f.txt\")", "f.txt"),
+        ("filebase64sha256(\"f.txt\")", "f.txt"),
+        ("filebase64sha512(\"f.txt\")", "f.txt"),
+        ("try(file(\"none.txt\"), \"x\")", "none.txt"),
+        ("fileexists(\"none.txt\") ? \"x\" : \"y\"", "none.txt"),
+        ("join(\",\", fileset(path.module, \"*.txt\"))", "the files that match *.txt"),
+    ] {
+        for main in [
+            format!("resource \"terraform_data\" \"a\" {{ input = {expression} }}\n"),
+            format!("output \"o\" {{ value = {expression} }}\nresource \"terraform_data\" \"a\" {{}}\n"),
+            format!("locals {{ l = {expression} }}\nresource \"terraform_data\" \"a\" {{ triggers_replace = local.l }}\n"),
+            format!(
+                "resource \"terraform_data\" \"a\" {{\n provisioner \"local-exec\" {{\n  command = \"echo >> ran\"\n  environment = {{ X = {expression} }}\n }}\n}}\n"
+            ),
+        ] {
+            let run = changed_between(&[("main.tf", &main), ("f.txt", "one")], |w| {
+                w.write("f.txt", "two");
+                w.write("none.txt", "there");
+            });
+            stale(run, file);
+        }
+    }
+}
+
+/// A command changes the file before it is read again: the deploy stops there, in words, and blames nobody else.
+#[test]
+fn a_file_that_changes_while_the_deploy_runs_is_found_out_where_it_is_read() {
+    for (read, what) in [("file(\"f.txt\")", "input"), ("try(file(\"f.txt\"), \"none\")", "input")] {
+        let main = format!(
+            r#"
+resource "terraform_data" "first" {{
+  provisioner "local-exec" {{ command = "printf two > f.txt" }}
+}}
+resource "terraform_data" "second" {{
+  {what}     = {read}
+  depends_on = [terraform_data.first]
+}}
+resource "terraform_data" "third" {{
+  depends_on = [terraform_data.first]
+  provisioner "local-exec" {{ command = "echo ${{{read}}} >> ran" }}
+}}
+resource "terraform_data" "apart" {{}}
+output "o" {{ value = {read} }}
+"#
+        );
+        let w = Workspace::new(&[("main.tf", &main), ("f.txt", "one")]);
+        let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+        let errors: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+        assert_eq!(errors.len(), 2, "{errors:#?}");
+        for error in &errors {
+            let text = error.to_string();
+            assert!(text.contains("changed since it was staged: f.txt") && !text.contains("bug"), "{text}");
+        }
+        assert!(!w.path().join("ran").exists());
+        // What had nothing to do with it was done, and the output is the one that was approved.
+        let state: Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
+        assert!(state["resources"].as_array().unwrap().iter().any(|r| r["name"] == "apart"), "{state:#}");
+        assert_eq!(state["outputs"]["o"]["value"], "one");
+        // The next stage goes by what is there now.
+        w.write("main.tf", &main.replace("printf two > f.txt", "true"));
+        w.run(&["deploy", "--auto-approve"]).expect(0);
+    }
+}
+
+/// A file that a resource of the same configuration writes is read once that is done, at the next deploy.
+#[test]
+fn a_file_that_the_deploy_itself_writes_is_named_with_what_to_do() {
+    let main = |content: &str| {
+        format!(
+            r#"
+terraform {{
+  required_providers {{ local = {{ source = "flightdeck.internal/bundled/local" }} }}
+}}
+resource "local_file" "f" {{
+  filename = "written.txt"
+  content  = "{content}"
+}}
+resource "terraform_data" "reads" {{
+  input      = file("written.txt")
+  depends_on = [local_file.f]
+}}
+"#
+        )
+    };
+    let w = Workspace::new(&[("main.tf", &main("one")), ("written.txt", "one")]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    w.write("main.tf", &main("two"));
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    // What was read while staging is what was approved; the new content comes with the next one.
+    let run = w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(run.stdout.contains("terraform_data.reads"), "{}", run.stdout);
+    let state = w.run(&["state", "export"]).expect(0).stdout;
+    assert!(state.contains("\"input\": {") && state.contains("two"), "{state}");
+    w.write(
+        "main.tf",
+        &main("three").replace("depends_on = [local_file.f]", "triggers_replace = local_file.f.content\n  depends_on = [local_file.f]"),
+    );
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("changed since it was staged: written.txt"), "{}", run.stderr);
+    assert!(run.stderr.contains("refer to that resource instead"), "{}", run.stderr);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+}
