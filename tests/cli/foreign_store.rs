@@ -105,8 +105,13 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
     let w = workspace();
     let victim = victim(&w);
     std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
-    std::fs::hard_link(victim.join("file"), w.store()).unwrap();
+    std::fs::hard_link(victim.join("file"), w.path().join(".flightdeck/flightdeck.db-wal")).unwrap();
     refused(&w, "it has other names");
+    std::fs::rename(w.path().join(".flightdeck/flightdeck.db-wal"), w.store()).unwrap();
+    for args in COMMANDS {
+        let run = run(&w, args).expect(1);
+        assert!(run.stderr.contains("is not a flightdeck store"), "{run:#?}");
+    }
     assert_eq!(mode(&victim.join("file")), 0o755);
 }
 

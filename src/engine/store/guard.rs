@@ -13,8 +13,7 @@ use std::time::Duration;
 /// The database, what SQLite puts beside it, and the file that the lock is on.
 const FILES: [&str; 5] = ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", "lock"];
 const IGNORE: &str = ".gitignore";
-/// How often a file is looked at again that another flightdeck may be about to finish, and how long apart.
-const AGAIN: u32 = 20;
+/// How long apart a file is looked at again that another flightdeck may be writing.
 const APART: Duration = Duration::from_millis(5);
 
 /// The directory of a store that has been looked at, held open.
@@ -82,28 +81,25 @@ impl Dir {
 
     /// Whether there is such a file; refused where it is anything but a plain one of ours.
     fn plain(&self, name: &str) -> Result<bool, StoreError> {
-        for _ in 0..AGAIN {
-            let Some(found) = self.stat(name)? else { return Ok(false) };
-            let path = self.file(name);
-            let what = match FileType::from_raw_mode(found.st_mode) {
-                FileType::RegularFile => None,
-                FileType::Symlink => Some("a symbolic link"),
-                FileType::Directory => Some("a directory"),
-                FileType::Fifo => Some("a named pipe"),
-                FileType::Socket => Some("a socket"),
-                _ => Some("a device"),
-            };
-            if let Some(what) = what {
-                return Err(foreign(&path, format!("it is {what}")));
-            }
-            owned(&path, &found)?;
-            if found.st_nlink <= 1 {
-                return Ok(true);
-            }
-            // On a file system that cannot rename without replacing, a new store has two names for a moment.
-            std::thread::sleep(APART);
+        let Some(found) = self.stat(name)? else { return Ok(false) };
+        let path = self.file(name);
+        let what = match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => None,
+            FileType::Symlink => Some("a symbolic link"),
+            FileType::Directory => Some("a directory"),
+            FileType::Fifo => Some("a named pipe"),
+            FileType::Socket => Some("a socket"),
+            _ => Some("a device"),
+        };
+        if let Some(what) = what {
+            return Err(foreign(&path, format!("it is {what}")));
         }
-        Err(foreign(&self.file(name), "it has other names (hard links), and what is done to it is done to them"))
+        owned(&path, &found)?;
+        // The database itself is looked into before it is changed, and may be kept elsewhere under another name.
+        if found.st_nlink <= 1 || name == FILES[0] {
+            return Ok(true);
+        }
+        return Err(foreign(&path, "it has other names (hard links), and what is done to it is done to them"));
     }
 
     /// Whether there is a database file.

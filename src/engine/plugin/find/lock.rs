@@ -45,7 +45,7 @@ impl LockFile {
     /// It cannot be read or understood.
     pub fn read(workspace: &Path) -> Result<Self, LockError> {
         let path = workspace.join(FILE);
-        let text = lang::functions::read_regular(&path).and_then(|b| String::from_utf8(b).map_err(std::io::Error::other));
+        let text = lang::functions::read_regular(&path).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
         match text {
             Ok(text) => Self::parse(path, &text),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self { path, ..Self::default() }),
