@@ -356,7 +356,7 @@ mod tests {
         let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
         let run = |s: Step| {
             ran.lock().unwrap().push(s);
-            if s % 2 == 0 {
+            if s.is_multiple_of(2) {
                 urgency.hurry(&g, s + 1);
             }
             async { true }

@@ -113,7 +113,7 @@ fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
                 let lab = &lab;
                 scope.spawn(move || {
                     let args = ["deploy", "--auto-approve"];
-                    if n % 2 == 0
+                    if n.is_multiple_of(2)
                         && let Some(ended) = elsewhere(lab, &args)
                     {
                         return ended;

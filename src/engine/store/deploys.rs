@@ -55,10 +55,10 @@ impl Store {
             Ok(())
         });
         let begun = begun.await;
-        if begun.is_err() {
-            if let Some(shadow) = &mut *lock(&self.shadow()) {
-                shadow.not_begun(index, &step);
-            }
+        if begun.is_err()
+            && let Some(shadow) = &mut *lock(&self.shadow())
+        {
+            shadow.not_begun(index, &step);
         }
         begun
     }

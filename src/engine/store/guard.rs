@@ -99,7 +99,7 @@ impl Dir {
         if found.st_nlink <= 1 || name == FILES[0] {
             return Ok(true);
         }
-        return Err(foreign(&path, "it has other names (hard links), and what is done to it is done to them"));
+        Err(foreign(&path, "it has other names (hard links), and what is done to it is done to them"))
     }
 
     /// Whether there is a database file.
