@@ -148,3 +148,29 @@ resource "terraform_data" "reads" {{
     assert!(run.stderr.contains("refer to that resource instead"), "{}", run.stderr);
     w.run(&["deploy", "--auto-approve"]).expect(0);
 }
+
+/// A name that is sensitive is not said, whoever finds out that the file has changed.
+#[test]
+fn a_file_whose_name_is_a_secret_is_not_named() {
+    let main = r#"
+variable "name" {
+  default   = "hush-7f3a.txt"
+  sensitive = true
+}
+resource "terraform_data" "first" {
+  provisioner "local-exec" { command = "test ! -e go || printf two > hush-7f3a.txt" }
+}
+resource "terraform_data" "second" {
+  input      = [try(file(var.name), "none"), filesha256(var.name)]
+  depends_on = [terraform_data.first]
+}
+"#;
+    let silent = |run: &crate::support::Run| assert!(!format!("{run:?}").contains("hush-7f3a"), "{run:#?}");
+    let run = changed_between(&[("main.tf", main), ("hush-7f3a.txt", "one")], |w| w.write("hush-7f3a.txt", "two"));
+    silent(&run);
+    stale(run, "a file whose name is sensitive");
+    let w = Workspace::new(&[("main.tf", main), ("hush-7f3a.txt", "one"), ("go", "")]);
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    silent(&run);
+    assert!(run.stderr.contains("changed since it was staged: a file whose name is sensitive"), "{}", run.stderr);
+}

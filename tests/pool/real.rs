@@ -131,7 +131,7 @@ async fn a_provider_of_protocol_5_makes_an_object() {
         // As an expression calls it.
         let function = bench.pool.functions().find(&address, "rfc3339_parse").expect("there is one");
         let scope = lang::eval::Bindings::new(Default::default());
-        let host = lang::functions::Host { scope: &scope, depth: 0 };
+        let host = lang::functions::Host { scope: &scope, depth: 0, secret: false };
         assert_eq!(function.call(&[cty::Value::string("2026-11-21T10:00:00Z")], host), Ok(parsed));
         let called = time.call_function("rfc3339_parse", vec![cty::Value::string("yesterday")], &bench.ctx).await;
         assert_eq!(called.expect("answered").result.expect_err("refused").argument, Some(0));

@@ -7,8 +7,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Digests by what was looked at.
-pub type Seen = BTreeMap<Look, String>;
+/// What was found, by what was looked at.
+pub type Seen = BTreeMap<Look, Sight>;
+
+/// What was found at one look.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Sight {
+    pub digest: String,
+    /// Whether the place must not be shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
+}
 
 /// What is seen by one walk.
 #[derive(Debug, Default)]
@@ -35,12 +44,14 @@ impl Sights {
     /// It is not what was found before, in words.
     pub fn found(&self, finding: Finding) -> Result<(), String> {
         let mut seen = lock(&self.seen);
-        match seen.get(&finding.look) {
-            Some(before) if *before != finding.digest => Err(self.changed(&finding.look)),
-            Some(_) => Ok(()),
+        match seen.get_mut(&finding.look) {
+            Some(before) => {
+                before.secret |= finding.secret;
+                if before.digest == finding.digest { Ok(()) } else { Err(self.changed(&finding.look, before.secret)) }
+            }
             None if self.staged => Ok(()),
             None => {
-                seen.insert(finding.look, finding.digest);
+                seen.insert(finding.look, Sight { digest: finding.digest, secret: finding.secret });
                 Ok(())
             }
         }
@@ -52,29 +63,31 @@ impl Sights {
     /// As [`found`](Self::found).
     pub fn take(&self, others: Self) -> Result<(), String> {
         let others = others.seen.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        others.into_iter().try_for_each(|(look, digest)| self.found(Finding { look, digest }))
+        others.into_iter().try_for_each(|(look, Sight { digest, secret })| self.found(Finding { look, digest, secret }))
     }
 
-    fn changed(&self, look: &Look) -> String {
+    fn changed(&self, look: &Look, secret: bool) -> String {
         let when = if self.staged { "since it was staged" } else { "while it was staged" };
         let hint = match look {
             Look::Answer(_) => "the provider answers otherwise now",
             _ => "stage again; where a resource of this configuration writes it, refer to that resource instead",
         };
-        format!("changed {when}: {}; {hint}", name(look))
+        format!("changed {when}: {}; {hint}", name(look, secret))
     }
 }
 
 /// What is not any more as a stage found it, seen from the workspace's folder: names, each once.
 pub fn moved_on(seen: &Seen, base: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        seen.iter().filter(|(look, before)| look.again(base).is_some_and(|now| now != **before)).map(|(look, _)| name(look)).collect();
+    let moved = seen.iter().filter(|(look, before)| look.again(base).is_some_and(|now| now != before.digest));
+    let mut names: Vec<String> = moved.map(|(look, before)| name(look, before.secret)).collect();
     names.dedup();
     names
 }
 
-fn name(look: &Look) -> String {
+fn name(look: &Look, secret: bool) -> String {
     match look {
+        Look::File(_) | Look::Presence(_) if secret => "a file whose name is sensitive".to_owned(),
+        Look::Names(_) if secret => "the files that match a sensitive pattern".to_owned(),
         // Behind the name of a function stands a digest of its arguments.
         Look::Answer(asked) => asked.split(' ').next().unwrap_or(asked).to_owned(),
         Look::Names(pattern) => format!("the files that match {pattern}"),

@@ -58,7 +58,7 @@ impl Env<'_> {
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
-        match function.call(&values, Host { scope: self.scope, depth: self.depth }) {
+        match function.call(&values, Host { scope: self.scope, depth: self.depth, secret: values.iter().any(Value::hides) }) {
             Ok(value) => (value, diags),
             Err(error) => {
                 diags.push(blame(call, &function, &args, error.hiding(&function, &values), whole));

@@ -54,7 +54,7 @@ pub trait Scope {
     /// A function found something outside of the configuration, and is about to answer by it.
     ///
     /// # Errors
-    /// Why it must not: what it found is not what it was.
+    /// Why it must not: what it found is not what it was. The words do not name a place that must not be shown.
     fn found(&self, _finding: Finding) -> Result<(), String> {
         Ok(())
     }

@@ -75,6 +75,8 @@ pub struct Host<'a> {
     pub scope: &'a dyn Scope,
     /// How many templates are rendered within each other here.
     pub depth: usize,
+    /// Whether an argument must not be shown.
+    pub secret: bool,
 }
 
 impl Host<'_> {
@@ -92,8 +94,8 @@ impl Host<'_> {
     ///
     /// # Errors
     /// Why there must be no answer.
-    pub fn found(&self, look: Look, digest: String) -> Result<(), String> {
-        self.scope.found(Finding { look, digest })
+    pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
+        self.scope.found(Finding { look, digest, secret: self.secret }).map_err(Said::plain)
     }
 }
 

@@ -10,6 +10,7 @@ pub use write::record;
 use super::change::Importing;
 use super::conditions::Statuses;
 use super::managed::Reason;
+use super::sights::Sight;
 use crate::engine::api::StageRequest;
 use crate::engine::event::Action;
 use crate::engine::store::model::StateEdit;
@@ -18,7 +19,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the detail's layout; another one is refused.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
 
 /// As it is read; written as [`write::Written`].
 #[derive(Deserialize)]
@@ -33,8 +34,8 @@ struct Detail {
     edits: Vec<StateEdit>,
     statuses: Statuses,
     variables: BTreeMap<String, Kept>,
-    /// Digests by what was looked at, as text.
-    sights: BTreeMap<String, String>,
+    /// By what was looked at, as text.
+    sights: BTreeMap<String, Sight>,
 }
 
 /// A value: its type's number, base64 of its msgpack, and its marks by path.

@@ -41,7 +41,7 @@ pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option
             variables: record.variables_digest.clone(),
             plugins: record.plugins_digest.clone(),
         },
-        sights: detail.sights.into_iter().map(|(look, digest)| Ok((look.parse()?, digest))).collect::<Result<_, _>>().map_err(broken)?,
+        sights: detail.sights.into_iter().map(|(look, sight)| Ok((look.parse()?, sight))).collect::<Result<_, _>>().map_err(broken)?,
         state_serial: record.state_serial,
         changes: detail.changes.into_iter().map(|c| finder.change(c)).collect::<Result<_, _>>().map_err(broken)?,
         left: record.left.clone(),

@@ -206,7 +206,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         assert_ne!(detail, good.detail);
         restore(&StageRecord { detail, ..good.clone() }, |_, _| None).unwrap_err()
     };
-    assert!(broken("\"layout\":2", "\"layout\":99").contains("layout is 99"));
+    assert!(broken("\"layout\":3", "\"layout\":99").contains("layout is 99"));
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
     let text = restore(&StageRecord { detail: "{".into(), ..good.clone() }, |_, _| None).unwrap_err();
     assert!(text.contains("stage 7"));

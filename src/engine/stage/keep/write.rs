@@ -5,6 +5,7 @@ use crate::engine::api::StageRequest;
 use crate::engine::event::StageSummary;
 use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
 use crate::engine::stage::conditions::Statuses;
+use crate::engine::stage::sights::Sight;
 use crate::engine::store::model::{StageRecord, StateEdit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +28,7 @@ struct Written<'a> {
     edits: &'a [StateEdit],
     statuses: &'a Statuses,
     variables: BTreeMap<String, Kept>,
-    sights: BTreeMap<String, &'a str>,
+    sights: BTreeMap<String, &'a Sight>,
     /// Behind everything that has values.
     types: Collected<'a>,
 }
@@ -109,7 +110,7 @@ fn detail(stage: &Stage) -> Result<String, String> {
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
         drift,
-        sights: stage.sights.iter().map(|(look, digest)| (look.to_string(), digest.as_str())).collect(),
+        sights: stage.sights.iter().map(|(look, sight)| (look.to_string(), sight)).collect(),
         edits: &stage.edits,
         statuses: &stage.statuses,
         variables,

@@ -5,6 +5,7 @@ use super::*;
 use crate::engine::deploy::provision;
 use crate::engine::stage::sights::Sights;
 use lang::config::Provisioner;
+use lang::diag::Said;
 
 impl PlanWalk<'_> {
     /// Looks at the provisioners of an instance that is created, with the planned object as `self`.
@@ -51,7 +52,7 @@ impl PlanWalk<'_> {
             }
             drop(scope);
             if let Err(text) = self.walk.around.sights.take(sights) {
-                self.walk.report(Diagnostic::error("Something has changed meanwhile", text).at(provisioner.span).into());
+                self.walk.report(Diagnostic::error("Something has changed meanwhile", Said::plain(text)).at(provisioner.span).into());
                 return Err(());
             }
         }

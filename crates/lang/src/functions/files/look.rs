@@ -27,6 +27,8 @@ pub struct Finding {
     pub look: Look,
     /// Of what was there.
     pub digest: String,
+    /// Whether the place must not be shown.
+    pub secret: bool,
 }
 
 /// The digest of a file that is not there.
