@@ -16,6 +16,7 @@ mod popup_keys;
 mod replay;
 pub mod rows;
 pub mod run;
+pub mod running;
 pub mod schema;
 pub mod state;
 pub mod text;

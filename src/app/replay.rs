@@ -2,7 +2,7 @@
 
 use super::state::Replay;
 use crate::engine::api::DeployRecord;
-use crate::engine::event::EventKind;
+use crate::engine::event::{DeployStarted, EventKind};
 use crate::engine::view::{DeployView, View};
 
 /// Events that move a replay: those that an operator of the Deploy screen would have seen.
@@ -24,16 +24,16 @@ impl Replay {
         let at = record.events[..cursor].last().map_or(record.summary.began, |e| e.at);
         let whole = cursor == record.events.len();
         let s = &record.summary;
-        let mut view = folded.deploy.unwrap_or_else(|| DeployView {
-            deploy: s.deploy,
-            stage: s.stage,
-            mode: s.mode,
-            who: s.who.clone(),
-            host: s.host.clone(),
-            began: s.began,
-            operations: if whole { record.operations.clone() } else { Vec::new() },
-            summary: None,
-            cancel: None,
+        let mut view = folded.deploy.unwrap_or_else(|| {
+            let started = DeployStarted {
+                deploy: s.deploy,
+                stage: s.stage,
+                mode: s.mode,
+                who: s.who.clone(),
+                host: s.host.clone(),
+                operations: if whole { record.operations.clone() } else { Vec::new() },
+            };
+            DeployView::new(started, s.began)
         });
         if whole {
             // The store knows what events may have missed: how an interrupted deploy was found later.

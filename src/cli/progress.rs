@@ -6,18 +6,27 @@ use super::output::{Ink, Output, paint};
 use super::safe::{safe, safe_lines};
 use super::time::duration;
 use crate::engine::bus::now_ms;
-use crate::engine::event::{Action, Event, EventKind, Operation, OperationState};
+use crate::engine::event::{Action, CallId, CallStarted, Event, EventKind, Operation, OperationState};
 use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState};
 use crate::engine::view::View;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
+
+/// An operation that has begun.
+struct Running {
+    address: String,
+    step: String,
+    since: Instant,
+}
 
 /// The state of the lines.
 pub(super) struct Progress {
     live: Option<LiveLine>,
     /// What each operation was last said to be doing, and since when.
     operations: BTreeMap<u32, (OperationState, String)>,
-    running: BTreeMap<u32, (String, Instant)>,
+    running: BTreeMap<u32, Running>,
+    /// Calls that stand in line for a slot, and for which resource.
+    in_line: BTreeMap<CallId, String>,
     /// Plugins that were asked to end, and since when.
     stopping: BTreeMap<PluginId, Instant>,
     done: usize,
@@ -31,6 +40,7 @@ impl Progress {
             live: out.live.then(LiveLine::default),
             operations: BTreeMap::new(),
             running: BTreeMap::new(),
+            in_line: BTreeMap::new(),
             stopping: BTreeMap::new(),
             done: 0,
             total: 0,
@@ -50,7 +60,8 @@ impl Progress {
                 OperationState::Running => {
                     let ms = u64::try_from(operation.began.map_or(0, |b| now_ms() - b)).unwrap_or(0);
                     let since = Instant::now().checked_sub(Duration::from_millis(ms)).unwrap_or_else(Instant::now);
-                    progress.running.insert(operation.index, (format!("{} {}", safe(&operation.address), operation.step), since));
+                    let (address, step) = (operation.address.clone(), operation.step.clone());
+                    progress.running.insert(operation.index, Running { address, step, since });
                 }
                 OperationState::Waiting | OperationState::NotAttempted => {}
                 _ => progress.done += 1,
@@ -93,9 +104,16 @@ impl Progress {
     /// What is waited for, and for how long already.
     fn words(&self) -> String {
         let ago = |since: Instant| duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
-        if let Some((what, since)) = self.running.values().min_by_key(|(_, since)| *since) {
-            let more = if self.running.len() > 1 { format!(", {} more running", self.running.len() - 1) } else { String::new() };
-            return format!("{} of {} done; {what} for {}{more}", self.done, self.total, ago(*since));
+        // What stands in line for a slot is not at work, whatever has begun of it.
+        let in_line: HashSet<&str> = self.in_line.values().map(String::as_str).collect();
+        let (queued, at_work): (Vec<_>, Vec<_>) = self.running.values().partition(|r| in_line.contains(r.address.as_str()));
+        let queued = if queued.is_empty() { String::new() } else { format!(", {} queued", queued.len()) };
+        if let Some(Running { address, step, since }) = at_work.iter().min_by_key(|r| r.since) {
+            let more = if at_work.len() > 1 { format!(", {} more running", at_work.len() - 1) } else { String::new() };
+            return format!("{} of {} done; {} {step} for {}{more}{queued}", self.done, self.total, safe(address), ago(*since));
+        }
+        if !queued.is_empty() {
+            return format!("{} of {} done{queued}", self.done, self.total);
         }
         match self.stopping.values().min() {
             Some(since) => {
@@ -130,9 +148,26 @@ impl Progress {
                 self.what = format!("deploy #{}", started.deploy);
             }
             EventKind::Operation(operation) => self.operation(out, operation),
+            EventKind::CallQueued(call) => {
+                let resource = call.resource.clone();
+                self.in_line.extend(resource.map(|r| (call.call, r)));
+            }
+            EventKind::CallStarted(call) => self.out_of_line(call),
+            EventKind::CallFinished(call) => drop(self.in_line.remove(&call.call)),
             EventKind::Notice { text } => self.say(out, &format!("note: {}", safe_lines(text))),
             EventKind::Cancel { text, .. } => self.say(out, &safe_lines(text)),
             _ => {}
+        }
+    }
+
+    /// The time in line is none that anybody worked.
+    fn out_of_line(&mut self, call: &CallStarted) {
+        self.in_line.remove(&call.call);
+        let its = |r: &&mut Running| call.resource.as_deref() == Some(r.address.as_str());
+        if call.queued_ms > 0
+            && let Some(running) = self.running.values_mut().find(its)
+        {
+            running.since = (running.since + Duration::from_millis(call.queued_ms)).min(Instant::now());
         }
     }
 
@@ -175,7 +210,8 @@ impl Progress {
             OperationState::Waiting | OperationState::NotAttempted => return,
             OperationState::Running => {
                 let attempt = if operation.attempt > 1 { format!(", attempt {}", operation.attempt) } else { String::new() };
-                self.running.insert(operation.index, (format!("{address} {}", operation.step), Instant::now()));
+                let begun = Running { address: operation.address.clone(), step: operation.step.clone(), since: Instant::now() };
+                self.running.insert(operation.index, begun);
                 (format!("{address}: {}{attempt}", operation.step), None)
             }
             OperationState::Done => {
@@ -226,5 +262,60 @@ pub(super) fn ink_of(action: Action) -> Ink {
         Action::Replace | Action::ReplaceCreateFirst => Ink::Magenta,
         Action::Destroy => Ink::Red,
         Action::Forget => Ink::Blue,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::{CallQueued, CallStarted, DeployStarted, StageMode};
+
+    fn operation(index: u32, address: &str, state: OperationState) -> Operation {
+        Operation {
+            deploy: 1,
+            index,
+            address: address.into(),
+            plugin: None,
+            action: Action::Create,
+            state,
+            step: "creating".into(),
+            attempt: 1,
+            began: None,
+            took_ms: None,
+            waits_for: Vec::new(),
+            usual_ms: None,
+            failure: None,
+            warnings: Vec::new(),
+            half_done: false,
+        }
+    }
+
+    #[test]
+    fn what_stands_in_line_for_a_slot_is_not_said_to_run() {
+        let mut out = Output::new(true, false);
+        let mut progress = Progress::new(&out);
+        let mut hear = |kind| {
+            progress.event(&mut out, &Event { seq: 0, at: 0, kind });
+            progress.words()
+        };
+        let names = ["a.a", "a.b", "a.c"];
+        let operations = (0..).zip(names).map(|(n, a)| operation(n, a, OperationState::Waiting)).collect();
+        let (who, host) = ("kim".to_owned(), "here".to_owned());
+        hear(EventKind::DeployStarted(DeployStarted { deploy: 1, stage: 1, mode: StageMode::Normal, who, host, operations }));
+        for (n, address) in (0..).zip(names) {
+            hear(EventKind::Operation(operation(n, address, OperationState::Running)));
+        }
+        let plugin = PluginId("p".into());
+        let queued = |call, resource: &str| {
+            let (method, resource) = ("ApplyResourceChange".to_owned(), Some(resource.to_owned()));
+            EventKind::CallQueued(CallQueued { call, plugin: plugin.clone(), method, resource, waits_for: "a slot".into(), blocker: None })
+        };
+        hear(queued(1, "a.a"));
+        let words = hear(queued(2, "a.b"));
+        assert!(words.starts_with("0 of 3 done; a.c creating for ") && words.ends_with(", 2 queued"), "{words}");
+        let (method, resource) = ("ApplyResourceChange".to_owned(), Some("a.a".to_owned()));
+        let started = CallStarted { call: 1, plugin, slot: 1, slots: 1, method, resource, deadline_ms: None, usual: None, queued_ms: 5 };
+        let words = hear(EventKind::CallStarted(started));
+        assert!(words.ends_with(", 1 more running, 1 queued"), "{words}");
     }
 }

@@ -170,10 +170,14 @@ pub struct DeployRecord {
     pub events: Vec<Event>,
 }
 
-/// Method latencies of one plugin, from history.
+/// How long a method of one plugin takes for one type of resource, from history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStat {
     pub plugin: PluginId,
     pub method: String,
+    /// Empty for a method that is about no resource.
+    pub resource_type: String,
+    /// What an apply does; empty for other methods.
+    pub action: String,
     pub latency: Latency,
 }

@@ -108,6 +108,13 @@ pub struct CallFinished {
     pub plugin: PluginId,
     pub method: String,
     pub resource: Option<String>,
+    /// The type of that resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_type: Option<String>,
+    /// What an apply does: `create`, `update`, `destroy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// From when it was sent; the time in line before is not in it.
     pub took_ms: u64,
     pub outcome: CallOutcome,
     /// The error in words.

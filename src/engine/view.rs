@@ -4,8 +4,11 @@
 use super::event::*;
 use super::plugin::record::*;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+
+/// How many finished calls of one deploy are kept.
+const CALLS_OF_A_DEPLOY: usize = 20_000;
 
 /// How many attempts, crashes, diagnostics and finished calls are kept; older ones are in the store.
 const KEPT: usize = 200;
@@ -71,6 +74,73 @@ pub struct DeployView {
     pub operations: Vec<Operation>,
     pub summary: Option<DeploySummary>,
     pub cancel: Option<CancelRung>,
+    /// The calls that were made for it, as they ended.
+    pub calls: VecDeque<CallFinished>,
+    /// For how long calls for a resource stood in line, in milliseconds.
+    pub queued_ms: BTreeMap<String, u64>,
+    /// Operations by address.
+    #[serde(skip)]
+    places: HashMap<String, usize>,
+}
+
+impl DeployView {
+    /// A deploy of which no more is known than with what it began.
+    pub fn new(started: DeployStarted, began: UnixMs) -> Self {
+        let places = started.operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
+        Self {
+            deploy: started.deploy,
+            stage: started.stage,
+            mode: started.mode,
+            who: started.who,
+            host: started.host,
+            began,
+            operations: started.operations,
+            summary: None,
+            cancel: None,
+            calls: VecDeque::new(),
+            queued_ms: BTreeMap::new(),
+            places,
+        }
+    }
+
+    /// The operation of an address.
+    pub fn operation(&self, address: &str) -> Option<&Operation> {
+        self.operations.get(*self.places.get(address)?)
+    }
+
+    /// The calls that were made for one resource, as they ended.
+    pub fn calls_of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a CallFinished> {
+        self.calls.iter().filter(move |c| c.resource.as_deref() == Some(resource))
+    }
+
+    /// What an operation needs and what is not done: first what is in its way for good, then what runs, then what waits.
+    pub fn blockers<'a>(&'a self, operation: &'a Operation) -> Vec<(&'a str, Option<OperationState>)> {
+        let state = |address: &str| self.operation(address).map(|o| o.state);
+        let mut all: Vec<_> = operation.waits_for.iter().map(|a| (a.as_str(), state(a))).collect();
+        all.retain(|(_, s)| *s != Some(OperationState::Done));
+        all.sort_by_key(|(_, s)| match s {
+            Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown) => 0,
+            Some(OperationState::NotAttempted) => 1,
+            Some(OperationState::Running) => 2,
+            _ => 3,
+        });
+        all
+    }
+
+    fn finished(&mut self, call: &CallFinished) {
+        if self.summary.is_none() {
+            if self.calls.len() == CALLS_OF_A_DEPLOY {
+                self.calls.pop_front();
+            }
+            self.calls.push_back(call.clone());
+        }
+    }
+
+    fn stood_in_line(&mut self, call: &CallStarted) {
+        if let (None, Some(resource), 1..) = (&self.summary, &call.resource, call.queued_ms) {
+            *self.queued_ms.entry(resource.clone()).or_default() += call.queued_ms;
+        }
+    }
 }
 
 /// What is being staged right now.
@@ -153,17 +223,7 @@ impl View {
             }
             EventKind::Selected { left, .. } => self.left = left.iter().cloned().collect(),
             EventKind::DeployStarted(started) => {
-                self.deploy = Some(DeployView {
-                    deploy: started.deploy,
-                    stage: started.stage,
-                    mode: started.mode,
-                    who: started.who.clone(),
-                    host: started.host.clone(),
-                    began: event.at,
-                    operations: started.operations.clone(),
-                    summary: None,
-                    cancel: None,
-                });
+                self.deploy = Some(DeployView::new(started.clone(), event.at));
             }
             EventKind::Operation(op) => {
                 if let Some(slot) = self.deploy.as_mut().and_then(|d| d.operations.get_mut(op.index as usize)) {
@@ -265,6 +325,9 @@ impl View {
                 );
             }
             EventKind::CallStarted(s) => {
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.stood_in_line(s);
+                }
                 self.calls.insert(
                     s.call,
                     CallView {
@@ -285,6 +348,9 @@ impl View {
             }
             EventKind::CallFinished(f) => {
                 self.calls.remove(&f.call);
+                if let Some(deploy) = &mut self.deploy {
+                    deploy.finished(f);
+                }
                 let durations = self.latencies.entry(f.plugin.clone()).or_default().entry(f.method.clone()).or_default();
                 if durations.len() < 10_000 {
                     durations.push(f.took_ms);

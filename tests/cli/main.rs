@@ -19,4 +19,5 @@ mod sensitive;
 mod support;
 mod targets;
 mod usage;
+mod usual;
 mod without_end;

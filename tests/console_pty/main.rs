@@ -8,6 +8,7 @@
 mod pty;
 
 mod after_a_kill;
+mod in_line;
 mod job_control;
 mod kit;
 mod leaving;

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::app::format::{clock, count, date, duration, elapsed};
-use crate::app::state::{Screen, State};
+use crate::app::running;
+use crate::app::state::{Context, State};
 use crate::engine::api::FailureGroup;
-use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, EventKind, Failure, Operation, OperationState, StageMode};
+use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
 use crate::engine::plugin::record::UnixMs;
 
 /// What was done, in the past tense.
@@ -28,8 +29,12 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     doc.push(head);
     match op.state {
         OperationState::Running => {
-            let since = op.began.map_or(0, |b| now - b);
+            let since = state.shown_deploy().map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
             doc.push(line(Role::Busy, format!("{} for {}, attempt {}", op.step, elapsed(since), op.attempt.max(1))));
+            if let Some(c) = running::queued(state, op) {
+                doc.push(line(Role::Warn, running::in_line(state, c)));
+                push_text(&mut doc, Role::Dim, "  ", c.waits_for.as_deref().unwrap_or_default());
+            }
         }
         OperationState::Done => doc.push(line(Role::Ok, format!("{} in {}", past(op.action), duration(op.took_ms.unwrap_or(0))))),
         OperationState::Failed => {
@@ -51,12 +56,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
     }
-    if !op.waits_for.is_empty() {
-        push_heading(&mut doc, if op.state == OperationState::NotAttempted { "it needed" } else { "waits for" });
-        for w in &op.waits_for {
-            doc.push(line(Role::Plain, format!("  {w}")));
-        }
-    }
+    needs(state, op, &mut doc);
     if let Some(f) = &op.failure {
         doc.push(Line::new());
         failure(&mut doc, f);
@@ -78,24 +78,34 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     if let Some(u) = op.usual_ms {
         doc.push(line(Role::Dim, format!("  usual: {}", duration(u))));
     }
+    if let Some(ms) = state.shown_deploy().and_then(|(d, _)| d.queued_ms.get(&op.address)) {
+        doc.push(line(Role::Dim, format!("  in line for slots: {}", duration(*ms))));
+    }
     calls_of(state, op, &mut doc);
     lines_of(state, op, now, &mut doc);
     doc
 }
 
+/// What it waits for, and what it needed that did not come; what is done already last.
+fn needs(state: &State, op: &Operation, doc: &mut Doc) {
+    let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else { return };
+    let left = d.blockers(op);
+    push_heading(doc, if op.state == OperationState::NotAttempted { "it needed" } else { "waits for" });
+    for (address, state) in &left {
+        doc.push(vec![
+            span(Role::Plain, format!("  {address}")),
+            span(Role::Dim, state.map_or(String::new(), |s| format!("  {}", s.word()))),
+        ]);
+    }
+    let done = op.waits_for.iter().filter(|w| !left.iter().any(|(address, _)| address == w));
+    doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
+}
+
 fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
-    let ours = |resource: &Option<String>| resource.as_deref() == Some(op.address.as_str());
-    // A replay knows the calls of its own time; those of now have nothing to do with it.
-    let replay = if state.screen == Screen::History { state.replay.as_ref() } else { None };
-    let made: Vec<_> = match replay {
-        Some(r) => r.record.events[..r.cursor]
-            .iter()
-            .filter_map(|e| if let EventKind::CallFinished(f) = &e.kind { Some(f) } else { None })
-            .filter(|f| ours(&f.resource))
-            .collect(),
-        None => state.view.finished.iter().filter(|f| ours(&f.resource)).collect(),
-    };
-    let open: Vec<_> = state.view.calls.values().filter(|c| replay.is_none() && ours(&c.resource)).collect();
+    // Those that were made for its own deploy: a replay knows them of its own time.
+    let made: Vec<_> = state.shown_deploy().map(|(d, _)| d.calls_of(&op.address).collect()).unwrap_or_default();
+    let now = op.state == OperationState::Running && state.deploying() && state.context() == Context::Deploy;
+    let open: Vec<_> = state.view.calls.values().filter(|c| now && c.resource.as_deref() == Some(op.address.as_str())).collect();
     if made.is_empty() && open.is_empty() {
         return;
     }

@@ -3,6 +3,7 @@
 use super::operation::{counts, mode, outcome_role};
 use super::*;
 use crate::app::format::{clock, count, duration, elapsed};
+use crate::app::running;
 use crate::app::state::{Context, DeployFilter, PluginTab, State};
 use crate::engine::event::{Action, DeployOutcome, OperationState, Severity};
 use crate::engine::plugin::record::PluginState;
@@ -288,7 +289,11 @@ fn deploy(state: &State, l: &mut Line) {
         return;
     };
     l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
-    let of = |s: OperationState| d.operations.iter().filter(|o| o.state == s).count();
+    let queued = running::count_queued(state, d);
+    let of = |s: OperationState| match s {
+        OperationState::Running => d.operations.iter().filter(|o| o.state == s).count().saturating_sub(queued),
+        s => d.operations.iter().filter(|o| o.state == s).count(),
+    };
     match &d.summary {
         Some(s) => {
             let (symbol, role) = outcome_role(s.outcome);
@@ -315,6 +320,9 @@ fn deploy(state: &State, l: &mut Line) {
         let n = of(s);
         if n > 0 || s == OperationState::Done {
             l.push(span(if n > 0 { role } else { Role::Dim }, format!(" · {n} {word}")));
+        }
+        if s == OperationState::Running && queued > 0 {
+            l.push(span(Role::Warn, format!(" · {queued} queued")));
         }
     }
     if let Some(r) = d.cancel {

@@ -2,7 +2,7 @@
 //! under one short lock of the lane's own, which is never held over an await.
 
 use super::stats::Histogram;
-use super::{Shared, lock};
+use super::{Kind, Shared, lock};
 use crate::engine::Secrets;
 use crate::engine::api::CallStat;
 use crate::engine::event::*;
@@ -52,8 +52,8 @@ struct Waiter {
 
 #[derive(Default)]
 struct Stats {
-    live: BTreeMap<Method, Histogram>,
-    past: BTreeMap<Method, Histogram>,
+    live: BTreeMap<Kind, Histogram>,
+    past: BTreeMap<Kind, Histogram>,
 }
 
 impl Line {
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Lane {
 
 impl Lane {
     pub(super) fn new(shared: Arc<Shared>, plugin: PluginId, slots: u32, history: &[CallStat]) -> Self {
-        let past = history.iter().filter_map(|h| Some((Method::named(&h.method)?, Histogram::of(&h.latency)))).collect();
+        let past = history.iter().filter_map(|h| Some((Kind::named(h)?, Histogram::of(&h.latency)))).collect();
         let line = Line { holders: vec![None; slots as usize], waiting: VecDeque::new() };
         Self { shared, plugin, slots, line: Mutex::new(line), stats: Mutex::new(Stats { live: BTreeMap::new(), past }) }
     }
@@ -86,16 +86,23 @@ impl Lane {
         &self.plugin
     }
 
-    /// How long a method usually takes, over this run and earlier ones.
-    pub fn usual(&self, method: Method) -> Option<Latency> {
+    /// How long such a call usually takes, over this run and earlier ones.
+    pub fn usual(&self, kind: &Kind) -> Option<Latency> {
         let stats = lock(&self.stats);
-        Histogram::latency(stats.live.get(&method).into_iter().chain(stats.past.get(&method)))
+        Histogram::latency(stats.live.get(kind).into_iter().chain(stats.past.get(kind)))
     }
 
     pub(super) fn stats(&self) -> Vec<CallStat> {
         let stats = lock(&self.stats);
-        let all = stats.live.iter().filter_map(|(method, h)| Some((method, Histogram::latency([h].into_iter())?)));
-        all.map(|(method, latency)| CallStat { plugin: self.plugin.clone(), method: method.name().to_owned(), latency }).collect()
+        let all = stats.live.iter().filter_map(|(kind, h)| Some((kind.clone(), Histogram::latency([h].into_iter())?)));
+        all.map(|(Kind { method, resource_type, action }, latency)| CallStat {
+            plugin: self.plugin.base(),
+            method: method.name().to_owned(),
+            resource_type,
+            action,
+            latency,
+        })
+        .collect()
     }
 
     /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the caller's
@@ -146,7 +153,7 @@ impl Lane {
         F: Future<Output = Result<T, ProviderError>>,
     {
         let deadline = ctx.deadline.or_else(|| self.shared.deadline(method));
-        let began = Instant::now();
+        let (began, kind) = (Instant::now(), Kind::of(method, ctx));
         self.shared.sink.emit(EventKind::CallStarted(CallStarted {
             call: number,
             plugin: self.plugin.clone(),
@@ -155,12 +162,11 @@ impl Lane {
             method: method.name().to_owned(),
             resource: ctx.resource.clone(),
             deadline_ms: deadline.map(|d| d.as_millis() as u64),
-            usual: self.usual(method),
+            usual: self.usual(&kind),
             queued_ms: began.duration_since(queued).as_millis() as u64,
         }));
         // From here on the call is reported as finished whatever happens, a dropped future included.
-        let mut running =
-            Running { lane: self.clone(), number, method, resource: ctx.resource.clone(), began, _slot: slot, reported: false };
+        let mut running = Running { lane: self.clone(), number, kind, resource: ctx.resource.clone(), began, _slot: slot, reported: false };
         let mut call = pin!(call);
         let result = tokio::select! {
             biased;
@@ -334,6 +340,8 @@ impl Ticket {
             plugin: self.lane.plugin.clone(),
             method: self.method.name().to_owned(),
             resource: self.resource.take(),
+            resource_type: None,
+            action: None,
             took_ms: self.queued.elapsed().as_millis() as u64,
             outcome: CallOutcome::Cancelled,
             error: Some("cancelled while it waited for its turn".to_owned()),
@@ -345,7 +353,7 @@ impl Ticket {
 struct Running {
     lane: Arc<Lane>,
     number: CallId,
-    method: Method,
+    kind: Kind,
     resource: Option<String>,
     began: Instant,
     // Dropped after the report: who waits for the slot starts after this call has ended.
@@ -357,15 +365,18 @@ impl Running {
     fn report(&mut self, outcome: CallOutcome, error: Option<String>) {
         self.reported = true;
         let took = self.began.elapsed();
-        // How long a call took that was given up says nothing about the method.
+        // How long a call took that was given up says nothing about others.
         if outcome != CallOutcome::Cancelled {
-            lock(&self.lane.stats).live.entry(self.method).or_default().add(took, outcome != CallOutcome::Ok);
+            lock(&self.lane.stats).live.entry(self.kind.clone()).or_default().add(took, outcome != CallOutcome::Ok);
         }
+        let word = |text: &String| (!text.is_empty()).then(|| text.clone());
         self.lane.shared.sink.emit(EventKind::CallFinished(CallFinished {
             call: self.number,
             plugin: self.lane.plugin.clone(),
-            method: self.method.name().to_owned(),
+            method: self.kind.method.name().to_owned(),
             resource: self.resource.take(),
+            resource_type: word(&self.kind.resource_type),
+            action: word(&self.kind.action),
             took_ms: (took.as_micros() as u64 + 500) / 1_000,
             outcome,
             error,

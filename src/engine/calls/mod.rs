@@ -11,12 +11,42 @@ use super::api::CallStat;
 use super::bus::EventSink;
 use super::event::Latency;
 use super::plugin::record::PluginId;
-use super::provider::Method;
+use super::provider::{CallContext, Method};
 use super::secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
+
+/// What a duration is usual for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    pub method: Method,
+    /// Empty where no resource is meant.
+    pub resource_type: String,
+    /// What an apply does; empty for other methods.
+    pub action: String,
+}
+
+impl Kind {
+    /// An apply that creates, updates or destroys an object of a type.
+    pub fn apply(resource_type: &str, action: &str) -> Self {
+        Self { method: Method::Apply, resource_type: resource_type.to_owned(), action: action.to_owned() }
+    }
+
+    /// A call as its caller describes it.
+    fn of(method: Method, ctx: &CallContext) -> Self {
+        let address = ctx.resource.as_deref().unwrap_or_default();
+        let address = address.split(" (deposed ").next().unwrap_or_default();
+        let parsed = address.parse::<lang::addr::AbsInstance>();
+        let resource_type = parsed.map(|a| a.resource.kind.to_string()).unwrap_or_default();
+        Self { method, resource_type, action: ctx.action.unwrap_or_default().to_owned() }
+    }
+
+    fn named(stat: &CallStat) -> Option<Self> {
+        Some(Self { method: Method::named(&stat.method)?, resource_type: stat.resource_type.clone(), action: stat.action.clone() })
+    }
+}
 
 /// A lock that a panic elsewhere does not close for good: what is under these locks is whole after each statement.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,7 +115,7 @@ impl Calls {
         if let Some(lane) = lanes.get(plugin) {
             return lane.clone();
         }
-        let history = lock(&self.history).iter().filter(|h| h.plugin == *plugin).cloned().collect::<Vec<_>>();
+        let history = lock(&self.history).iter().filter(|h| h.plugin == plugin.base()).cloned().collect::<Vec<_>>();
         let lane = Arc::new(Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history));
         lanes.insert(plugin.clone(), lane.clone());
         lane
@@ -96,12 +126,12 @@ impl Calls {
         &self.shared.secrets
     }
 
-    /// How long a method of a plugin usually takes, over this run and earlier ones.
-    pub fn usual(&self, plugin: &PluginId, method: Method) -> Option<Latency> {
+    /// How long such calls to a plugin usually take, over this run and earlier ones.
+    pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
         if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {
-            return lane.usual(method);
+            return lane.usual(kind);
         }
-        lock(&self.history).iter().find(|h| h.plugin == *plugin && h.method == method.name()).map(|h| h.latency)
+        lock(&self.history).iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind)).map(|h| h.latency)
     }
 
     /// Changes the deadlines; running calls keep theirs.
@@ -109,7 +139,7 @@ impl Calls {
         *self.shared.deadlines.write().unwrap_or_else(PoisonError::into_inner) = deadlines;
     }
 
-    /// Latencies of this run by plugin and method, without those of earlier runs: fit to be added to the history.
+    /// Latencies of this run by plugin, method and type, without those of earlier runs: fit to be added to the history.
     pub fn stats(&self) -> Vec<CallStat> {
         let lanes: Vec<_> = lock(&self.lanes).values().cloned().collect();
         lanes.iter().flat_map(|lane| lane.stats()).collect()

@@ -55,12 +55,15 @@ fn round_ms(us: u64) -> u64 {
 }
 
 impl Histogram {
-    /// Adds one call.
+    /// Adds one call. How soon one failed is not how long one takes: errors are counted, and no more.
     pub(super) fn add(&mut self, took: Duration, error: bool) {
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.put(us, 1);
         self.count += 1;
         self.errors += u64::from(error);
+        if error {
+            return;
+        }
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.put(us, 1);
         self.max_us = self.max_us.max(us);
     }
 
@@ -130,7 +133,7 @@ mod tests {
         let mut h = Histogram::default();
         (1..=100).for_each(|ms| h.add(Duration::from_millis(ms), ms % 10 == 0));
         let latency = Histogram::latency([&h].into_iter()).expect("values");
-        assert_eq!((latency.count, latency.errors, latency.max_ms), (100, 10, 100));
+        assert_eq!((latency.count, latency.errors, latency.max_ms), (100, 10, 99));
         assert!((47..=53).contains(&latency.p50_ms), "{latency:?}");
         assert!((90..=100).contains(&latency.p95_ms), "{latency:?}");
     }

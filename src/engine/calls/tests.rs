@@ -235,23 +235,36 @@ async fn draining_waits_for_all_and_is_no_call() {
 }
 
 #[tokio::test]
-async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method() {
+async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
     let ear = Arc::new(Ear::default());
     let plugin = PluginId("p".to_owned());
     let past = Latency { count: 9, errors: 1, p50_ms: 500, p95_ms: 800, max_ms: 900 };
-    let history = vec![CallStat { plugin: plugin.clone(), method: "ReadResource".to_owned(), latency: past }];
+    let stat = |method: &str, resource_type: &str, action: &str| CallStat {
+        plugin: plugin.clone(),
+        method: method.to_owned(),
+        resource_type: resource_type.to_owned(),
+        action: action.to_owned(),
+        latency: past,
+    };
+    let history = vec![stat("ReadResource", "lab_bucket", ""), stat("ApplyResourceChange", "lab_bucket", "create")];
     let calls = Calls::new(ear.clone(), Deadlines::default(), history);
-    let lane = calls.lane(&plugin, 1);
-    let ctx = CallContext::default();
-    let usual = lane.usual(Method::Read).expect("known from history");
+    // Another process of the same plugin takes as long.
+    let lane = calls.lane(&PluginId("p#2".to_owned()), 1);
+    let ctx = CallContext { resource: Some("module.a[\"x.y\"].lab_bucket.logs[0] (deposed ab)".to_owned()), ..Default::default() };
+    let read = |resource_type: &str| Kind { method: Method::Read, resource_type: resource_type.to_owned(), action: String::new() };
+    let usual = lane.usual(&read("lab_bucket")).expect("known from history");
     assert!(usual.p50_ms.abs_diff(500) <= 31 && usual.count == 9, "{usual:?}");
-    assert_eq!(lane.usual(Method::Plan), None);
+    // Of other types, and of other things done to this one, nothing is known by that.
+    assert_eq!(lane.usual(&read("lab_database")), None);
+    assert_eq!(lane.usual(&Kind::apply("lab_bucket", "destroy")), None);
+    assert!(lane.usual(&Kind::apply("lab_bucket", "create")).is_some());
     let bad = Checked { diagnostics: vec![ProviderDiagnostic::error("no", "")] };
     lane.run(Method::Plan, &ctx, async { Ok(bad) }).await.expect("an answer all the same");
     lane.run(Method::Plan, &ctx, async { fine() }).await.expect("answered");
     let stats = calls.stats();
     assert_eq!(stats.len(), 1, "what was not called in this run is left out");
-    assert_eq!((stats[0].method.as_str(), stats[0].latency.count, stats[0].latency.errors), ("PlanResourceChange", 2, 1));
+    assert_eq!((stats[0].method.as_str(), stats[0].resource_type.as_str()), ("PlanResourceChange", "lab_bucket"));
+    assert_eq!((stats[0].latency.count, stats[0].latency.errors), (2, 1));
     assert_eq!(*lock(&ear.0), ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]);
 }
 

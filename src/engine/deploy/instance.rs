@@ -73,7 +73,13 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         planned_identity: order.identity.clone(),
         provider_meta: None,
     };
-    let response = match provider.apply(request, ctx).await {
+    let action = match (order.prior.is_null(), order.planned.is_null()) {
+        (_, true) => "destroy",
+        (true, _) => "create",
+        _ => "update",
+    };
+    let ctx = CallContext { action: Some(action), ..ctx.clone() };
+    let response = match provider.apply(request, &ctx).await {
         Ok(response) => response,
         Err(error) => {
             let unknown = error.may_have_acted();

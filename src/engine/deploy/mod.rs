@@ -7,3 +7,4 @@ pub mod provision;
 pub mod record;
 pub mod run;
 pub mod steps;
+mod waits;

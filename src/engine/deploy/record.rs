@@ -1,6 +1,7 @@
 //! What a deploy leaves behind: events for those who watch, records for those who come later. Every operation's state
 //! lives here. Only intents and outcomes are waited for; where an operation stands is durable with the next of them.
 
+use super::waits::Waits;
 use crate::engine::Secrets;
 use crate::engine::bus::{Bus, now_ms};
 use crate::engine::calls::lock;
@@ -35,6 +36,14 @@ pub struct Recorder {
 struct Operations {
     all: Vec<Operation>,
     by_id: HashMap<String, usize>,
+    waits: Waits,
+}
+
+impl Operations {
+    fn name(&mut self, at: usize, names: &[usize]) -> Operation {
+        self.all[at].waits_for = names.iter().map(|n| self.all[*n].address.clone()).collect();
+        self.all[at].clone()
+    }
 }
 
 impl Recorder {
@@ -48,7 +57,14 @@ impl Recorder {
         unknown_before: Vec<UnknownOutcome>,
     ) -> Self {
         let by_id = operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
-        Self { store, bus, pool, deploy, operations: Mutex::new(Operations { all: operations, by_id }), unknown_before }
+        Self {
+            store,
+            bus,
+            pool,
+            deploy,
+            operations: Mutex::new(Operations { all: operations, by_id, waits: Waits::default() }),
+            unknown_before,
+        }
     }
 
     /// Changes one operation, tells the store and everybody who watches.
@@ -72,20 +88,28 @@ impl Recorder {
         }
     }
 
-    /// What an operation waits for, known before anything runs; told with its first change.
-    pub fn waits_for(&self, id: &str, names: Vec<String>) {
+    /// What an operation waits for, known before anything runs; some of it is told.
+    pub fn waits_for(&self, id: &str, needs: impl IntoIterator<Item = String>) {
         let operation = {
             let mut operations = lock(&self.operations);
-            let Some(&at) = operations.by_id.get(id) else { return };
-            let operation = &mut operations.all[at];
-            for name in names {
-                if !operation.waits_for.contains(&name) {
-                    operation.waits_for.push(name);
-                }
-            }
-            operation.clone()
+            let Operations { by_id, waits, .. } = &mut *operations;
+            let Some(&at) = by_id.get(id) else { return };
+            let names = waits.add(at, needs.into_iter().filter_map(|need| by_id.get(&need).copied()));
+            operations.name(at, &names)
         };
         self.bus.emit(EventKind::Operation(operation));
+    }
+
+    /// Those who waited for one that is done, and of whose needs no more is told, wait for others.
+    fn others_wait_for(&self, id: &str) {
+        let told: Vec<Operation> = {
+            let mut operations = lock(&self.operations);
+            let Some(&at) = operations.by_id.get(id) else { return };
+            let mut named = operations.waits.done(at);
+            named.retain(|(at, _)| operations.all[*at].state == OperationState::Waiting);
+            named.iter().map(|(at, names)| operations.name(*at, names)).collect()
+        };
+        told.into_iter().for_each(|o| self.bus.emit(EventKind::Operation(o)));
     }
 
     /// A step of an operation begins.
@@ -114,6 +138,9 @@ impl Recorder {
             }
         })
         .await;
+        if state == Some(OperationState::Done) {
+            self.others_wait_for(id);
+        }
     }
 
     /// An operation was about to begin when the end was asked for.

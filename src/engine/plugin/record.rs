@@ -10,6 +10,14 @@ use std::fmt;
 #[serde(transparent)]
 pub struct PluginId(pub String);
 
+impl PluginId {
+    /// The plugin without the number of its process: what is told of one process is told of all that serve the same.
+    #[must_use]
+    pub fn base(&self) -> Self {
+        Self(self.0.split('#').next().unwrap_or_default().to_owned())
+    }
+}
+
 impl fmt::Display for PluginId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

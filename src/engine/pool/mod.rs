@@ -6,13 +6,13 @@ mod follow;
 mod process;
 mod shelf;
 
-use super::calls::{Calls, lock};
+use super::calls::{Calls, Kind, lock};
 use super::event::Latency;
 use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::functions::Functions;
-use super::provider::{CallContext, Method, Provider, ProviderError};
+use super::provider::{CallContext, Provider, ProviderError};
 use cty::Value;
 use follow::Follow;
 use futures_util::future::join_all;
@@ -229,9 +229,9 @@ impl Pool {
         self.shared.calls.secrets()
     }
 
-    /// How long a method of a plugin usually takes.
-    pub fn usual(&self, plugin: &PluginId, method: Method) -> Option<Latency> {
-        self.shared.calls.usual(plugin, method)
+    /// How long such calls to a plugin usually take.
+    pub fn usual(&self, plugin: &PluginId, kind: &Kind) -> Option<Latency> {
+        self.shared.calls.usual(plugin, kind)
     }
 
     /// The functions of the providers that are up, by address.

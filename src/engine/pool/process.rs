@@ -135,7 +135,7 @@ impl Process {
         let config = lock(&self.config).clone();
         let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
         // Beside the slots: whoever comes here may hold one.
-        let general = CallContext { resource: None, deadline: None, cancel: ctx.cancel.clone() };
+        let general = CallContext::general(&ctx.cancel);
         let call = adapter.configure(config, &general);
         let answer = self.lane.run_beside(Method::Configure, &general, call).await?;
         if let Some(error) = answer.first_error() {

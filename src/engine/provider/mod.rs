@@ -130,6 +130,8 @@ impl fmt::Display for Method {
 pub struct CallContext {
     /// Address of the resource instance, for the board of calls.
     pub resource: Option<String>,
+    /// What an apply does: `create`, `update`, `destroy`.
+    pub action: Option<&'static str>,
     /// `None` for the method's own deadline.
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.
@@ -139,12 +141,12 @@ pub struct CallContext {
 impl CallContext {
     /// For one resource instance, with the method's own deadlines.
     pub fn of(resource: impl Into<String>, cancel: &CancellationToken) -> Self {
-        Self { resource: Some(resource.into()), deadline: None, cancel: cancel.clone() }
+        Self { resource: Some(resource.into()), action: None, deadline: None, cancel: cancel.clone() }
     }
 
     /// For no resource in particular.
     pub fn general(cancel: &CancellationToken) -> Self {
-        Self { resource: None, deadline: None, cancel: cancel.clone() }
+        Self { resource: None, action: None, deadline: None, cancel: cancel.clone() }
     }
 }
 

@@ -20,12 +20,13 @@ use tokio::sync::mpsc;
 /// `FLDK`: what marks a file as ours.
 const APPLICATION_ID: i64 = 0x464C_444B;
 /// Layouts, oldest first; `user_version` is how many of them a file has.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
+    include_str!("schema/006.sql"),
 ];
 /// Idle connections kept for readers.
 const READERS: usize = 4;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Attempts kept of one plugin.
 const ATTEMPTS: i64 = 100;
-/// Durations kept of one method: the newest, since they tell best what is usual now.
+/// Durations kept of one method for one type of resource: the newest, since they tell best what is usual now.
 const SAMPLE: usize = 500;
 
 /// One finished call.
@@ -20,6 +20,10 @@ const SAMPLE: usize = 500;
 pub struct CallSample {
     pub plugin: PluginId,
     pub method: String,
+    /// Empty where no resource is meant.
+    pub resource_type: String,
+    /// What an apply does; empty for other methods.
+    pub action: String,
     pub took_ms: u64,
     pub ok: bool,
 }
@@ -72,35 +76,31 @@ impl Store {
         .await
     }
 
-    /// Adds finished calls to what is known of their methods.
+    /// Adds finished calls to what is known of their kind.
     pub async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
         self.keep("latencies", move |conn| {
-            let mut by_method: BTreeMap<(String, String), Vec<(u64, bool)>> = BTreeMap::new();
+            let mut by_kind: BTreeMap<[String; 4], Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
-                by_method.entry((call.plugin.0, call.method)).or_default().push((call.took_ms, call.ok));
+                let kind = [call.plugin.base().0, call.method, call.resource_type, call.action];
+                by_kind.entry(kind).or_default().push((call.took_ms, call.ok));
             }
-            by_method.iter().try_for_each(|((plugin, method), new)| merge(conn, plugin, method, new))
+            by_kind.iter().try_for_each(|(kind, new)| merge(conn, kind, new))
         })
         .await
     }
 
-    /// Latencies by plugin and method, over all engines that ever worked here.
+    /// Latencies by plugin, method, type of resource and action, over all engines that ever worked here.
     pub async fn latencies(&self) -> Result<Vec<CallStat>, StoreError> {
         self.read(|conn| {
-            let mut query =
-                conn.prepare_cached("SELECT plugin, method, count, errors, max_ms, durations FROM call_stat ORDER BY plugin, method")?;
+            let mut query = conn.prepare_cached(
+                "SELECT plugin, method, resource_type, action, count, errors, max_ms, durations FROM call_stat ORDER BY 1, 2, 3, 4",
+            )?;
             let rows = query.query_map([], |r| {
-                Ok((
-                    r.get::<_, String>(0)?,
-                    r.get::<_, String>(1)?,
-                    r.get::<_, i64>(2)?,
-                    r.get::<_, i64>(3)?,
-                    r.get::<_, i64>(4)?,
-                    r.get::<_, String>(5)?,
-                ))
+                let kind: [String; 4] = [r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?];
+                Ok((kind, r.get::<_, i64>(4)?, r.get::<_, i64>(5)?, r.get::<_, i64>(6)?, r.get::<_, String>(7)?))
             })?;
             rows.map(|row| {
-                let (plugin, method, count, errors, max, durations) = row?;
+                let ([plugin, method, resource_type, action], count, errors, max, durations) = row?;
                 let mut sample: Vec<u64> = parse("durations", &durations)?;
                 sample.sort_unstable();
                 let latency = Latency {
@@ -110,7 +110,7 @@ impl Store {
                     p95_ms: percentile(&sample, 95),
                     max_ms: u64::try_from(max).unwrap_or(0),
                 };
-                Ok(CallStat { plugin: PluginId(plugin), method, latency })
+                Ok(CallStat { plugin: PluginId(plugin), method, resource_type, action, latency })
             })
             .collect()
         })
@@ -124,22 +124,26 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(rank - 1).copied().unwrap_or(0)
 }
 
-fn merge(conn: &Connection, plugin: &str, method: &str, new: &[(u64, bool)]) -> Job<()> {
+fn merge(conn: &Connection, kind: &[String; 4], new: &[(u64, bool)]) -> Job<()> {
     let had: Option<(i64, i64, i64, String)> = conn
-        .prepare_cached("SELECT count, errors, max_ms, durations FROM call_stat WHERE plugin = ?1 AND method = ?2")?
-        .query_row([plugin, method], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .prepare_cached(
+            "SELECT count, errors, max_ms, durations FROM call_stat
+             WHERE plugin = ?1 AND method = ?2 AND resource_type = ?3 AND action = ?4",
+        )?
+        .query_row(rusqlite::params_from_iter(kind), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
         .optional()?;
     let (count, errors, max, durations) = had.unwrap_or((0, 0, 0, "[]".to_owned()));
     let mut sample: Vec<u64> = parse("durations", &durations)?;
-    sample.extend(new.iter().map(|(took, _)| *took));
+    // How soon one failed is not how long one takes.
+    let good = || new.iter().filter(|(_, ok)| *ok).map(|(took, _)| *took);
+    sample.extend(good());
     sample.drain(..sample.len().saturating_sub(SAMPLE));
-    let slowest = new.iter().map(|(took, _)| i64::try_from(*took).unwrap_or(i64::MAX)).max().unwrap_or(0);
-    conn.prepare_cached(
-        "INSERT OR REPLACE INTO call_stat (plugin, method, count, errors, max_ms, durations) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute((
-        plugin,
-        method,
+    let slowest = good().map(|took| i64::try_from(took).unwrap_or(i64::MAX)).max().unwrap_or(0);
+    conn.prepare_cached("INSERT OR REPLACE INTO call_stat VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute((
+        &kind[0],
+        &kind[1],
+        &kind[2],
+        &kind[3],
         count + i64::try_from(new.len()).unwrap_or(0),
         errors + i64::try_from(new.iter().filter(|(_, ok)| !ok).count()).unwrap_or(0),
         max.max(slowest),

@@ -123,6 +123,8 @@ impl Batch {
             EventKind::CallFinished(call) if call.outcome != CallOutcome::Cancelled => self.calls.push(CallSample {
                 plugin: call.plugin.clone(),
                 method: call.method.clone(),
+                resource_type: call.resource_type.clone().unwrap_or_default(),
+                action: call.action.clone().unwrap_or_default(),
                 took_ms: call.took_ms,
                 ok: call.outcome == CallOutcome::Ok,
             }),

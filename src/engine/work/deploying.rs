@@ -210,7 +210,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
         .unwrap_or_else(|| PluginId(crate::engine::workspace::provider_addr::short(&change.provider.address).to_owned()));
-    let usual_ms = pool.usual(&plugin, Method::Apply).map(|l| l.p95_ms);
+    let usual_ms = usual(&plugin, change, pool);
     Operation {
         deploy: 0,
         index: u32::try_from(n).unwrap_or(u32::MAX),
@@ -227,5 +227,22 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         usual_ms,
         failure: None,
         warnings: Vec::new(),
+    }
+}
+
+/// How long what is done to an object of this type usually takes.
+fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
+    let resource_type = &*change.address.resource.kind;
+    let of = |action: &str| Some(pool.usual(plugin, &Kind::apply(resource_type, action))?.p95_ms);
+    match change.action {
+        Action::Create => of("create"),
+        Action::Update => of("update"),
+        Action::Destroy => of("destroy"),
+        Action::Replace | Action::ReplaceCreateFirst => Some(of("destroy")? + of("create")?),
+        Action::Read => {
+            let kind = Kind { method: Method::ReadData, resource_type: resource_type.to_owned(), action: String::new() };
+            Some(pool.usual(plugin, &kind)?.p95_ms)
+        }
+        Action::NoOp | Action::Forget => None,
     }
 }

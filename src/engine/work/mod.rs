@@ -9,7 +9,7 @@ mod unknown;
 
 use super::api::*;
 use super::bus::{Bus, now_ms};
-use super::calls::lock;
+use super::calls::{Kind, lock};
 use super::deploy::record::Recorder;
 use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;

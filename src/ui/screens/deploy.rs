@@ -4,9 +4,11 @@ use super::calls::bar;
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{duration, elapsed};
 use crate::app::list::Row;
+use crate::app::running;
 use crate::app::state::State;
 use crate::engine::event::{Operation, OperationState};
 use crate::engine::plugin::record::UnixMs;
+use crate::engine::view::DeployView;
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[
@@ -34,8 +36,10 @@ fn symbol(s: OperationState) -> (&'static str, Role) {
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some((d, now)) = state.shown_deploy() else { return Vec::new() };
     let Some(op) = d.operations.get(row.index) else { return Vec::new() };
-    let (sign, role) = symbol(op.state);
+    let queued = running::queued(state, op);
+    let (sign, role) = if queued.is_some() { ("·", Role::Warn) } else { symbol(op.state) };
     let word = match op.state {
+        _ if queued.is_some() => "queued".to_owned(),
         OperationState::Done => doc::past(op.action).to_owned(),
         OperationState::Failed => format!("{} failed", op.action.word()),
         OperationState::Running if !op.step.is_empty() => op.step.clone(),
@@ -44,19 +48,33 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         s => s.word().to_owned(),
     };
     let time = match (op.state, op.began) {
-        (OperationState::Running, Some(b)) => line(role, elapsed(now - b)),
+        (OperationState::Running, Some(_)) => line(role, elapsed(running::worked_ms(state, d, op, now))),
         _ => op.took_ms.map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
     };
     let address = if matches!(op.state, OperationState::Waiting | OperationState::NotAttempted) { Role::Dim } else { Role::Plain };
-    vec![line(role, sign), doc::action_sign(op.action), line(address, &op.address), line(role, word), time, note(state, op, now)]
+    vec![line(role, sign), doc::action_sign(op.action), line(address, &op.address), line(role, word), time, note(state, d, op, now)]
 }
 
-fn note(state: &State, op: &Operation, now: UnixMs) -> Line {
+/// What is in the way of an operation, the worst first.
+fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
+    let all = d.blockers(op);
+    let Some((first, state)) = all.first() else { return Line::new() };
+    let failed = matches!(state, Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown));
+    let role = if failed { Role::Warn } else { Role::Dim };
+    let why = state.filter(|_| failed).map_or_else(String::new, |s| format!(" ({})", s.word()));
+    let more = if all.len() > 1 { format!(" and {} more", all.len() - 1) } else { String::new() };
+    vec![span(role, format!("{word} {first}{why}{more}"))]
+}
+
+fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
     let mut l = Line::new();
+    if let Some(call) = running::queued(state, op) {
+        return vec![span(Role::Warn, running::in_line(state, call))];
+    }
     match op.state {
         OperationState::Running => {
-            if let (Some(b), Some(usual)) = (op.began, op.usual_ms) {
-                let ms = u64::try_from(now - b).unwrap_or(0);
+            if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
+                let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
                 let role = if ms > usual { Role::Warn } else { Role::Busy };
                 l.push(span(role, bar(ms, usual)));
                 l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
@@ -77,8 +95,8 @@ fn note(state: &State, op: &Operation, now: UnixMs) -> Line {
                 l.push(span(Role::Plain, &f.summary));
             }
         }
-        OperationState::Waiting if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("for {}", op.waits_for.join(", ")))),
-        OperationState::NotAttempted if !op.waits_for.is_empty() => l.push(span(Role::Dim, format!("needs {}", op.waits_for.join(", ")))),
+        OperationState::Waiting => l.extend(blockers(d, op, "for")),
+        OperationState::NotAttempted => l.extend(blockers(d, op, "needs")),
         OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
         _ => {
             if op.attempt > 1 {

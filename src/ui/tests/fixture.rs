@@ -278,6 +278,8 @@ pub fn deploying() -> Vec<EventKind> {
             plugin: id("hashicorp/aws"),
             method: "ApplyResourceChange".into(),
             resource: Some(if call == 5 { "aws_s3_bucket.logs" } else { "aws_iam_role.app" }.into()),
+            resource_type: Some(if call == 5 { "aws_s3_bucket" } else { "aws_iam_role" }.into()),
+            action: Some(if call == 5 { "create" } else { "update" }.into()),
             took_ms,
             outcome,
             error: (call == 6).then(|| "policy is not valid JSON".into()),

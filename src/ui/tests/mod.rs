@@ -1,6 +1,7 @@
 //! The console without a terminal: keys are typed, frames are looked at.
 
 mod after_a_kill;
+mod deploying;
 mod every_key;
 mod fixture;
 mod frames;

@@ -11,6 +11,7 @@ mod turns;
 use super::instance::{self, Applied, Failed, Order};
 use super::record::Recorder;
 use super::steps::{self, Steps, Task};
+use super::waits::REMEMBERED;
 use crate::engine::calls::lock;
 use crate::engine::event::*;
 use crate::engine::graph::{Ended, Starts, Step, Urgency};
@@ -165,9 +166,8 @@ impl<'p> Deploying<'p> {
         self.walk.report(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail).into());
     }
 
-    /// Tells each operation which other operations it waits for, as far as the next ones; at most eight are named.
+    /// Tells each operation which other operations it waits for, as far as the next ones.
     fn waiting(&self, steps: &Steps) {
-        const NAMED: usize = 8;
         let operation = |s: Step| match &steps.tasks[s] {
             Task::Apply(i) | Task::Destroy(i) => Some(*i),
             _ => None,
@@ -183,12 +183,12 @@ impl<'p> Deploying<'p> {
                     }
                     _ => all.extend(before[need].iter().copied()),
                 }
-                if all.len() >= NAMED {
+                if all.len() >= REMEMBERED {
                     break;
                 }
             }
             if let Some(i) = operation(step) {
-                self.recorder.waits_for(&self.stage.changes[i].id(), all.iter().take(NAMED).map(|j| self.stage.changes[*j].id()).collect());
+                self.recorder.waits_for(&self.stage.changes[i].id(), all.iter().take(REMEMBERED).map(|j| self.stage.changes[*j].id()));
             }
             before[step] = all;
         }

@@ -105,6 +105,8 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
             plugin: plugin.clone(),
             method: "ApplyResourceChange".into(),
             resource: None,
+            resource_type: None,
+            action: None,
             took_ms: 20,
             outcome,
             error: None,

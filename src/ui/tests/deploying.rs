@@ -1,0 +1,106 @@
+//! A deploy while it runs: what is at work and what stands in line, what is in the way of what waits, whose calls are whose.
+
+use super::Console;
+use super::fixture::{self, NOW, id};
+use crate::engine::event::*;
+
+/// Another operation has begun, and its call stands in line.
+fn queue(c: &mut Console) {
+    let mut op = fixture::operation(4, "aws_eip.old", Action::Destroy, OperationState::Running);
+    (op.began, op.step, op.usual_ms) = (Some(NOW + 2_000), "destroying".into(), Some(5_000));
+    c.event(EventKind::Operation(op));
+}
+
+#[test]
+fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
+    let mut c = Console::deploying(120, 40);
+    queue(&mut c);
+    c.press("4 > > > >");
+    // One of the two that have begun has the only slot.
+    c.shows("1 running · 1 queued");
+    let row = c.line("aws_eip.old ");
+    assert!(row.contains("queued") && row.contains("1m02s in line behind aws_db_instance.main"), "{row}");
+    assert!(!row.contains("usual"), "what has not been sent cannot take long: {row}");
+    // Once it has the slot, the time in line is not in its clock, nor in what it is measured by.
+    c.event(EventKind::CallStarted(CallStarted {
+        call: 8,
+        plugin: id("hashicorp/aws"),
+        slot: 1,
+        slots: 2,
+        method: "ApplyResourceChange".into(),
+        resource: Some("aws_eip.old".into()),
+        deadline_ms: None,
+        usual: None,
+        queued_ms: 58_000,
+    }));
+    c.tick(1_000);
+    c.shows("2 running");
+    c.hides("queued");
+    let row = c.line("aws_eip.old ");
+    assert!(row.contains(" 3 s ") && row.contains("usual"), "{row}");
+    c.press("g j enter");
+    c.shows("in line for slots: 58 s");
+}
+
+fn waiting_for(c: &mut Console, state: OperationState) {
+    let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);
+    op.waits_for = ["aws_s3_bucket.logs", "aws_eip.old", "aws_db_instance.main", "aws_iam_role.app"].map(str::to_owned).to_vec();
+    c.event(EventKind::Operation(op));
+}
+
+#[test]
+fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
+    let mut c = Console::deploying(120, 40);
+    waiting_for(&mut c, OperationState::Waiting);
+    c.press("4 > > > >");
+    // The bucket is done, the database runs, the address waits; the role has failed, and that is what it will fail by.
+    assert!(c.line("aws_instance.web ").contains("for aws_iam_role.app (failed) and 2 more"), "{}", c.frame());
+    waiting_for(&mut c, OperationState::NotAttempted);
+    assert!(c.line("aws_instance.web ").contains("needs aws_iam_role.app (failed) and 2 more"), "{}", c.frame());
+    // Without the failure, what runs.
+    let mut role = fixture::operation(1, "aws_iam_role.app", Action::Update, OperationState::Done);
+    role.began = Some(NOW);
+    c.event(EventKind::Operation(role));
+    waiting_for(&mut c, OperationState::Waiting);
+    assert!(c.line("aws_instance.web ").contains("for aws_db_instance.main and 1 more"), "{}", c.frame());
+    c.press("G");
+    c.press("/");
+    c.type_text("aws_instance");
+    c.press("enter enter");
+    let frame = c.frame();
+    let at = |text: &str| frame.find(text).unwrap_or_else(|| panic!("no {text:?} in\n{frame}"));
+    assert!(at("aws_db_instance.main  running") < at("aws_eip.old  waiting"));
+    assert!(at("aws_eip.old  waiting") < at("aws_s3_bucket.logs  done"));
+}
+
+#[test]
+fn an_operation_has_the_calls_of_its_own_deploy() {
+    let mut c = Console::staged(120, 40);
+    let call = |method: &str, error: Option<&str>| {
+        EventKind::CallFinished(CallFinished {
+            call: 1,
+            plugin: id("hashicorp/aws"),
+            method: method.into(),
+            resource: Some("aws_iam_role.app".into()),
+            resource_type: Some("aws_iam_role".into()),
+            action: None,
+            took_ms: 7,
+            outcome: CallOutcome::Ok,
+            error: error.map(Into::into),
+        })
+    };
+    // Of the staging, and of an earlier deploy.
+    c.event(call("ReadResource", None));
+    fixture::deploying().into_iter().for_each(|e| c.event(e));
+    c.event(call("PlanResourceChange", Some("of the first")));
+    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+    c.event(call("ValidateResourceConfig", None));
+    c.press("4 G / r o l e enter enter");
+    c.shows("of the first");
+    c.hides("ReadResource");
+    c.hides("ValidateResourceConfig");
+    fixture::deploying().into_iter().for_each(|e| c.event(e));
+    c.press("4 G / r o l e enter enter");
+    c.shows("policy is not valid JSON");
+    c.hides("of the first");
+}
