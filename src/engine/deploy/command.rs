@@ -2,8 +2,7 @@
 //! ended with the deploy. Knows nothing of configuration.
 
 use super::guard::guarded;
-use crate::engine::plugin::read_line;
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::engine::plugin::{Group, read_line};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -37,24 +36,6 @@ pub(super) enum Ended {
     Killed,
 }
 
-/// Kills what is left of a group when it is dropped.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn kill(&self) {
-        if let Some(group) = self.0 {
-            // Refused only when nobody of the group is left.
-            kill_process_group(group, Signal::KILL).ok();
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 impl Command {
     /// Runs it to its end, or until `cancel`; each line of its output goes to `say`. What it has left running in the
     /// background after a good end stays, if it has let go of the output.
@@ -68,7 +49,7 @@ impl Command {
         // The guard's life line: it is closed when we are gone.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let mut group = Group(child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)));
+        let mut group = Group::of(child.id());
         let line_of_life = child.stdin.take();
         let last = Mutex::new((0, VecDeque::new()));
         let hear = |line: &[u8]| {
@@ -100,7 +81,7 @@ impl Command {
             tokio::time::timeout(REAP, child.wait()).await.ok();
             return Ok(Ended::Killed);
         };
-        group.0 = None;
+        group.let_go();
         let (_, last) = last.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(Ended::Status(status?, last.into()))
     }

@@ -3,10 +3,11 @@
 //! whoever holds the [`Process`] holds the guard that kills the group.
 
 use super::failure::Exit;
+use super::group::Group;
 use super::identity::ProcessIdentity;
 use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
-use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -26,24 +27,6 @@ const QUEUE: usize = 256;
 const BASE_LIMIT: usize = 60;
 /// How long a killed process may take to be gone. The kernel needs no such time unless the machine is in trouble.
 const REAP: Duration = Duration::from_secs(5);
-
-/// Kills a process group when it is dropped.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn kill(&self) {
-        if let Some(group) = self.0 {
-            // Refused only when nobody of the group is left.
-            kill_process_group(group, Signal::KILL).ok();
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
 
 /// A child of ours that was not waited for yet.
 pub(super) struct Process {
@@ -78,7 +61,7 @@ impl Process {
         // The leader's pid is free from here on, but the group's number is not while a grandchild is in it, and no new
         // process can have become a group of that number in the moment since.
         self.group.kill();
-        self.group.0 = None;
+        self.group.let_go();
         self.exit = Some(exit);
         exit
     }
@@ -254,7 +237,7 @@ fn start(mut command: std::process::Command, sockets: SocketFolder) -> io::Resul
     command.process_group(0);
     let mut child = command.spawn()?;
     let pid = child.id().unwrap_or_default();
-    let group = Group(i32::try_from(pid).ok().and_then(Pid::from_raw));
+    let group = Group::of(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (identity, out_of_memory) = (ProcessIdentity::of(pid), OutOfMemory::watch(pid));
     Ok(Process { group, child, identity, pid, stdout, stderr, exit: None, out_of_memory, _sockets: sockets })
