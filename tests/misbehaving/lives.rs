@@ -114,6 +114,26 @@ fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
 }
 
+/// As the reference engine has it: what was approved of an output is what is kept, until the next stage.
+#[test]
+fn an_output_that_was_not_to_change_keeps_its_value_whatever_an_apply_makes_of_what_it_reads() {
+    let bench = Bench::new("legacy-other-note");
+    let more = |name: &str| {
+        format!(
+            "resource \"fake_thing\" \"y\" {{\n  name = \"{name}\"\n  note = \"one\"\n}}\noutput \"note\" {{\n  value = fake_thing.y.note\n}}\n"
+        )
+    };
+    bench.add(&more("a"));
+    bench.run(DEPLOY, &[]).expect(0);
+    bench.add(&more("b"));
+    bench.run(DEPLOY, &[]).expect(0);
+    let exported = bench.run(&["state", "export"], &[]).expect(0).stdout;
+    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    let y = exported["resources"].as_array().unwrap().iter().find(|r| r["name"] == "y").unwrap();
+    assert_eq!(y["instances"][0]["attributes"]["note"], "another");
+    assert_eq!(exported["outputs"]["note"]["value"], "one");
+}
+
 #[test]
 fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
     let bench = Bench::new("answers-otherwise");

@@ -233,6 +233,7 @@ fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
         "plan-empty-path" => {
             reply.requires_replace = vec![pb::AttributePath { steps: vec![pb::attribute_path::Step { selector: None }] }];
         }
+        "legacy-other-note" => reply.legacy_type_system = true,
         "plan-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
         _ => {}
     }
@@ -246,6 +247,13 @@ fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let made = if planned.is_null() { planned.clone() } else { with(&planned, "id", Value::string("made")) };
     let mut reply = pb::apply_resource_change::Response { new_state: sent(&made)?, ..Default::default() };
     match name {
+        // As providers on the old SDK may: what was planned is not what is there after a change.
+        "legacy-other-note" => {
+            reply.legacy_type_system = true;
+            if !planned.is_null() && !value(request.prior_state)?.is_null() {
+                reply.new_state = sent(&with(&made, "note", Value::string("another")))?;
+            }
+        }
         "apply-unknown" => reply.new_state = sent(&planned)?,
         "apply-other-type" => {
             let list = Value::list(Type::Number, vec![Value::int(1), Value::int(2)]);

@@ -313,7 +313,9 @@ impl<'p> Deploying<'p> {
                 .into_iter()
                 .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
                 .collect();
-            self.walk.around.values.put_resource(abs, assemble(&expansion, &values, schema));
+            // Of what is not there at all nothing is known, not even what type it has: as the reference engine has it.
+            let nothing = *expansion == Expansion::Single && values.is_empty();
+            self.walk.around.values.put_resource(abs, if nothing { Value::dynamic() } else { assemble(&expansion, &values, schema) });
         }
         good
     }

@@ -32,6 +32,7 @@ impl<'p> Deploying<'p> {
     /// Writes the root outputs that could be worked out.
     pub(super) async fn outputs(&self, changes: &[&'p OutputChange], steps: &Steps, ended: &[Ended]) {
         let root = ModuleInstance::root();
+        let narrowed_refresh = self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
         let mut edits = Vec::new();
         for change in changes.iter().filter(|c| c.action != Action::NoOp) {
             let declared = self.walk.around.root.outputs.get(&change.name);
@@ -42,7 +43,9 @@ impl<'p> Deploying<'p> {
             let node = self.walk.nodes.step(&Node::Output(ModulePath::root(), change.name.clone()));
             let done =
                 steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
-            if let Some(value) = self.walk.around.values.output(&root, &change.name).filter(|_| done) {
+            let value = self.walk.around.values.output(&root, &change.name).filter(|_| done);
+            // What a narrowed refresh could not tell is left to the next stage.
+            if let Some(value) = value.filter(|v| v.is_wholly_known() || !narrowed_refresh) {
                 edits.extend(self.edit_of((&change.name, output, value)));
             }
         }
@@ -55,6 +58,10 @@ impl<'p> Deploying<'p> {
             self.store_failed.store(true, Ordering::Relaxed);
             self.walk.report(Diagnostic::error("Outputs could not be kept", error.to_string()).into());
         }
+    }
+
+    fn is_narrowed(&self) -> bool {
+        !(self.stage.request.target.is_empty() && self.stage.request.exclude.is_empty())
     }
 
     /// What is not known although all is done rests on what is not there, and is kept as nothing.
@@ -84,9 +91,8 @@ impl<'p> Deploying<'p> {
     /// where all else that they rest on was not staged either, and is named by themselves alone: so it is with the
     /// reference engine. Nobody asked for them, so what goes wrong with them is no fault of the deploy.
     async fn beside(&self) -> Vec<Kept<'_>> {
-        let request = &self.stage.request;
         let mut kept = Vec::new();
-        if request.mode != StageMode::Normal || request.target.is_empty() && request.exclude.is_empty() {
+        if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
             return kept;
         }
         let changed: HashSet<ConfigResource> = lock(&self.values).keys().map(AbsInstance::config).collect();
