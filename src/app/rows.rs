@@ -4,7 +4,7 @@ use super::doc::{self, Doc};
 use super::list::Row;
 use super::state::{Context, DeployFilter, PluginTab, State};
 use super::text::contains;
-use crate::engine::event::{Action, DeploySummary, OperationState, OutputView};
+use crate::engine::event::{Action, DeploySummary, DriftView, OperationState, OutputView, StageMode};
 use std::cmp::Ordering;
 
 /// Finished calls that the Calls screen lists.
@@ -178,6 +178,13 @@ fn stage(state: &State) -> Vec<Row> {
         rows.push(Row::heading("outputs"));
         rows.extend(outputs);
     }
+    let after = stage.changes.len() + stage.outputs.len();
+    let drift = stage.drift.iter().enumerate().filter(|_| state.action_filter.is_none());
+    let mut drift = drift.map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i)).peekable();
+    if drift.peek().is_some() {
+        rows.push(Row::heading("not as the state has it"));
+        rows.extend(drift);
+    }
     rows
 }
 
@@ -185,6 +192,12 @@ fn stage(state: &State) -> Vec<Row> {
 pub fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
     let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
     stage.outputs.get(row.index.checked_sub(stage.changes.len())?)
+}
+
+/// What a row of the Stage screen says of the world.
+pub fn drift_row<'a>(state: &'a State, row: &Row) -> Option<&'a DriftView> {
+    let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
+    stage.drift.get(row.index.checked_sub(stage.changes.len() + stage.outputs.len())?)
 }
 
 fn rank(s: OperationState) -> u8 {
@@ -328,10 +341,11 @@ pub fn detail(state: &State) -> Doc {
             Some(CallRow::Finished(f)) => doc::finished(f),
             None => Doc::new(),
         },
-        Context::Stage => match (state.change(), output_row(state, row)) {
-            (Some(c), _) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
-            (None, Some(o)) => doc::output(o),
-            (None, None) => Doc::new(),
+        Context::Stage => match (state.change(), output_row(state, row), drift_row(state, row)) {
+            (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
+            (_, Some(o), _) => doc::output(o),
+            (_, _, Some(d)) => doc::drift(d, state.view.stage.as_ref().map_or(StageMode::Normal, |s| s.mode)),
+            _ => Doc::new(),
         },
         Context::Deploy | Context::Replay => match (state.operation(), state.shown_deploy()) {
             (Some(op), Some((_, now))) => doc::operation(state, op, now),

@@ -5,7 +5,8 @@ use super::progress::ink_of;
 use super::safe::{safe, safe_lines};
 use super::time::{duration, moment};
 use crate::engine::event::{
-    Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, OutputView, StageSummary, StateChange, StateChangeKind,
+    Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind, DriftView, OutputView, StageMode, StageSummary,
+    StateChange, StateChangeKind,
 };
 use std::collections::HashSet;
 
@@ -15,11 +16,7 @@ pub(super) fn stage(out: &mut Output, summary: &StageSummary) {
 }
 
 fn stage_lines(out: &mut Output, summary: &StageSummary) {
-    for address in &summary.drift {
-        let line = format!("{} changed outside of flightdeck", safe(address));
-        let line = out.paint(Ink::Cyan, &line);
-        out.line(&line);
-    }
+    summary.drift.iter().for_each(|found| one_drift(out, found));
     let left: HashSet<&str> = summary.left.iter().map(String::as_str).collect();
     for change in summary.changes.iter().filter(|c| c.does_something()) {
         one_change(out, change, left.contains(change.address.as_str()));
@@ -30,6 +27,7 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     let outputs = summary.outputs.iter().filter(|o| o.action != Action::NoOp).count();
     let left = if left.is_empty() { String::new() } else { format!(", of which {} left out", left.len()) };
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
+        _ if summary.mode == StageMode::RefreshOnly => refreshed(summary, outputs),
         (_, 0) => counts(&summary.counts) + &left,
         (0, n) => format!("no resource changes, {}", outputs_said(n)),
         (_, n) => format!("{}{left}, {}", counts(&summary.counts), outputs_said(n)),
@@ -37,6 +35,42 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     let text = format!("Stage #{}: {said} ({})", summary.stage, duration(summary.took_ms));
     let text = out.paint(Ink::Bold, &text);
     out.line(&text);
+}
+
+/// One object that is not as the state has it; what is done about it stands among the changes.
+fn one_drift(out: &mut Output, found: &DriftView) {
+    let mut line = out.paint(Ink::Cyan, &format!("  ! {}", safe(&found.address)));
+    if let Some(from) = &found.previous_address {
+        line.push_str(&format!(" (was {})", safe(from)));
+    }
+    let what = match found.what {
+        DriftKind::Changed => "changed outside of flightdeck",
+        DriftKind::Gone => "gone: it is not there any more",
+        DriftKind::Moved => "moved",
+    };
+    line.push_str(&format!("  {what}"));
+    out.line(&line);
+    let changed = found.attributes.iter().filter(|a| a.changed && found.what == DriftKind::Changed);
+    changed.for_each(|a| out.line(&format!("      {}", indented(&one_attribute(a, Action::Update)))));
+}
+
+/// What a stage found that only looks, and what can be done about it.
+fn refreshed(summary: &StageSummary, outputs: usize) -> String {
+    let found = [(DriftKind::Changed, "changed outside of flightdeck"), (DriftKind::Gone, "gone"), (DriftKind::Moved, "moved")];
+    let counted = found.map(|(what, word)| (summary.drifted(what), word));
+    let mut said: Vec<String> = counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    if said.is_empty() {
+        said.push("what was looked at is as the state has it".to_owned());
+    }
+    if outputs > 0 {
+        said.push(outputs_said(outputs));
+    }
+    let todo = if summary.drift.is_empty() && outputs == 0 {
+        String::new()
+    } else {
+        format!("; `flightdeck deploy {}` accepts that, `flightdeck stage` works out how to repair it", summary.stage)
+    };
+    said.join(", ") + &todo
 }
 
 fn outputs_said(n: usize) -> String {

@@ -114,11 +114,24 @@ pub struct StateRow {
     pub name: String,
     pub provider: String,
     pub tainted: bool,
+    /// What the newest stage found of it in the world, where the state is still the one that it started from.
+    #[serde(default)]
+    pub drift: Option<DriftKind>,
     pub dependencies: Vec<String>,
     /// Addresses of the resources that depend on it.
     pub dependents: Vec<String>,
     /// Attributes flattened to leaves, as text.
     pub attributes: Vec<(String, String)>,
+}
+
+impl StateRow {
+    /// The address; a left-over object has its key behind it.
+    pub fn id(&self) -> String {
+        match &self.deposed {
+            Some(key) => format!("{} (deposed {key})", self.address),
+            None => self.address.clone(),
+        }
+    }
 }
 
 /// Failures that are alike.

@@ -5,10 +5,11 @@ use super::Secrets;
 use super::api::*;
 use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
-use super::event::{DeployId, DeploySummary};
+use super::event::{DeployId, DeploySummary, DriftKind, DriftView};
 use super::plugin::record::UnixMs;
 use super::settings::{Access, Settings};
 use super::store::{Recorder, Store, rows, this_process, version4};
+use std::collections::HashMap;
 use tokio_util::task::TaskTracker;
 
 /// What is remembered of a workspace.
@@ -88,9 +89,24 @@ impl Memory {
         let state = self.store.state().await?;
         self.secrets.learn_state(&state);
         let mut rows = rows(&state);
+        let drift = self.drift(state.serial).await?;
+        for row in &mut rows {
+            row.drift = drift.get(&row.id()).copied();
+        }
         // A provider may repeat in one attribute what it calls sensitive in another.
         rows.iter_mut().flat_map(|r| &mut r.attributes).for_each(|(_, text)| self.secrets.hide_in(text));
         Ok(rows)
+    }
+
+    /// What the newest stage found of the world, by address, where it was made from this state.
+    async fn drift(&self, serial: i64) -> Result<HashMap<String, DriftKind>, EngineError> {
+        #[derive(serde::Deserialize)]
+        struct Found {
+            drift: Vec<DriftView>,
+        }
+        let Some(stage) = self.store.latest_stage().await?.filter(|s| s.state_serial == serial) else { return Ok(HashMap::new()) };
+        let found = serde_json::from_str(&stage.summary).unwrap_or(Found { drift: Vec::new() });
+        Ok(found.drift.into_iter().filter(|d| d.what != DriftKind::Moved).map(|d| (d.address, d.what)).collect())
     }
 
     /// State version 4.

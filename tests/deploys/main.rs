@@ -6,6 +6,7 @@
 #[allow(dead_code)]
 mod support;
 
+mod drift;
 mod failing;
 mod staged;
 

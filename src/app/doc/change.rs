@@ -1,7 +1,9 @@
 //! One change in words: its attributes before and after, why it is there, what needs it.
 
 use super::*;
-use crate::engine::event::{Action, AttributeChange, ChangeView, Diagnostic, OutputView, Severity, Unknown};
+use crate::engine::event::{
+    Action, AttributeChange, ChangeView, Diagnostic, DriftKind, DriftView, OutputView, Severity, StageMode, Unknown,
+};
 use similar::{ChangeTag, TextDiff};
 
 /// Longer texts are compared by their size alone.
@@ -65,6 +67,43 @@ pub fn output(o: &OutputView) -> Doc {
         }
     }
     doc
+}
+
+/// What was found of an object, from what the state has to what is there, and what can be done about it.
+pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
+    let role = drift_role(d.what);
+    let mut doc = vec![vec![span(role, "! "), span(Role::Strong, &d.address), span(role, format!("  {}", d.what.word()))]];
+    if let Some(previous) = &d.previous_address {
+        doc.push(line(Role::Dim, format!("moved from {previous}")));
+    }
+    let what = match d.what {
+        DriftKind::Changed => "It was changed outside of deploys.",
+        DriftKind::Gone => "It is not there any more.",
+        DriftKind::Moved => "It is as it was.",
+    };
+    let then = match mode {
+        StageMode::RefreshOnly => format!("Applying this accepts it: {}. A normal stage works out how to repair it.", d.what.accepted()),
+        StageMode::Normal => "Applying this repairs it as far as the configuration says otherwise. To accept it, refresh only.".to_owned(),
+        StageMode::Destroy => "Applying this goes by what is there.".to_owned(),
+    };
+    doc.push(line(Role::Plain, what));
+    push_text(&mut doc, Role::Dim, "", &then);
+    doc.push(Line::new());
+    let shown: Vec<_> = d.attributes.iter().filter(|a| a.changed && d.what != DriftKind::Moved).collect();
+    let name = shown.iter().map(|a| width(&a.path)).max().unwrap_or(0).min(24);
+    for a in shown {
+        attribute(&mut doc, a, Action::Update, name, true);
+    }
+    doc
+}
+
+/// The role of what was found.
+pub fn drift_role(what: DriftKind) -> Role {
+    match what {
+        DriftKind::Gone => Role::Bad,
+        DriftKind::Changed => Role::Warn,
+        DriftKind::Moved => Role::Dim,
+    }
 }
 
 fn pad(text: &str, cells: usize) -> String {

@@ -5,6 +5,7 @@ use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
 use crate::engine::api::StateRow;
+use crate::engine::event::DriftKind;
 use crate::engine::plugin::record::LogStream;
 
 /// A resource instance with its attributes and dependencies both ways.
@@ -17,8 +18,10 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     if let Some(key) = &r.deposed {
         doc.push(line(Role::Warn, format!("deposed ({key}): an old object that a replacement left behind")));
     }
-    if state.view.stage.as_ref().is_some_and(|s| s.drift.contains(&r.address)) {
-        doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));
+    match r.drift {
+        Some(DriftKind::Gone) => doc.push(line(Role::Bad, "gone: the last stage did not find it any more")),
+        Some(_) => doc.push(line(Role::Warn, "drift: the object in the world differs from the state")),
+        None => {}
     }
     push_heading(&mut doc, "attributes");
     let name = r.attributes.iter().map(|(n, _)| width(n)).max().unwrap_or(0).min(24);

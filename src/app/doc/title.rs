@@ -5,7 +5,7 @@ use super::*;
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, DeployFilter, PluginTab, State};
-use crate::engine::event::{Action, DeployOutcome, OperationState, Severity};
+use crate::engine::event::{Action, DeployOutcome, DriftKind, OperationState, Severity, StageMode};
 use crate::engine::plugin::record::PluginState;
 
 /// Symbol, word and role of a plugin's state.
@@ -252,13 +252,28 @@ fn stage(state: &State, l: &mut Line) {
     };
     let all = s.changes.iter().filter(|c| c.action != Action::NoOp).count();
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
-    if s.mode != crate::engine::event::StageMode::Normal {
+    if s.mode != StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
     }
-    l.push(span(Role::Plain, format!(" · {} · {} taken", count(all, "change"), state.taken().count())));
-    l.extend(said(state));
-    l.push(span(Role::Plain, " · "));
-    l.extend(counts(&s.counts));
+    if s.mode == StageMode::RefreshOnly {
+        if s.drift.is_empty() {
+            l.push(span(Role::Ok, " · as the state has it"));
+        }
+        l.extend(said(state));
+    } else {
+        l.push(span(Role::Plain, format!(" · {} · {} taken", count(all, "change"), state.taken().count())));
+        l.extend(said(state));
+        l.push(span(Role::Plain, " · "));
+        l.extend(counts(&s.counts));
+    }
+    let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved].map(|what| (what, s.drifted(what))).to_vec();
+    found.retain(|(_, n)| *n > 0);
+    for (i, (what, n)) in found.iter().enumerate() {
+        l.push(span(drift_role(*what), format!("{}{n} {}", if i == 0 { " · " } else { ", " }, what.word())));
+    }
+    if !found.is_empty() && s.mode != StageMode::RefreshOnly {
+        l.push(span(Role::Dim, " in the world"));
+    }
     let outputs = s.outputs.iter().filter(|o| o.action != Action::NoOp).count();
     if outputs > 0 {
         l.push(span(Role::Plain, format!(" · {}", count(outputs, "output"))));

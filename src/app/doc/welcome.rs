@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::app::state::{Context, State};
+use crate::engine::event::StageMode;
 
 /// The note that stays on the screen.
 pub fn note(state: &State) -> Doc {
@@ -73,7 +74,13 @@ pub fn empty(state: &State) -> Option<Doc> {
                     doc.push(vec![span(Role::Key, "esc"), span(Role::Dim, " shows all changes again")]);
                 }
                 None => {
-                    doc.push(line(Role::Ok, "✓ Nothing to change: the world is as the configuration has it."));
+                    let refreshed = state.view.stage.as_ref().is_some_and(|s| s.mode == StageMode::RefreshOnly);
+                    let said = if refreshed {
+                        "What was looked at is as the state has it."
+                    } else {
+                        "Nothing to change: the world is as the configuration has it."
+                    };
+                    doc.push(line(Role::Ok, format!("✓ {said}")));
                     keys(
                         &mut doc,
                         &[("u", "shows what is unchanged"), ("s", "stages again"), ("D", "stages the destruction of everything")],

@@ -49,7 +49,12 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     let summary = staged?;
     out.flush_diagnostics();
     if out.json {
-        out.result("stage", fields(json!({ "stage": summary.stage, "changes": summary.counts })));
+        let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
+        if !summary.drift.is_empty() {
+            let rows: Vec<_> = summary.drift.iter().map(|d| json!({ "address": d.address, "what": d.what })).collect();
+            said.insert("drift".to_owned(), rows.into());
+        }
+        out.result("stage", said);
     } else {
         show::stage(out, &summary);
     }

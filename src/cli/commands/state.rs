@@ -11,7 +11,7 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::suggest::nearest;
 use crate::engine::api::{ImportObject, StateRow};
-use crate::engine::event::StateChange;
+use crate::engine::event::{DriftKind, StateChange};
 use crate::engine::settings::Access;
 use serde_json::json;
 use std::path::Path;
@@ -84,11 +84,10 @@ fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended 
     Ok(OK)
 }
 
-/// The address as it is shown: a deposed object has its key behind it.
-fn name(row: &StateRow) -> String {
-    match &row.deposed {
-        Some(key) => format!("{} (deposed {key})", row.address),
-        None => row.address.clone(),
+fn drift_said(drift: DriftKind) -> &'static str {
+    match drift {
+        DriftKind::Gone => "gone: the last stage did not find it any more",
+        _ => "changed outside of flightdeck, as the last stage found",
     }
 }
 
@@ -101,7 +100,8 @@ async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
     }
     for row in &rows {
         let tainted = if row.tainted { out.paint(Ink::Magenta, "  tainted") } else { String::new() };
-        out.line(&format!("{}{tainted}", safe(&name(row))));
+        let drift = row.drift.map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_said(d)))).unwrap_or_default();
+        out.line(&format!("{}{tainted}{drift}", safe(&row.id())));
     }
     Ok(OK)
 }
@@ -119,11 +119,15 @@ async fn show(address: &str, out: &mut Output) -> Ended {
         return Ok(OK);
     }
     for row in found {
-        let head = out.paint(Ink::Bold, &safe(&name(row)));
+        let head = out.paint(Ink::Bold, &safe(&row.id()));
         out.line(&head);
         out.line(&format!("  provider   {}", safe(&row.provider)));
         if row.tainted {
             let line = out.paint(Ink::Magenta, "  tainted    will be replaced");
+            out.line(&line);
+        }
+        if let Some(drift) = row.drift {
+            let line = out.paint(Ink::Yellow, &format!("  drift      {}", drift_said(drift)));
             out.line(&line);
         }
         for (label, all) in [("needs", &row.dependencies), ("needed by", &row.dependents)] {

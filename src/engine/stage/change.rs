@@ -115,13 +115,15 @@ pub struct OutputChange {
     pub needs: Needs,
 }
 
-/// An object that refreshing found changed or gone.
+/// An object that refreshing found changed or gone, or that a refresh-only stage moves.
 #[derive(Debug, Clone)]
 pub struct Drift {
     pub address: AbsInstance,
+    /// Key of a deposed object; `None` for the current one.
+    pub deposed: Option<String>,
     pub previous: Option<AbsInstance>,
     pub provider: ConfigKey,
-    /// `Update` or `Destroy`.
+    /// `Update`, `Destroy`, or `NoOp` where it is moved and nothing else.
     pub action: Action,
     pub before: Value,
     pub after: Value,

@@ -31,7 +31,15 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
         out.insert("variables".into(), Json::Object(all));
     }
     out.insert("planned_values".into(), planned_values(stage));
-    let drift: Vec<Json> = sorted(&stage.drift, |d| d.address.clone()).into_iter().map(drifted).collect();
+    // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone stands among the changes
+    // where there are any.
+    let whose = |d: &&&Drift| {
+        stage.request.mode != StageMode::Destroy
+            && d.deposed.is_none()
+            && (d.action != Action::NoOp || stage.request.mode == StageMode::RefreshOnly)
+    };
+    let drift: Vec<&Drift> = sorted(&stage.drift, |d| d.address.clone());
+    let drift: Vec<Json> = drift.iter().filter(whose).map(|d| drifted(d)).collect();
     if !drift.is_empty() {
         out.insert("resource_drift".into(), drift.into());
     }

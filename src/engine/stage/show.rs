@@ -1,7 +1,7 @@
 //! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass through
 //! [`super::diff`] alone, which masks what is sensitive.
 
-use super::change::{Change, Importing, OutputChange, Stage};
+use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::diff;
 use super::managed::Reason;
 use super::select;
@@ -20,8 +20,9 @@ const NAMED: usize = 3;
 pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
     let mut summary = summary(stage);
     let attributes = summary.changes.iter_mut().flat_map(|c| &mut c.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
+    let drift = summary.drift.iter_mut().flat_map(|d| &mut d.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
     let outputs = summary.outputs.iter_mut().flat_map(|o| [&mut o.before, &mut o.after]);
-    attributes.chain(outputs).flatten().for_each(|text| secrets.hide_in(text));
+    attributes.chain(drift).chain(outputs).flatten().for_each(|text| secrets.hide_in(text));
     summary
 }
 
@@ -42,7 +43,7 @@ pub fn summary(stage: &Stage) -> StageSummary {
         changes: stage.changes.iter().zip(needs).map(|(c, needs)| view(c, stage.request.mode, needs)).collect(),
         left: stage.left.clone(),
         outputs: stage.outputs.iter().map(output).collect(),
-        drift: stage.drift.iter().map(|d| d.address.to_string()).collect(),
+        drift: stage.drift.iter().map(drift).collect(),
     }
 }
 
@@ -76,6 +77,22 @@ fn echoed(change: &Change, side: &Value) -> Value {
         (*first == PathStep::Attr("input".into())).then(|| (Path::root().attr("output").join(&Path::new(rest.to_vec())), marks))
     });
     side.clone().mark_with_paths(&back.collect::<Vec<_>>())
+}
+
+fn drift(drift: &Drift) -> DriftView {
+    let address = drift.address.to_string();
+    DriftView {
+        address: drift.deposed.as_ref().map_or_else(|| address.clone(), |key| format!("{address} (deposed {key})")),
+        previous_address: drift.previous.as_ref().map(ToString::to_string),
+        resource_type: drift.address.resource.kind.to_string(),
+        provider: short(&drift.provider.address).to_owned(),
+        what: match drift.action {
+            Action::Destroy => DriftKind::Gone,
+            Action::NoOp => DriftKind::Moved,
+            _ => DriftKind::Changed,
+        },
+        attributes: diff::attributes(&drift.before, &drift.after, &[]),
+    }
 }
 
 fn output(change: &OutputChange) -> OutputView {

@@ -150,6 +150,7 @@ fn secrets_are_in_no_summary() {
             },
         ];
         staged.drift = vec![Drift {
+            deposed: None,
             address: "thing_x.a".parse().unwrap(),
             previous: None,
             provider: staged.changes[0].provider.clone(),

@@ -35,6 +35,7 @@ fn row(object: &StateObject, address: Option<&AbsInstance>, dependents: &HashMap
         name: address.map(|a| a.resource.name.to_string()).unwrap_or_default(),
         provider: object.provider.clone(),
         tainted: object.tainted,
+        drift: None,
         dependencies: object.dependencies.clone(),
         dependents: dependents.get(config.as_str()).map(|all| all.iter().cloned().collect()).unwrap_or_default(),
     }

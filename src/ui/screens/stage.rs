@@ -2,9 +2,9 @@
 
 use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::list::Row;
-use crate::app::rows::output_row;
+use crate::app::rows::{drift_row, output_row};
 use crate::app::state::State;
-use crate::engine::event::Action;
+use crate::engine::event::{Action, DriftKind, DriftView};
 use crate::ui::table::{Column, Width, column};
 
 pub const COLUMNS: &[Column] = &[
@@ -18,7 +18,9 @@ pub const COLUMNS: &[Column] = &[
 /// The cells of a change.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(stage) = &state.view.stage else { return Vec::new() };
-    let Some(c) = stage.changes.get(row.index) else { return output_cells(state, row) };
+    let Some(c) = stage.changes.get(row.index) else {
+        return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
+    };
     let left = state.view.left.contains(&c.address);
     let mark = match (c.action, left) {
         (Action::NoOp, _) => Line::new(),
@@ -45,8 +47,24 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
         doc::action_sign(o.action),
         line(Role::Plain, row.key.text().unwrap_or_default()),
         line(doc::action_role(o.action), o.action.word()),
-        line(Role::Dim, text.lines().next().unwrap_or_default()),
+        if o.stays(&state.view.left) {
+            line(Role::Warn, "stays: it rests on what is left")
+        } else {
+            line(Role::Dim, text.lines().next().unwrap_or_default())
+        },
     ]
+}
+
+/// The cells of an object that is not as the state has it.
+fn drift_cells(d: &DriftView) -> Vec<Line> {
+    let role = doc::drift_role(d.what);
+    let changed: Vec<&str> = d.attributes.iter().filter(|a| a.changed).map(|a| a.path.as_str()).collect();
+    let note = match (d.what, &d.previous_address) {
+        (DriftKind::Changed, _) => changed.join(", "),
+        (DriftKind::Moved, Some(from)) => format!("moved from {from}"),
+        _ => "it is not there any more".to_owned(),
+    };
+    vec![Line::new(), line(role, "!"), line(Role::Plain, &d.address), line(role, d.what.word()), line(Role::Dim, note)]
 }
 
 fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line {

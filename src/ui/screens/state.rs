@@ -1,8 +1,9 @@
 //! The State screen: what is known of the world.
 
-use crate::app::doc::{Line, Role, line};
+use crate::app::doc::{self, Line, Role, line};
 use crate::app::list::Row;
 use crate::app::state::State;
+use crate::engine::event::DriftKind;
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[
@@ -16,13 +17,12 @@ pub const COLUMNS: &[Column] = &[
 /// The cells of a resource instance.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let Some(r) = state.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return Vec::new() };
-    let drifted = state.view.stage.as_ref().is_some_and(|s| s.drift.contains(&r.address));
     let (word, role) = if r.deposed.is_some() {
         ("■ deposed", Role::Warn)
     } else if r.tainted {
         ("✗ tainted", Role::Bad)
-    } else if drifted {
-        ("~ drift", Role::Warn)
+    } else if let Some(drift) = r.drift {
+        (if drift == DriftKind::Gone { "✗ gone" } else { "~ drift" }, doc::drift_role(drift))
     } else if r.data {
         ("<= data", Role::Read)
     } else {

@@ -107,7 +107,7 @@ pub fn plugins() -> Vec<EventKind> {
     out
 }
 
-fn attr(path: &str, before: Option<&str>, after: Option<&str>) -> AttributeChange {
+pub fn attr(path: &str, before: Option<&str>, after: Option<&str>) -> AttributeChange {
     AttributeChange {
         path: path.into(),
         before: before.map(Into::into),
@@ -357,6 +357,7 @@ pub fn state_rows() -> Vec<StateRow> {
         name: name.into(),
         provider: "registry.terraform.io/hashicorp/aws".into(),
         tainted: name == "app",
+        drift: None,
         dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
         dependents: dependents.iter().map(|d| (*d).to_owned()).collect(),
         attributes: vec![("id".into(), "\"x-1\"".into()), ("password".into(), "(sensitive)".into())],

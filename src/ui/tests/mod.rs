@@ -2,6 +2,7 @@
 
 mod after_a_kill;
 mod deploying;
+mod drift;
 mod every_key;
 mod fixture;
 mod frames;

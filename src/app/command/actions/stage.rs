@@ -8,7 +8,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{Action, ChangeView, OperationState, OutputView, StageMode, StageSummary, Unknown};
+use crate::engine::event::{Action, ChangeView, DriftKind, OperationState, OutputView, StageMode, StageSummary, Unknown};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -52,7 +52,8 @@ pub fn can_apply(state: &State) -> Available {
     if state.view.stage_error.is_some() {
         return Err("the last staging failed: stage again first".into());
     }
-    let aside = state.view.stage.as_ref().is_some_and(|s| outputs(s).next().is_some() || moves(s).next().is_some());
+    let refreshed = |s: &StageSummary| s.mode == StageMode::RefreshOnly && !s.drift.is_empty();
+    let aside = state.view.stage.as_ref().is_some_and(|s| outputs(s).next().is_some() || moves(s).next().is_some() || refreshed(s));
     if state.taken().next().is_none() && !aside {
         return Err("no change is taken".into());
     }
@@ -207,6 +208,21 @@ fn moves(s: &StageSummary) -> impl Iterator<Item = &ChangeView> {
     s.changes.iter().filter(|c| c.action == Action::NoOp && c.does_something())
 }
 
+/// What a refresh-only deploy makes of what was found, by name.
+fn accepting(s: &StageSummary) -> Doc {
+    let mut body = vec![line(Role::Warn, "the state takes over what was found; nothing in the world is changed")];
+    for what in [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved] {
+        let found: Vec<_> = s.drift.iter().filter(|d| d.what == what).collect();
+        if !found.is_empty() {
+            body.push(Line::new());
+            let role = doc::drift_role(what);
+            body.push(line(role, format!("{} {}, {}:", count(found.len(), "object"), what.word(), what.accepted())));
+            body.extend(found.iter().map(|d| line(Role::Plain, format!("  {}", d.address))));
+        }
+    }
+    body
+}
+
 fn named(body: &mut Doc, word: &str, role: Role, changes: &[&ChangeView]) {
     if changes.is_empty() {
         return;
@@ -240,7 +256,9 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
         l.extend(doc::counts(&counted));
         l
     }];
-    if s.mode != StageMode::Normal {
+    if s.mode == StageMode::RefreshOnly {
+        body = accepting(s);
+    } else if s.mode != StageMode::Normal {
         body.push(line(Role::Warn, format!("this stage was made as: {}", doc::mode(s.mode))));
     }
     if !state.view.left.is_empty() {

@@ -102,6 +102,8 @@ struct KeptOutput {
 #[derive(Serialize, Deserialize)]
 struct KeptDrift {
     address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deposed: Option<String>,
     previous: Option<String>,
     provider: String,
     action: Action,

@@ -158,6 +158,7 @@ impl Finder<'_> {
         let address = instance(&kept.address)?;
         let provider = provider(&kept.provider)?;
         Ok(Drift {
+            deposed: kept.deposed,
             previous: kept.previous.as_deref().map(instance).transpose()?,
             action: kept.action,
             before: self.object(&kept.before, &provider, &address)?,

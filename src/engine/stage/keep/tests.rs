@@ -82,6 +82,7 @@ fn whole() -> Stage {
         },
     ];
     out.drift = vec![Drift {
+        deposed: Some("0badcafe".into()),
         address: "thing_x.a".parse().unwrap(),
         previous: None,
         provider: out.changes[1].provider.clone(),

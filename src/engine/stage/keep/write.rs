@@ -197,6 +197,7 @@ impl Keeper {
     fn drift(&mut self, drift: &Drift) -> Result<KeptDrift, String> {
         let of = drift.address.to_string();
         Ok(KeptDrift {
+            deposed: drift.deposed.clone(),
             previous: drift.previous.as_ref().map(ToString::to_string),
             provider: drift.provider.to_string(),
             action: drift.action,

@@ -92,7 +92,8 @@ impl PlanWalk<'_> {
         let ctx = self.walk.context(address.to_string());
         let Ok(looked) = self.look(gone, address, there, &ctx).await else { return false };
         if self.wishes.mode == StageMode::RefreshOnly {
-            return true;
+            self.keep_looked_at(gone, address, &looked);
+            return self.deposed(gone, address, there).await;
         }
         let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig {
             Reason::DeleteBecauseNoMoveTarget
@@ -120,7 +121,9 @@ impl PlanWalk<'_> {
                 good = false;
                 continue;
             };
-            if self.wishes.mode != StageMode::RefreshOnly {
+            if self.wishes.mode == StageMode::RefreshOnly {
+                self.keep_looked_at(gone, address, &looked);
+            } else {
                 let reason = gone.forgotten(object);
                 good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, reason.is_some()).await.is_ok();
             }

@@ -53,13 +53,15 @@ impl PlanWalk<'_> {
             None => true,
             Some(now) => !now.value.clone().unmark_deep().0.raw_equals(&stored.value.clone().unmark_deep().0),
         };
-        if drifted {
+        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind) && self.wishes.mode == StageMode::RefreshOnly;
+        if drifted || moved {
             let (action, after) = match &now {
-                Some(now) => (Action::Update, now.value.clone()),
+                Some(now) => (if drifted { Action::Update } else { Action::NoOp }, now.value.clone()),
                 None => (Action::Destroy, Value::null(gone.schema.implied_type().clone())),
             };
             lock(&self.found).drift.push(Drift {
                 address: address.clone(),
+                deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
                 previous: previous.cloned(),
                 provider: gone.key.clone(),
                 action,
@@ -128,6 +130,38 @@ impl PlanWalk<'_> {
         }
     }
 
+    /// Notes what looking at an object that is declared no longer, or left over, changed in the state.
+    pub(super) fn keep_looked_at(&self, gone: &Gone<'_>, address: &AbsInstance, looked: &Looked) {
+        let Some(object) = &looked.object else { return };
+        let identity = looked.now.as_ref().and_then(|now| now.identity.as_ref());
+        let around = Around {
+            address,
+            deposed: &object.deposed,
+            provider: &gone.key,
+            tainted: object.tainted,
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+            dependencies: &object.dependencies.iter().cloned().collect(),
+            needs: &object.needs.iter().cloned().collect(),
+            identity: objects::kept_identity(&self.walk.around, &gone.key, &address.resource.kind, identity),
+        };
+        self.keep_record(gone.schema, &around, looked);
+    }
+
+    /// Writes the record of an object anew where it is another one.
+    fn keep_record(&self, schema: &Schema, around: &Around<'_>, looked: &Looked) {
+        let Some(object) = &looked.object else { return };
+        let edit = match &looked.now {
+            None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
+            Some(now) => match objects::record(around, schema, &now.value, &now.private) {
+                Ok(new) if same_record(&new, object) => return,
+                Ok(new) => StateEdit::Put(Box::new(new)),
+                Err(_) => return,
+            },
+        };
+        lock(&self.found).edits.push(edit);
+    }
+
     /// Notes what looking at an object changed in the state; with `dependencies`, those of now replace the old ones.
     pub(super) fn keep_refreshed(
         &self,
@@ -137,31 +171,21 @@ impl PlanWalk<'_> {
         dependencies: Option<(&BTreeSet<String>, &Needs)>,
     ) {
         let Some(object) = &looked.object else { return };
-        let edit = match &looked.now {
-            None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
-            Some(now) => {
-                let old: (BTreeSet<String>, Needs) =
-                    (object.dependencies.iter().cloned().collect(), object.needs.iter().cloned().collect());
-                let (dependencies, needs) = dependencies.unwrap_or((&old.0, &old.1));
-                let around = Around {
-                    address,
-                    deposed: "",
-                    provider: &declared.key,
-                    tainted: object.tainted,
-                    create_before_destroy: declared.create_first,
-                    skip_destroy: forgets(declared.resource),
-                    dependencies,
-                    needs,
-                    identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, now.identity.as_ref()),
-                };
-                match objects::record(&around, declared.schema, &now.value, &now.private) {
-                    Ok(new) if same_record(&new, object) => return,
-                    Ok(new) => StateEdit::Put(Box::new(new)),
-                    Err(_) => return,
-                }
-            }
+        let old: (BTreeSet<String>, Needs) = (object.dependencies.iter().cloned().collect(), object.needs.iter().cloned().collect());
+        let (dependencies, needs) = dependencies.unwrap_or((&old.0, &old.1));
+        let identity = looked.now.as_ref().and_then(|now| now.identity.as_ref());
+        let around = Around {
+            address,
+            deposed: "",
+            provider: &declared.key,
+            tainted: object.tainted,
+            create_before_destroy: declared.create_first,
+            skip_destroy: forgets(declared.resource),
+            dependencies,
+            needs,
+            identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, identity),
         };
-        lock(&self.found).edits.push(edit);
+        self.keep_record(declared.schema, &around, looked);
     }
 }
 
