@@ -65,6 +65,7 @@ fn change(i: usize) -> ChangeView {
         action_reason: None,
         why: "in the configuration and not yet there".into(),
         attributes: (0..12).map(attribute).collect(),
+        drift: None,
         needs: if i > 0 { vec![address(i - 1)] } else { Vec::new() },
         drifted: false,
     }
@@ -109,6 +110,7 @@ fn row(i: usize) -> StateRow {
         dependencies: vec![address(i + 1)],
         dependents: vec![address(i + 2)],
         attributes: (0..12).map(|n| (format!("attribute_{n}"), "\"value\"".to_owned())).collect(),
+        drift: None,
     }
 }
 

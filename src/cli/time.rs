@@ -10,6 +10,14 @@ pub(super) fn moment(ms: i64) -> String {
     }
 }
 
+/// The time of day in this machine's time zone, to the millisecond: `10:15:02.071`.
+pub(super) fn time_of_day(ms: i64) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S%.3f").to_string(),
+        Err(_) => ms.to_string(),
+    }
+}
+
 /// How long: `0.3 s`, `12.0 s`, `3 min 20 s`, `2 h 5 min`.
 pub(super) fn duration(ms: u64) -> String {
     match ms {

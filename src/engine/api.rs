@@ -152,6 +152,9 @@ pub struct FailureGroup {
     pub followed_by: Option<String>,
     /// Last log lines of the plugin at the newest of them.
     pub last_lines: Vec<String>,
+    /// When each of them was logged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_lines_at: Vec<UnixMs>,
 }
 
 /// Which log lines.

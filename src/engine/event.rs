@@ -563,7 +563,7 @@ pub struct Operation {
     pub waits_for: Vec<String>,
     /// The usual duration of its method, from history.
     pub usual_ms: Option<u64>,
-    pub failure: Option<Failure>,
+    pub failure: Option<Box<Failure>>,
     pub warnings: Vec<String>,
 }
 
@@ -609,8 +609,11 @@ pub struct Failure {
     pub method: Option<String>,
     /// The crash that took the call down.
     pub incident: Option<String>,
-    /// The last log lines of the plugin at the moment of failing, at most 100.
+    /// What the plugin logged since the operation began, at most 100 lines: the last ones, of a panic the first.
     pub last_lines: Vec<String>,
+    /// When each of them was logged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_lines_at: Vec<UnixMs>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -619,6 +622,8 @@ pub enum FailureClass {
     Unexpected,
     Transient,
     BadInput,
+    /// Whoever we work as may not do that.
+    Denied,
     PluginCrashed,
     Deadline,
     Cancelled,
@@ -632,6 +637,7 @@ impl FailureClass {
             Self::Unexpected => "unexpected",
             Self::Transient => "transient",
             Self::BadInput => "bad input",
+            Self::Denied => "denied",
             Self::PluginCrashed => "plugin crashed",
             Self::Deadline => "deadline",
             Self::Cancelled => "cancelled",

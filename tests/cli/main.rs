@@ -14,6 +14,7 @@ mod lost_store;
 mod outputs;
 mod prompt;
 mod provisioners;
+mod reasons;
 mod replaces;
 mod sensitive;
 mod support;

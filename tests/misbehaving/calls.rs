@@ -236,6 +236,20 @@ fn people_read_what_a_plugin_says_and_nothing_of_it_steers_their_terminal() {
     says(&bench.run(&["failures"], &[]).expect(0).stdout, &["wrong at a place", "fake_thing.x", &bench.address()]);
 }
 
+/// Nine hundred lines of frames and registers follow the one that says it, which is not the last word then.
+#[test]
+fn the_last_words_of_a_crash_are_its_first_line_and_no_register() {
+    let bench = Bench::new("aborts-in-apply");
+    let seen = bench.run(&["deploy", "--auto-approve", "--json"], &[]).expect(5);
+    let crash = &seen.crashes()[0];
+    assert!(crash["text"].as_str().unwrap().ends_with("exit code 2: SIGABRT: abort"), "{crash}");
+    let failure = &seen.operation("fake_thing.x")["failure"];
+    let lines = failure["last_lines"].as_array().unwrap();
+    assert!(lines.len() <= 100 && lines.iter().any(|l| l == "SIGABRT: abort"), "{failure}");
+    assert!(!lines.iter().any(|l| l.as_str().unwrap().starts_with("gs ")), "{failure}");
+    says(&bench.run(&["failures"], &[]).expect(0).stdout, &[" SIGABRT: abort\n", " goroutine 1 "]);
+}
+
 #[test]
 fn the_very_last_line_before_an_answer_is_kept_with_the_failure() {
     // Several at once, so that somebody is late.

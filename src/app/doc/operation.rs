@@ -1,12 +1,12 @@
 //! Operations, deploys and failures in words.
 
 use super::*;
-use crate::app::format::{clock, count, date, duration, elapsed};
+use crate::app::format::{clock, clock_ms, count, date, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
 use crate::engine::api::FailureGroup;
 use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::plugin::record::{PluginId, UnixMs};
 
 /// What was done, in the past tense.
 pub fn past(action: Action) -> &'static str {
@@ -59,7 +59,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     needs(state, op, &mut doc);
     if let Some(f) = &op.failure {
         doc.push(Line::new());
-        failure(&mut doc, f);
+        failure(state, &mut doc, f);
     }
     for w in &op.warnings {
         doc.push(Line::new());
@@ -142,7 +142,7 @@ fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     }
 }
 
-fn failure(doc: &mut Doc, f: &Failure) {
+fn failure(state: &State, doc: &mut Doc, f: &Failure) {
     doc.push(vec![span(Role::Bad, format!("{}: ", f.class.word())), span(Role::Strong, &f.summary)]);
     push_text(doc, Role::Plain, "  ", &f.detail);
     if let Some(m) = &f.method {
@@ -151,16 +151,18 @@ fn failure(doc: &mut Doc, f: &Failure) {
     if let Some(i) = &f.incident {
         doc.push(vec![span(Role::Bad, format!("  incident {i}")), span(Role::Dim, "  (! shows it)")]);
     }
-    last_lines(doc, f.plugin.as_ref().map_or("the plugin", |p| p.0.as_str()), &f.last_lines);
+    last_lines(state, doc, f.plugin.as_ref(), (&f.last_lines, &f.last_lines_at));
 }
 
-fn last_lines(doc: &mut Doc, who: &str, lines: &[String]) {
+/// What a plugin said before, with the times of day where they are known.
+fn last_lines(state: &State, doc: &mut Doc, who: Option<&PluginId>, (lines, times): (&[String], &[UnixMs])) {
     if lines.is_empty() {
         return;
     }
-    push_heading(doc, format!("last lines of {who}"));
-    for l in lines {
-        push_text(doc, Role::Dim, "  │ ", l);
+    push_heading(doc, format!("last lines of {}", who.map_or("the plugin", |p| p.0.as_str())));
+    for (i, text) in lines.iter().enumerate() {
+        let time = times.get(i).map_or_else(String::new, |at| format!("{} ", clock_ms(*at, state.utc_offset)));
+        push_text(doc, Role::Dim, "  │ ", &format!("{time}{text}"));
     }
 }
 
@@ -247,6 +249,6 @@ pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     push_pair(&mut doc, "resources", g.addresses.join(", "));
     push_pair(&mut doc, "deploys", g.deploys.iter().map(|d| format!("#{d}")).collect::<Vec<_>>().join(" "));
     push_pair(&mut doc, "followed by", g.followed_by.as_deref().unwrap_or("nothing yet"));
-    last_lines(&mut doc, g.plugin.as_ref().map_or("the plugin", |p| p.0.as_str()), &g.last_lines);
+    last_lines(state, &mut doc, g.plugin.as_ref(), (&g.last_lines, &g.last_lines_at));
     doc
 }

@@ -5,8 +5,9 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
-use crate::cli::time::moment;
+use crate::cli::time::{moment, time_of_day};
 use crate::engine::api::FailureGroup;
+use crate::engine::plugin::opens_panic;
 use crate::engine::settings::Access;
 use serde_json::json;
 
@@ -45,8 +46,12 @@ fn show(out: &mut Output, group: &FailureGroup) {
         out.line(&format!("    plugin {plugin}"));
     }
     out.line(&format!("    since then: {}", group.followed_by.as_deref().map_or("not tried again".into(), safe)));
-    for line in group.last_lines.iter().rev().take(LINES).rev() {
-        let line = out.paint(Ink::Dim, &format!("    | {}", safe(line)));
+    // Of a panic its first line says most, else the last one.
+    let panic = group.last_lines.iter().position(|line| opens_panic(line));
+    let from = panic.unwrap_or_else(|| group.last_lines.len().saturating_sub(LINES));
+    for (i, line) in group.last_lines.iter().enumerate().skip(from).take(LINES) {
+        let time = group.last_lines_at.get(i).map_or_else(String::new, |at| format!("{} ", time_of_day(*at)));
+        let line = out.paint(Ink::Dim, &format!("    | {time}{}", safe(line)));
         out.line(&line);
     }
 }

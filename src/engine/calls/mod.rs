@@ -131,7 +131,10 @@ impl Calls {
         if let Some(lane) = lock(&self.lanes).get(plugin).cloned() {
             return lane.usual(kind);
         }
-        lock(&self.history).iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind)).map(|h| h.latency)
+        let history = lock(&self.history);
+        let known = history.iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
+        // Where all failed nothing is usual.
+        Some(known.latency).filter(|l| l.count > l.errors)
     }
 
     /// Changes the deadlines; running calls keep theirs.

@@ -76,7 +76,7 @@ impl Histogram {
     /// What is left of earlier runs: values placed so that the percentiles come out as they were.
     pub(super) fn of(past: &Latency) -> Self {
         let mut h = Self::default();
-        let n = past.count.min(PAST_WEIGHT);
+        let n = past.count.saturating_sub(past.errors).min(PAST_WEIGHT);
         let (half, most) = (n.div_ceil(2), (n * 95).div_ceil(100));
         h.put(past.p50_ms * 1_000, half);
         h.put(past.p95_ms * 1_000, most - half);
@@ -155,5 +155,7 @@ mod tests {
     fn nothing_is_said_of_nothing() {
         assert_eq!(Histogram::latency(std::iter::empty()), None);
         assert_eq!(Histogram::latency([&Histogram::of(&Latency::default())].into_iter()), None);
+        let failed = Latency { count: 3, errors: 3, ..Latency::default() };
+        assert_eq!(Histogram::latency([&Histogram::of(&failed)].into_iter()), None, "nothing is usual where all failed");
     }
 }

@@ -1,6 +1,7 @@
 //! The apply of one managed resource instance: what the provider is asked, how its answer is checked, and what is left
 //! in the state whatever happens. Rules: 3.5 of the project's engine reference, after the reference engine.
 
+use super::class::class_of;
 use crate::engine::event::{Action, FailureClass, Severity};
 use crate::engine::provider::{ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError};
 use cty::schema::Schema;
@@ -95,7 +96,7 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
     };
     let (mut errors, warnings): (Vec<_>, Vec<_>) = response.diagnostics.into_iter().partition(|d| d.severity == Severity::Error);
     let provider_failed = !errors.is_empty();
-    let mut class = if errors.iter().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected };
+    let mut class = class_of(&errors);
     let destroys = order.planned.is_null();
     let null = Value::null(order.schema.implied_type().clone());
     let who = &provider.info().address;

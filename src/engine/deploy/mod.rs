@@ -1,5 +1,6 @@
 //! Deploying: a selection becomes steps, run in order; every call that changes the world is on record before and after.
 
+mod class;
 mod command;
 pub mod guard;
 pub mod instance;

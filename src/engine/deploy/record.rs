@@ -6,7 +6,7 @@ use crate::engine::Secrets;
 use crate::engine::bus::{Bus, now_ms};
 use crate::engine::calls::lock;
 use crate::engine::event::*;
-use crate::engine::plugin::record::PluginId;
+use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
 use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome, is_provisioner};
@@ -162,7 +162,11 @@ impl Recorder {
         if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {
             // The line that says why may have been written right before the answer.
             plugin.heard(HEARD_WITHIN).await;
-            failure.last_lines = plugin.last_lines(KEPT_LINES).into_iter().map(|l| l.text).collect();
+            let incident = failure.incident.as_deref().and_then(|id| plugin.incident_named(id));
+            let lines = incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
+            // What it said before the operation began is about something else.
+            let began = self.began_at(id).unwrap_or(0);
+            (failure.last_lines, failure.last_lines_at) = lines.into_iter().filter(|l| l.at >= began).map(|l| (l.text, l.at)).unzip();
         }
         self.secrets().hide_in(&mut failure.summary);
         self.secrets().hide_in(&mut failure.detail);
@@ -180,9 +184,20 @@ impl Recorder {
                 _ => OperationState::Failed,
             };
             o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
-            o.failure = Some(failure);
+            o.failure = Some(Box::new(failure));
         })
         .await;
+    }
+
+    fn began_at(&self, id: &str) -> Option<UnixMs> {
+        let operations = lock(&self.operations);
+        operations.all[*operations.by_id.get(id)?].began
+    }
+
+    /// Whether an operation was stopped by the end that was asked for.
+    pub fn stopped_any(&self) -> bool {
+        let class = |o: &Operation| o.failure.as_ref().map(|f| f.class);
+        lock(&self.operations).all.iter().any(|o| o.state == OperationState::Failed && class(o) == Some(FailureClass::Cancelled))
     }
 
     /// What must not be in what is said and kept.
@@ -308,15 +323,19 @@ fn plain_id(object: &Value) -> Option<String> {
 
 /// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do not count.
 pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str) -> String {
-    let mut text = format!("{} {kind} {summary}\n", class.word());
-    let mut quoted = false;
-    for c in detail.lines().next().unwrap_or("").chars() {
-        match c {
-            '"' | '\'' | '`' => quoted = !quoted,
-            c if quoted || c.is_ascii_digit() => {}
-            c => text.push(c),
-        }
-    }
+    let alike = |text: &str| {
+        let mut quoted = false;
+        let mut alike = text.to_owned();
+        alike.retain(|c| match c {
+            '"' | '\'' | '`' => {
+                quoted = !quoted;
+                false
+            }
+            c => !quoted && !c.is_ascii_digit(),
+        });
+        alike
+    };
+    let text = format!("{} {kind} {}\n{}", class.word(), alike(summary), alike(detail.lines().next().unwrap_or("")));
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
 }

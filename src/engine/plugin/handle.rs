@@ -89,6 +89,12 @@ impl Plugin {
         self.board.logs.last(count)
     }
 
+    /// The death that an incident names, among the newest ones.
+    #[must_use]
+    pub fn incident_named(&self, id: &str) -> Option<Arc<Incident>> {
+        self.incidents.borrow().iter().find(|i| i.id == id).cloned()
+    }
+
     /// Waits, no longer than `within`, until all that the process has written so far is among its log lines.
     pub async fn heard(&self, within: Duration) {
         self.board.logs.hearing.quiet(within).await;

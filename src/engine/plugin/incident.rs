@@ -33,7 +33,7 @@ pub struct Incident {
     pub text: String,
     /// The panic's trace, if there was one.
     pub trace: Vec<String>,
-    /// The last log lines at that moment, oldest first.
+    /// The last log lines at that moment, oldest first; of a panic its beginning and what came before it.
     pub last_lines: Vec<LogLine>,
 }
 
@@ -59,7 +59,7 @@ impl Incident {
             exit,
             text,
             trace: board.logs.trace(),
-            last_lines: board.logs.last(LINES),
+            last_lines: board.logs.ending(LINES),
         }
     }
 

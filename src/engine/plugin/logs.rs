@@ -3,7 +3,7 @@
 
 use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
-use super::parse::LineParser;
+use super::parse::{LineParser, words_of};
 use super::record::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
 use crate::engine::Secrets;
 use crate::engine::visible::uncoloured;
@@ -19,8 +19,10 @@ pub(super) const MAX_LINE: usize = 64 * 1024;
 const RING: usize = 400;
 /// Lines kept with a launch attempt.
 const ATTEMPT_TAIL: usize = 20;
-/// Lines kept of a panic's trace.
+/// Lines kept of a panic's trace: its beginning says most.
 const TRACE: usize = 100;
+/// Lines kept that came right before it.
+const BEFORE: usize = 20;
 /// Longest line in an attempt's tail or a trace, in bytes.
 const SHORT: usize = 400;
 /// Without a line for this long a flood is over.
@@ -46,7 +48,9 @@ struct Kept {
     ring: VecDeque<LogLine>,
     /// Of the current launch.
     tail: VecDeque<String>,
-    trace: Vec<String>,
+    /// Lines of its panic, and the last ones before it.
+    trace: Vec<LogLine>,
+    before: Vec<LogLine>,
     stderr: LineParser,
     others: LineParser,
     gate: Gate,
@@ -80,9 +84,6 @@ impl Logs {
             // Before anything keeps it: a plugin may say what it was given.
             self.secrets.hide_in(&mut parsed.text);
             let of_trace = parsed.panic && kept.trace.len() < TRACE;
-            if of_trace {
-                kept.trace.push(short(&parsed.text));
-            }
             if !parsed.text.trim().is_empty() {
                 push(&mut kept.tail, short(&parsed.text), ATTEMPT_TAIL);
             }
@@ -95,6 +96,12 @@ impl Logs {
                 text: parsed.text,
                 panic: parsed.panic,
             };
+            if of_trace {
+                if kept.trace.is_empty() {
+                    kept.before = kept.ring.iter().skip(kept.ring.len().saturating_sub(BEFORE)).cloned().collect();
+                }
+                kept.trace.push(LogLine { text: short(&line.text), ..line.clone() });
+            }
             push(&mut kept.ring, line.clone(), RING);
             kept.gate.admit(line, of_trace, Instant::now())
         };
@@ -141,20 +148,36 @@ impl Logs {
         kept.ring.iter().skip(kept.ring.len().saturating_sub(count)).cloned().collect()
     }
 
-    /// The last lines of the current launch.
+    /// The newest lines of a process that has ended: of a panic its beginning, which thousands of frames may follow, and what
+    /// came right before it.
+    pub(super) fn ending(&self, count: usize) -> Vec<LogLine> {
+        let kept = self.kept();
+        if kept.trace.is_empty() {
+            drop(kept);
+            return self.last(count);
+        }
+        kept.before.iter().chain(&kept.trace).take(count).cloned().collect()
+    }
+
+    /// The last lines of the current launch; of a panic the first ones.
     pub(super) fn tail(&self) -> Vec<String> {
-        self.kept().tail.iter().cloned().collect()
+        let kept = self.kept();
+        if kept.trace.is_empty() {
+            return kept.tail.iter().cloned().collect();
+        }
+        let lines = kept.trace.iter().map(|l| &l.text).filter(|l| !l.trim().is_empty());
+        lines.take(ATTEMPT_TAIL).cloned().collect()
     }
 
     /// The current launch's panic, if there was one: its first line first.
     pub(super) fn trace(&self) -> Vec<String> {
-        self.kept().trace.clone()
+        self.kept().trace.iter().map(|l| l.text.clone()).collect()
     }
 
-    /// What best says why the process ended: the panic's first line, or else the last line of all.
+    /// What best says why the process ended: the panic's own words, or else the last line of all.
     pub(super) fn last_words(&self) -> Option<String> {
         let kept = self.kept();
-        kept.trace.first().or(kept.tail.back()).cloned()
+        words_of(kept.trace.iter().map(|l| l.text.as_str())).or_else(|| kept.tail.back().cloned())
     }
 }
 
@@ -315,9 +338,13 @@ mod tests {
         assert_eq!(logs.tail().len(), ATTEMPT_TAIL);
         logs.take(LogStream::Stderr, b"panic: nil map");
         for _ in 0..500 {
-            logs.take(LogStream::Stderr, b"goroutine");
+            logs.take(LogStream::Stderr, b"goroutine 1 [running]:");
         }
         assert_eq!(logs.trace().len(), TRACE);
+        let ending = logs.ending(TRACE);
+        assert_eq!((ending.len(), ending[BEFORE].text.as_str()), (TRACE, "panic: nil map"));
+        assert_eq!(ending[BEFORE - 1].text, "line 1999");
+        assert_eq!(logs.tail()[0], "panic: nil map", "and no frame of the end");
         assert_eq!(logs.last_words().as_deref(), Some("panic: nil map"));
         logs.begin_launch();
         assert!(logs.trace().is_empty() && logs.tail().is_empty());

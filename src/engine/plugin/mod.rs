@@ -35,7 +35,7 @@ pub use identity::ProcessIdentity;
 pub use incident::Incident;
 pub(in crate::engine) use logs::read_line;
 pub use oom::Memory;
-pub use parse::{LineParser, Parsed};
+pub use parse::{LineParser, Parsed, opens_panic};
 pub use schema::SchemaReply;
 pub use settings::{PluginSettings, Reattach, SpawnSpec, Start};
 pub(in crate::engine) use spawn::die_with_parent;

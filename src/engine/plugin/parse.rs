@@ -33,9 +33,29 @@ impl LineParser {
     }
 }
 
-/// The Go runtime's two openings, and Rust's.
-fn opens_panic(line: &str) -> bool {
-    line.starts_with("panic: ") || line.starts_with("fatal error: ") || (line.starts_with("thread '") && line.contains(" panicked at "))
+/// The Go runtime's openings (the last one of a signal that came from outside), and Rust's.
+pub fn opens_panic(line: &str) -> bool {
+    let go = ["panic: ", "fatal error: ", "fatal: "].iter().any(|opening| line.starts_with(opening));
+    let signal = line.strip_prefix("SIG").and_then(|rest| rest.split_once(": "));
+    let rust = line.starts_with("thread '") && line.contains(" panicked at ");
+    go || rust || signal.is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()))
+}
+
+/// What best says why a process ended, of the lines of its panic: the first one, and those that belong to it. No goroutines,
+/// no frames, no registers.
+pub fn words_of<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> {
+    /// What is said in more lines is said in the log.
+    const MORE: usize = 2;
+    let mut words = trace.next()?.to_owned();
+    let goes_on = |line: &&str| {
+        let end = ["goroutine ", "runtime stack", "PC=", "note: ", "stack backtrace"];
+        !line.trim().is_empty() && !end.iter().any(|e| line.starts_with(e))
+    };
+    for line in trace.take_while(goes_on).take(MORE) {
+        words.push(' ');
+        words.push_str(line.trim());
+    }
+    Some(words)
 }
 
 fn level(word: &str) -> Option<LogLevel> {
@@ -95,6 +115,21 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_a_panic_are_its_own_and_no_register() {
+        // As the Go runtime writes them.
+        let nil = "panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1]\n\ngoroutine 1 [running]:";
+        let signal = "SIGABRT: abort\nPC=0x40866e m=0 sigcode=0\n\ngoroutine 1 gp=0x3e5 m=0 [running]:\nfs     0x0\ngs     0x0";
+        let fault = "fatal error: fault\n[signal SIGSEGV: segmentation violation addr=0xdeadbeef]\n\ngoroutine 1 [running]:";
+        let rust = "thread 'main' panicked at src/main.rs:1:1:\nno such thing\nnote: run with `RUST_BACKTRACE=1`";
+        let words = |text: &str| words_of(text.lines()).unwrap();
+        assert_eq!(words(signal), "SIGABRT: abort");
+        assert_eq!(words(fault), "fatal error: fault [signal SIGSEGV: segmentation violation addr=0xdeadbeef]");
+        assert!(words(nil).ends_with("nil pointer dereference [signal SIGSEGV: segmentation violation code=0x1]"));
+        assert_eq!(words(rust), "thread 'main' panicked at src/main.rs:1:1: no such thing");
+        assert_eq!(words_of(std::iter::empty()), None);
+    }
+
+    #[test]
     fn structured_lines_keep_message_module_and_values() {
         let line = r#"{"@level":"warn","@message":"slow answer","@module":"provider.http","@timestamp":"2026-11-21T10:00:00.000001Z","ms":1200,"url":"/a b","ok":true}"#;
         let parsed = LineParser::default().parse(line);
@@ -124,5 +159,9 @@ mod tests {
         assert!(LineParser::default().parse("thread 'main' panicked at src/main.rs:1:1:").panic);
         assert!(LineParser::default().parse("thread 'main' (4242) panicked at src/main.rs:1:1:").panic);
         assert!(LineParser::default().parse("fatal error: all goroutines are asleep - deadlock!").panic);
+        assert!(LineParser::default().parse("SIGABRT: abort").panic);
+        for line in ["SIG: x", "SIGNAL is lost: x", "a SIGABRT: b", "SIGnal: x"] {
+            assert!(!LineParser::default().parse(line).panic, "{line}");
+        }
     }
 }

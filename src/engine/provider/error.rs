@@ -67,6 +67,7 @@ impl ProviderError {
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. } if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") => FailureClass::BadInput,
             Self::Refused { code, .. } if matches!(code.as_str(), "Aborted") => FailureClass::Transient,
+            Self::Refused { code, .. } if matches!(code.as_str(), "PermissionDenied" | "Unauthenticated") => FailureClass::Denied,
             Self::NoSuchType { .. } => FailureClass::BadInput,
             Self::Undecodable { .. }
             | Self::Unencodable { .. }

@@ -20,6 +20,7 @@ impl Store {
     pub async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
         let surplus = failure.last_lines.len().saturating_sub(LINES);
         failure.last_lines.drain(..surplus);
+        failure.last_lines_at.drain(..surplus.min(failure.last_lines_at.len()));
         self.write("a failure", move |conn| {
             conn.prepare_cached("INSERT INTO failure (deploy, at, fingerprint, data) VALUES (?1, ?2, ?3, ?4)")?.execute((
                 deploy,
@@ -79,6 +80,7 @@ fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
             deploys: vec![deploy],
             followed_by,
             last_lines: failure.last_lines,
+            last_lines_at: failure.last_lines_at,
         });
     }
     Ok(groups)

@@ -77,7 +77,9 @@ impl Work {
         let operations = recorder.counts();
         let failed = operations.bad() > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;
         let outcome = match () {
-            () if went.cancelled && operations.not_attempted + operations.unknown + operations.half_replaced > 0 => {
+            () if went.cancelled
+                && (operations.not_attempted + operations.unknown + operations.half_replaced > 0 || recorder.stopped_any()) =>
+            {
                 DeployOutcome::Cancelled
             }
             () if failed => DeployOutcome::Failed,

@@ -217,6 +217,7 @@ pub fn failure() -> Failure {
         method: Some("ApplyResourceChange".into()),
         incident: None,
         last_lines: vec!["PutRolePolicy: 400 MalformedPolicyDocument".into()],
+        last_lines_at: vec![NOW + 900],
     }
 }
 
@@ -247,7 +248,7 @@ pub fn deploying() -> Vec<EventKind> {
     let mut done = all[0].clone();
     (done.state, done.began, done.took_ms) = (OperationState::Done, Some(NOW), Some(812));
     let mut failed = all[1].clone();
-    (failed.state, failed.began, failed.took_ms, failed.failure) = (OperationState::Failed, Some(NOW), Some(2_100), Some(failure()));
+    (failed.state, failed.began, failed.took_ms, failed.failure) = (OperationState::Failed, Some(NOW), Some(2_100), Some(Box::new(failure())));
     let mut running = all[2].clone();
     (running.state, running.step, running.began) = (OperationState::Running, "creating".into(), Some(NOW + 1_000));
     (running.usual_ms, running.attempt) = (Some(270_000), 2);
@@ -344,6 +345,7 @@ pub fn failures() -> Vec<FailureGroup> {
         deploys: vec![31, 27, 24, 22],
         followed_by: Some("updated in deploy #28 after the configuration changed".into()),
         last_lines: f.last_lines,
+        last_lines_at: f.last_lines_at,
     }]
 }
 

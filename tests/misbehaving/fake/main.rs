@@ -47,6 +47,20 @@ fn panic_like_go() -> ! {
     std::process::exit(2)
 }
 
+/// Ends as a Go program does that a signal ends: every goroutine, and the registers last.
+#[allow(clippy::disallowed_methods, reason = "as above")]
+fn abort_like_go() -> ! {
+    let mut text = "SIGABRT: abort\nPC=0x40866e m=0 sigcode=0\n\n".to_owned();
+    for n in 1..=300 {
+        text.push_str(&format!("goroutine {n} gp=0x3e5ebaf41e0 m=0 mp=0x584f60 [running]:\nmain.main()\n\t/acme/main.go:{n} +0x13c\n\n"));
+    }
+    for register in ["rax", "rbx", "fs ", "gs "] {
+        text.push_str(&format!("{register}    0x0\n"));
+    }
+    eprint!("{text}");
+    std::process::exit(2)
+}
+
 /// `lines` lines of a hundred bytes each on standard error, as a log gone wild has them, and a last one of its own.
 fn flood(lines: usize) {
     let line = format!("[DEBUG] {}\n", "0123456789".repeat(10).get(..91).unwrap_or_default());

@@ -52,6 +52,7 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         | ("panics-in-plan", "PlanResourceChange")
         | ("panics-in-apply", "ApplyResourceChange")
         | ("panics-in-read", "ReadResource") => panic_like_go(),
+        ("aborts-in-apply", "ApplyResourceChange") => crate::abort_like_go(),
         ("panics-once", "ApplyResourceChange") if count("panics") == 1 => panic_like_go(),
         ("replaced-and-panics", "ApplyResourceChange") => {
             replace_itself()?;

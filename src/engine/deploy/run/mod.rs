@@ -8,8 +8,9 @@ mod outputs;
 mod trouble;
 mod turns;
 
+use super::class::says_stopped;
 use super::instance::{self, Applied, Failed, Order};
-use super::record::Recorder;
+use super::record::{Recorder, fingerprint};
 use super::steps::{self, Steps, Task};
 use super::waits::REMEMBERED;
 use crate::engine::calls::lock;
@@ -379,8 +380,9 @@ impl Trouble {
         Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
     }
 
-    fn failure(&self, change: &Change, plugin: Option<&PluginId>) -> Failure {
-        let (class, summary, detail, incident) = match &self.failed {
+    /// The failure for the record; `asked` whether plugins were asked to stop by then.
+    fn failure(&self, change: &Change, plugin: Option<&PluginId>, asked: bool) -> Failure {
+        let (mut class, summary, detail, incident) = match &self.failed {
             Some(failed) => {
                 let (summary, detail) = failed.text();
                 (failed.class, summary, detail, failed.error.as_ref().and_then(ProviderError::incident).map(str::to_owned))
@@ -391,9 +393,17 @@ impl Trouble {
                 (FailureClass::BadInput, text(|d| &d.summary), text(|d| &d.detail), None)
             }
         };
+        if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
+            class = FailureClass::Cancelled;
+        }
+        // Whatever calls a crash took down, of whatever types: it is one crash.
+        let crash = match self.failed.as_ref().and_then(|f| f.error.as_ref()) {
+            Some(ProviderError::Crashed { plugin, text, .. }) => Some(fingerprint(class, &plugin.base().0, "", text)),
+            _ => None,
+        };
         Failure {
             class,
-            fingerprint: super::record::fingerprint(class, &change.address.resource.kind, &summary, &detail),
+            fingerprint: crash.unwrap_or_else(|| fingerprint(class, &change.address.resource.kind, &summary, &detail)),
             summary,
             detail,
             address: Some(change.id()),
@@ -401,6 +411,7 @@ impl Trouble {
             method: self.method.map(str::to_owned),
             incident,
             last_lines: Vec::new(),
+            last_lines_at: Vec::new(),
         }
     }
 }

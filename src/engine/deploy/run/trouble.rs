@@ -1,6 +1,7 @@
 //! Why an operation did not succeed, and what is said and kept of it.
 
 use super::*;
+use crate::engine::deploy::class::class_of;
 
 impl Deploying<'_> {
     /// Errors among what a provider said end the operation; warnings are kept.
@@ -9,8 +10,7 @@ impl Deploying<'_> {
             self.walk.report_provider(said, &change.address.to_string(), Some(&resource.body), Some(resource.span));
             return Ok(());
         }
-        let class = if said.iter().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected };
-        let failed = Failed { class, diagnostics: said.to_vec(), error: None, unknown: false };
+        let failed = Failed { class: class_of(said), diagnostics: said.to_vec(), error: None, unknown: false };
         Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false }))
     }
 
@@ -39,7 +39,7 @@ impl Deploying<'_> {
         }
         let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
         let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
-        let failure = trouble.failure(change, plugin.as_ref());
+        let failure = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled());
         let span = declared.as_ref().map(|d| d.0);
         match &trouble.failed {
             Some(failed) if failed.error.is_none() => {

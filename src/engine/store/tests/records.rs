@@ -175,6 +175,7 @@ fn failure(fingerprint: &str, address: &str, lines: usize) -> Failure {
         method: None,
         incident: None,
         last_lines: (0..lines).map(|n| format!("line {n}")).collect(),
+        last_lines_at: Vec::new(),
     }
 }
 
