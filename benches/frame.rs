@@ -65,7 +65,6 @@ fn change(i: usize) -> ChangeView {
         action_reason: None,
         why: "in the configuration and not yet there".into(),
         attributes: (0..12).map(attribute).collect(),
-        drift: None,
         needs: if i > 0 { vec![address(i - 1)] } else { Vec::new() },
         drifted: false,
     }
