@@ -54,6 +54,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Say what is wrong with the configuration, whatever its variables are and whatever is there
+    Validate(ValidateArgs),
     /// Work out the changes
     Stage(StageArgs),
     /// Apply a stage, or stage anew and apply after a yes
@@ -237,6 +239,19 @@ pub(super) struct Values {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(super) struct ValidateArgs {
+    /// Value of a variable that decides where modules come from; may be repeated
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    pub(super) vars: Vec<(String, String)>,
+    /// File with such values; may be repeated
+    #[arg(long = "var-file", value_name = "FILE")]
+    pub(super) var_files: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(super) struct StageArgs {
     #[command(flatten)]
     pub(super) choice: Choice,
@@ -301,6 +316,7 @@ impl Command {
             | Self::State(StateCommand::List { json, .. } | StateCommand::Show { json, .. } | StateCommand::Forget { json, .. }) => *json,
             Self::State(StateCommand::Import(args)) => args.json,
             Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
+            Self::Validate(args) => args.json,
             Self::Stage(args) => args.json,
             Self::Deploy(args) => args.json,
             Self::Destroy(args) => args.json,
@@ -313,6 +329,7 @@ impl Command {
         match self {
             Self::Demo => "demo",
             Self::Plugins { .. } => "plugins",
+            Self::Validate(_) => "validate",
             Self::Stage(_) => "stage",
             Self::Deploy(_) => "deploy",
             Self::Destroy(_) => "destroy",

@@ -83,6 +83,14 @@ impl Engine {
         self.shared.work.load_plugins().await
     }
 
+    /// Says what is wrong with the configuration whatever its variables are and whatever is in the state; in the events.
+    ///
+    /// # Errors
+    /// Errors of the configuration, a plugin that did not register, cancellation.
+    pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
+        Box::pin(self.shared.work.validate(request)).await
+    }
+
     /// Works out the changes.
     ///
     /// # Errors

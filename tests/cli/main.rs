@@ -21,4 +21,5 @@ mod support;
 mod targets;
 mod usage;
 mod usual;
+mod validate;
 mod without_end;

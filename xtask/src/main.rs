@@ -1,7 +1,8 @@
 //! The tasks of this project that people would otherwise have to remember: pictures of the console's screens, the campaign
-//! against what is promised.
+//! against what is promised, the comparison with OpenTofu.
 
 mod attack;
+mod differ;
 mod picture;
 mod pty;
 mod shots;
@@ -39,6 +40,8 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
+    /// Hold flightdeck against a tofu, on every configuration in some directories
+    Differ(differ::Options),
     /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib frames)
     Render {
         frames: Vec<PathBuf>,
@@ -52,6 +55,7 @@ fn main() -> color_eyre::Result<()> {
     match Args::parse().task {
         Task::Shots { bin, out } => shots::run(bin, &out),
         Task::Attack { kills, others, seed } => attack::run(&attack::Campaign { kills, others, seed }),
+        Task::Differ(options) => differ::run(&options),
         Task::Render { frames, out } => picture::render(&frames, &out),
     }
 }

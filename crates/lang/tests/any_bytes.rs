@@ -212,7 +212,7 @@ proptest! {
         write("z.auto.tfvars.json", &json);
         let flags = vec![Flag::Var { name: "v".to_owned(), text: tfvars }];
         let sources = SourceMap::new();
-        let (_, diags) = load_root(dir.path(), &sources, &Inputs { flags, env: Vec::new() });
+        let (_, diags) = load_root(dir.path(), &sources, &Inputs { flags, ..Inputs::default() });
         for d in diags.iter() {
             d.render(&sources);
         }

@@ -50,7 +50,7 @@ fn load(step: &Value) -> Outcome {
         .into_iter()
         .flatten()
         .map(|(name, text)| Flag::Var { name: name.clone(), text: text.as_str().map_or_else(|| text.to_string(), str::to_owned) });
-    let inputs = Inputs { flags: flags.collect(), env: Vec::new() };
+    let inputs = Inputs { flags: flags.collect(), ..Inputs::default() };
     let sources = SourceMap::new();
     let (_, diags) = load_root(dir.path(), &sources, &inputs);
     let errors: Vec<_> = diags.errors().collect();

@@ -11,6 +11,7 @@ mod program;
 mod stage;
 mod state;
 mod unlock;
+mod validate;
 
 use super::args::{Args, Command, PluginSubcommand};
 use super::exit::{CliError, Ended};
@@ -39,6 +40,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     match command {
         Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
+        Command::Validate(args) => validate::run(args, out).await,
         Command::Stage(args) => stage::run(args, out).await,
         Command::Deploy(args) => deploy::deploy(args, out).await,
         Command::Destroy(args) => deploy::destroy(args, out).await,

@@ -21,6 +21,7 @@ use crate::engine::calls::lock;
 use crate::engine::deploy::steps;
 use crate::engine::event::{Action, StageId, StageMode};
 use crate::engine::graph::Step;
+use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
 use cty::{Mark, Value};
@@ -54,6 +55,53 @@ pub struct Order<'p> {
     pub progress: &'p (dyn Fn(u32, u32, &str) + Send + Sync),
 }
 
+impl<'p> Order<'p> {
+    fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk<'p> {
+        let around = Surroundings {
+            root: self.root.clone(),
+            dir: self.dir.clone(),
+            sources: self.sources.clone(),
+            phase,
+            schemas: self.schemas.clone(),
+            functions: self.providers.functions(),
+            values: Values::default(),
+            timestamp: timestamp(at),
+            cancel: self.cancel.clone(),
+            sights: Sights::default(),
+        };
+        let nodes = Nodes::build(&Sources {
+            root: &self.root,
+            schemas: &self.schemas,
+            in_state: &prior.config_resources(),
+            orphan_providers: &prior.providers(),
+        });
+        Walk::new(around, nodes, self.providers, self.cancel.clone(), self.given.clone())
+    }
+}
+
+/// What is wrong with the configuration whatever values its variables have; with warnings.
+async fn validate(order: &Order<'_>, prior: &PriorState, at: UnixMs) -> Diagnostics {
+    let walk = order.walk(Phase::Validate, prior, at);
+    if let Some(d) = cycle(&walk.nodes, &order.root) {
+        // References can still be wrong apart from the cycle; the reference engine reports the cycle alone.
+        return d.into();
+    }
+    walk.nodes.graph.walk(NODES_AT_A_TIME, || !order.cancel.is_cancelled(), |step| validate::run(&walk, step)).await;
+    import::validate(&walk);
+    walk.report(refactor_checks::removed(&order.root));
+    std::mem::take(&mut *lock(&walk.diags))
+}
+
+/// What is wrong with a configuration by itself, whatever is in the state; with warnings.
+pub async fn validated(order: &Order<'_>) -> Diagnostics {
+    let mut prior = PriorState::new(&State::default());
+    let mut diags = moves::apply(&order.root, &mut prior);
+    if !diags.has_errors() {
+        diags.append(validate(order, &prior, now_ms()).await);
+    }
+    diags
+}
+
 /// A stage, or the reasons why there is none; with warnings either way.
 pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
@@ -70,45 +118,13 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         diags.push(d);
         return (None, diags);
     }
-    let surroundings = |phase: Phase| Surroundings {
-        root: order.root.clone(),
-        dir: order.dir.clone(),
-        sources: order.sources.clone(),
-        phase,
-        schemas: order.schemas.clone(),
-        functions: order.providers.functions(),
-        values: Values::default(),
-        timestamp: timestamp(at),
-        cancel: order.cancel.clone(),
-        sights: Sights::default(),
-    };
-    let in_state = prior.config_resources();
-    let orphan_providers = prior.providers();
-    let nodes =
-        || Nodes::build(&Sources { root: &order.root, schemas: &order.schemas, in_state: &in_state, orphan_providers: &orphan_providers });
-
-    let walk = |phase: Phase, nodes: Nodes| Walk {
-        destroying: phase == Phase::Plan && order.request.mode == StageMode::Destroy,
-        ..Walk::new(surroundings(phase), nodes, order.providers, order.cancel.clone(), order.given.clone())
-    };
-    let go_on = || !order.cancel.is_cancelled();
-
-    let validating = walk(Phase::Validate, nodes());
-    if let Some(d) = cycle(&validating.nodes, &order.root) {
-        // References can still be wrong apart from the cycle; the reference engine reports the cycle alone.
-        diags.push(d);
-        return (None, diags);
-    }
-    validating.nodes.graph.walk(NODES_AT_A_TIME, go_on, |step| validate::run(&validating, step)).await;
-    import::validate(&validating);
-    validating.report(refactor_checks::removed(&order.root));
-    diags.append(std::mem::take(&mut *lock(&validating.diags)));
+    diags.append(validate(&order, &prior, at).await);
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);
     }
-    drop(validating);
 
-    let planning = walk(Phase::Plan, nodes());
+    let go_on = || !order.cancel.is_cancelled();
+    let planning = Walk { destroying: order.request.mode == StageMode::Destroy, ..order.walk(Phase::Plan, &prior, at) };
     diags.extend(nowhere(&order.request, &planning.nodes));
     let narrow = Narrow::new(&planning.nodes, &order.root, &prior, targets.target, targets.exclude, order.request.mode);
     let create_first = create_first(&planning.nodes, &order.root, &prior);

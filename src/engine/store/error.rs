@@ -138,6 +138,13 @@ impl Fault {
             Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
                 StoreError::DiskFull { path }
             }
+            // A value that cannot be what was written.
+            Self::Sqlite(
+                e @ (rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::Utf8Error(..)),
+            ) => StoreError::Damaged { path, why: e.to_string() },
             Self::Sqlite(e) => match e.sqlite_error_code() {
                 Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, why: e.to_string() },
                 Some(ErrorCode::TooBig) => StoreError::TooBig { path },

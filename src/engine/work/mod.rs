@@ -27,7 +27,7 @@ use super::stage::nodes::{Nodes, Sources};
 use super::stage::prior::PriorState;
 use super::stage::scope::{Phase, Surroundings, timestamp};
 use super::stage::sights::{self, Sights};
-use super::stage::staging::{Order, stage as staged_anew};
+use super::stage::staging::{Order, stage as staged_anew, validated};
 use super::stage::values::Values;
 use super::stage::walk::Walk;
 use super::stage::{keep, plan_json, select, show};
@@ -192,8 +192,12 @@ impl Work {
     }
 
     async fn read(&self, request: &StageRequest) -> Result<Loaded, EngineError> {
+        self.read_with(request, false).await
+    }
+
+    async fn read_with(&self, request: &StageRequest, partial: bool) -> Result<Loaded, EngineError> {
         let (dir, request) = (self.settings.workspace.clone(), request.clone());
-        let read = tokio::task::spawn_blocking(move || load::load(&dir, &request)).await;
+        let read = tokio::task::spawn_blocking(move || load::load(&dir, &request, partial)).await;
         match read.map_err(|e| EngineError::Refused(format!("the configuration could not be read: {e}")))? {
             Ok((loaded, warnings)) => {
                 self.tell(tell_all(warnings.iter(), &loaded.sources, self.pool.secrets()))?;

@@ -46,26 +46,9 @@ impl Work {
                 self.bus.emit(EventKind::StageProgress { stage: id, done, total, now: now.to_owned() });
             }
         };
-        let order = Order {
-            id,
-            request,
-            root: root.clone(),
-            dir: loaded.dir.clone(),
-            sources: loaded.sources.clone(),
-            schemas: schemas.clone(),
-            state,
-            given: loaded.given.clone(),
-            digests: Digests {
-                config: loaded.config_digest.clone(),
-                variables: loaded.variables_digest.clone(),
-                plugins: sought.digest.clone(),
-            },
-            providers: &pooled,
-            cancel: switches.stop.clone(),
-            parallelism: self.settings.parallelism,
-            progress: &progress,
-        };
-        let name = order.request.name.clone();
+        let name = request.name.clone();
+        let found = (root.clone(), schemas.clone(), sought.digest);
+        let order = Order { id, state, progress: &progress, ..self.order(request, &loaded, found, &pooled, switches) };
         let (stage, diags) = staged_anew(order).await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
@@ -79,6 +62,53 @@ impl Work {
         *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
+    }
+
+    /// What is wrong with the configuration whatever its variables are and whatever is in the state; told as it is found.
+    pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
+        let _turn = self.turn.lock().await;
+        let switches = self.begin();
+        let result = self.validate_now(request, &switches).await;
+        self.end();
+        result
+    }
+
+    async fn validate_now(&self, request: StageRequest, switches: &Switches) -> Result<(), EngineError> {
+        let loaded = self.read_with(&request, true).await?;
+        let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
+        let pooled = Pooled { pool: self.pool.clone() };
+        let order = self.order(request, &loaded, (root, schemas, sought.digest), &pooled, switches);
+        let diags = validated(&order).await;
+        if switches.stop.is_cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))
+    }
+
+    /// What is to be worked out, from what was read and found; on no state, and with nobody to tell how far it is.
+    fn order<'p>(
+        &self,
+        request: StageRequest,
+        loaded: &Loaded,
+        (root, schemas, plugins): (Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, String),
+        providers: &'p Pooled,
+        switches: &Switches,
+    ) -> Order<'p> {
+        Order {
+            id: 0,
+            request,
+            root,
+            dir: loaded.dir.clone(),
+            sources: loaded.sources.clone(),
+            schemas,
+            state: State::default(),
+            given: loaded.given.clone(),
+            digests: Digests { config: loaded.config_digest.clone(), variables: loaded.variables_digest.clone(), plugins },
+            providers,
+            cancel: switches.stop.clone(),
+            parallelism: self.settings.parallelism,
+            progress: &|_, _, _| {},
+        }
     }
 
     /// The providers that a configuration and a state use: found, launched, their schemas fetched.

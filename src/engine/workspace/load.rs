@@ -26,15 +26,15 @@ pub struct Loaded {
     pub value_errors: Diagnostics,
 }
 
-/// Reads a workspace.
+/// Reads a workspace; where `partial`, variables need no values.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration; the sources come along so that it can be shown.
-pub fn load(dir: &Path, request: &StageRequest) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
+pub fn load(dir: &Path, request: &StageRequest, partial: bool) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
     let sources = SourceMap::new();
     let flags = request.vars.iter().map(|(name, text)| Flag::Var { name: name.clone(), text: text.clone() });
     let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
-    let inputs = Inputs { flags: files.chain(flags).collect(), env: Vec::new() }.environment();
+    let inputs = Inputs { flags: files.chain(flags).collect(), partial, ..Inputs::default() }.environment();
     if !config::is_config_dir(dir) {
         let detail = format!(
             "The directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",

@@ -248,7 +248,8 @@ pub fn deploying() -> Vec<EventKind> {
     let mut done = all[0].clone();
     (done.state, done.began, done.took_ms) = (OperationState::Done, Some(NOW), Some(812));
     let mut failed = all[1].clone();
-    (failed.state, failed.began, failed.took_ms, failed.failure) = (OperationState::Failed, Some(NOW), Some(2_100), Some(Box::new(failure())));
+    (failed.state, failed.began, failed.took_ms, failed.failure) =
+        (OperationState::Failed, Some(NOW), Some(2_100), Some(Box::new(failure())));
     let mut running = all[2].clone();
     (running.state, running.step, running.began) = (OperationState::Running, "creating".into(), Some(NOW + 1_000));
     (running.usual_ms, running.attempt) = (Some(270_000), 2);

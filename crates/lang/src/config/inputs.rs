@@ -20,6 +20,8 @@ pub struct Inputs {
     pub flags: Vec<Flag>,
     /// Environment variables `TF_VAR_name`: name and text. See [`Inputs::environment`].
     pub env: Vec<(String, String)>,
+    /// Whether variables may have no value: a configuration is validated without them.
+    pub partial: bool,
 }
 
 /// One flag.
@@ -138,6 +140,7 @@ pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &Sour
                     let value = InputValue { value: value.clone(), origin: Origin::Default, span: variable.default_span };
                     out.values.insert(name.clone(), value);
                 }
+                None if inputs.partial => {}
                 None => diags.error(
                     variable.span,
                     "No value for required variable",

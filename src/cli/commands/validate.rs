@@ -1,0 +1,28 @@
+//! `flightdeck validate`: what is wrong with the configuration by itself.
+
+use crate::cli::args::ValidateArgs;
+use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::progress::Progress;
+use crate::cli::session::{Session, settings};
+use crate::engine::api::StageRequest;
+use crate::engine::settings::Access;
+use serde_json::json;
+
+pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
+    let mut session = Session::start(settings("validate", Access::ReadWrite, None)?).await?;
+    let mut progress = Progress::new(out);
+    let engine = session.engine.clone();
+    let request = StageRequest { vars: args.vars, var_files: args.var_files, ..StageRequest::default() };
+    let validated = session.wait(out, &mut progress, engine.validate(request)).await;
+    session.end(out).await;
+    validated?;
+    out.flush_diagnostics();
+    if out.json {
+        out.result("validate", fields(json!({ "valid": true })));
+    } else {
+        let line = out.paint(Ink::Green, "The configuration is valid.");
+        out.line(&line);
+    }
+    Ok(OK)
+}

@@ -1,0 +1,134 @@
+//! Holds this program against OpenTofu on any configurations: what one accepts and the other refuses, refusals at other
+//! places, plans that differ. OpenTofu is a program like any other here; nothing of it is part of this project.
+
+mod compare;
+mod program;
+
+use color_eyre::eyre::{Result, WrapErr as _, bail};
+use compare::Verdict;
+use program::{Answer, Programs};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What is held against what.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The tofu to compare with
+    #[arg(long)]
+    tofu: PathBuf,
+    /// The flightdeck to compare; built with `cargo build --release` where it is not given
+    #[arg(long)]
+    bin: Option<PathBuf>,
+    /// Compares plans too, where both accept the configuration
+    #[arg(long)]
+    plan: bool,
+    /// A directory that mirrors providers, for both programs; without it none can be installed
+    #[arg(long)]
+    mirror: Option<PathBuf>,
+    /// Only configurations whose path contains this
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Seconds that a program may take for one step
+    #[arg(long, default_value_t = 300)]
+    seconds: u64,
+    /// How many configurations at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Differences shown of one configuration
+    #[arg(long, default_value_t = 12)]
+    lines: usize,
+    /// Directories: every configuration in them, modules apart from whoever calls them included
+    #[arg(required = true)]
+    dirs: Vec<PathBuf>,
+}
+
+/// One configuration: the tree that it is part of, since modules are called by `../..`, and where it lies in it.
+struct Case {
+    tree: PathBuf,
+    inside: PathBuf,
+}
+
+/// Runs all of it and prints the table.
+///
+/// # Errors
+/// A program that is not there, a directory that cannot be read; differences are no errors.
+pub fn run(options: &Options) -> Result<()> {
+    let programs = Programs::new(options)?;
+    let mut cases = Vec::new();
+    for tree in &options.dirs {
+        let tree = tree.canonicalize().wrap_err_with(|| format!("cannot read {}", tree.display()))?;
+        let mut found = Vec::new();
+        configurations(&tree, Path::new(""), 0, &mut found)?;
+        cases.extend(found.into_iter().map(|inside| Case { tree: tree.clone(), inside }));
+    }
+    cases.retain(|c| c.inside.to_string_lossy().contains(&options.only));
+    if cases.is_empty() {
+        bail!("there is no configuration (*.tf, *.tofu, also .json) in these directories");
+    }
+    let next = AtomicUsize::new(0);
+    let table = Mutex::new(BTreeMap::<Verdict, usize>::new());
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (verdict, said) = held(case, &programs, options).unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
+                    let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    *table.entry(verdict).or_default() += 1;
+                    if verdict.is_difference() || verdict == Verdict::NotHeld {
+                        let name = case.tree.file_name().map(Path::new).unwrap_or(&case.tree).join(&case.inside);
+                        println!("{}: {verdict}", name.display());
+                        said.iter().take(options.lines).for_each(|line| println!("    {line}"));
+                        if said.len() > options.lines {
+                            println!("    and {} more", said.len() - options.lines);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    println!("\n| {} configurations | |\n|---|---|", cases.len());
+    for (verdict, n) in table.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        println!("| {verdict} | {n} |");
+    }
+    Ok(())
+}
+
+/// Directories with configuration files of their own, each by its path in the tree.
+fn configurations(tree: &Path, inside: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    const DEEP: usize = 12;
+    const SUFFIXES: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
+    let mut entries: Vec<_> = std::fs::read_dir(tree.join(inside))?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let is_file = |e: &std::fs::DirEntry| e.file_type().is_ok_and(|t| t.is_file());
+    if entries.iter().any(|e| is_file(e) && SUFFIXES.iter().any(|s| e.file_name().to_string_lossy().ends_with(s))) {
+        found.push(inside.to_path_buf());
+    }
+    for entry in entries {
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.file_type()?.is_dir() && !hidden && depth < DEEP {
+            configurations(tree, &inside.join(entry.file_name()), depth + 1, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// One configuration: in a copy for each program, since both leave things behind.
+fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict, Vec<String>)> {
+    let within = Duration::from_secs(options.seconds);
+    let (theirs, ours) = (program::Copy::of(&case.tree)?, program::Copy::of(&case.tree)?);
+    let (there, here) = (theirs.path().join(&case.inside), ours.path().join(&case.inside));
+    let expected = match programs.tofu_validates(&there, within)? {
+        Answer::Judged(places) => places,
+        Answer::Cannot(why) => return Ok((Verdict::NotHeld, vec![why])),
+    };
+    let got = programs.flightdeck_validates(&here, within)?;
+    let (verdict, said) = compare::places(&expected, &got);
+    if verdict != Verdict::BothAccept || !options.plan {
+        return Ok((verdict, said));
+    }
+    let plans = (programs.tofu_plans(&there, within)?, programs.flightdeck_plans(&here, within)?);
+    Ok(compare::plans(plans))
+}

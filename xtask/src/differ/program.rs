@@ -1,0 +1,193 @@
+//! The two programs, each asked in its own words; what they answer is brought into one form.
+
+use super::Options;
+use color_eyre::eyre::{Result, WrapErr as _, bail, eyre};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Errors by their place (`main.tf:3`), `-` where there is none; each with its words.
+pub type Places = BTreeMap<String, Vec<String>>;
+
+/// What a program made of a configuration.
+pub enum Answer {
+    /// Its errors; none where it accepts it.
+    Judged(Places),
+    /// It could not be asked: a provider or module that is not to be had.
+    Cannot(String),
+}
+
+/// What a program planned, or its errors.
+pub type Planned = Result<Value, Places>;
+
+pub struct Programs {
+    tofu: PathBuf,
+    flightdeck: PathBuf,
+    /// The configuration of the command line of both: where providers are.
+    cli: tempfile::NamedTempFile,
+}
+
+/// A copy of a tree without what tools leave in it.
+pub struct Copy(tempfile::TempDir);
+
+impl Copy {
+    pub fn of(tree: &Path) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        copy(tree, dir.path())?;
+        Ok(Self(dir))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    const LEFT: [&str; 4] = [".git", ".terraform", ".terraform.lock.hcl", ".flightdeck"];
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        match () {
+            () if LEFT.iter().any(|l| entry.file_name() == *l) => {}
+            () if kind.is_dir() => {
+                std::fs::create_dir(&target)?;
+                copy(&entry.path(), &target)?;
+            }
+            () if kind.is_symlink() => std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, &target)?,
+            () if kind.is_file() => drop(std::fs::copy(entry.path(), &target)?),
+            () => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a process printed, and how it ended.
+struct Ran {
+    stdout: String,
+    stderr: String,
+    code: Option<i32>,
+}
+
+impl Programs {
+    pub fn new(options: &Options) -> Result<Self> {
+        let tofu = options.tofu.canonicalize().wrap_err_with(|| format!("there is no {}", options.tofu.display()))?;
+        let flightdeck = match &options.bin {
+            Some(bin) => bin.canonicalize().wrap_err_with(|| format!("there is no {}", bin.display()))?,
+            None => built()?,
+        };
+        let cli = tempfile::NamedTempFile::new()?;
+        // Nothing is fetched: what is compared is to depend on this machine alone.
+        let mirror = options.mirror.as_ref().map(|m| m.canonicalize()).transpose()?.unwrap_or_else(|| PathBuf::from("/nonexistent"));
+        let text = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n", mirror.display().to_string());
+        std::fs::write(cli.path(), text)?;
+        Ok(Self { tofu, flightdeck, cli })
+    }
+
+    fn run(&self, program: &Path, words: &[&str], dir: &Path, within: Duration) -> Result<Ran> {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(dir).env("TF_CLI_CONFIG_FILE", self.cli.path()).env("CHECKPOINT_DISABLE", "1").env("TF_INPUT", "0");
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (mut out, mut err) =
+            (child.stdout.take().ok_or_else(|| eyre!("no stdout"))?, child.stderr.take().ok_or_else(|| eyre!("no stderr"))?);
+        std::thread::scope(|scope| {
+            let stdout = scope.spawn(move || read(&mut out));
+            let stderr = scope.spawn(move || read(&mut err));
+            let began = Instant::now();
+            let code = loop {
+                if let Some(status) = child.try_wait()? {
+                    break status.code();
+                }
+                if began.elapsed() > within {
+                    child.kill()?;
+                    child.wait()?;
+                    bail!("{} {} did not end within {} s", program.display(), words.join(" "), within.as_secs());
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            };
+            let joined = |text: std::thread::Result<String>| text.unwrap_or_default();
+            Ok(Ran { stdout: joined(stdout.join()), stderr: joined(stderr.join()), code })
+        })
+    }
+
+    pub fn tofu_validates(&self, dir: &Path, within: Duration) -> Result<Answer> {
+        let init = self.run(&self.tofu, &["init", "-backend=false", "-input=false", "-json"], dir, within)?;
+        if init.code != Some(0) {
+            let places = places(lines(&init.stdout).filter_map(|l| l.get("diagnostic").cloned()));
+            let (placed, words) = (places.keys().any(|p| p != "-"), places.values().flatten().next().cloned());
+            // Faults that are found while reading have a place; what cannot be fetched mostly has none, or is of a module.
+            let fetching =
+                words.as_deref().is_some_and(|w| ["module", "provider", "packages"].iter().any(|f| w.to_lowercase().contains(f)));
+            return Ok(match words {
+                Some(words) if fetching || !placed => Answer::Cannot(words),
+                Some(_) => Answer::Judged(places),
+                None => Answer::Cannot(init.stderr.lines().next().unwrap_or("tofu init failed without words").to_owned()),
+            });
+        }
+        let ran = self.run(&self.tofu, &["validate", "-json"], dir, within)?;
+        let said: Value = serde_json::from_str(&ran.stdout).wrap_err("tofu validate printed no JSON")?;
+        Ok(Answer::Judged(places(said["diagnostics"].as_array().cloned().unwrap_or_default().into_iter())))
+    }
+
+    pub fn flightdeck_validates(&self, dir: &Path, within: Duration) -> Result<Places> {
+        let ran = self.run(&self.flightdeck, &["validate", "--json"], dir, within)?;
+        let found = places(lines(&ran.stdout).filter(|l| l["type"] == "diagnostic"));
+        if found.is_empty() != (ran.code == Some(0)) {
+            bail!("flightdeck validate ended with {:?} and {} places: {}", ran.code, found.len(), ran.stderr.lines().next().unwrap_or(""));
+        }
+        Ok(found)
+    }
+
+    pub fn tofu_plans(&self, dir: &Path, within: Duration) -> Result<Planned> {
+        let ran = self.run(&self.tofu, &["plan", "-input=false", "-lock=false", "-json", "-out=differ.plan"], dir, within)?;
+        if ran.code != Some(0) {
+            return Ok(Err(places(lines(&ran.stdout).filter_map(|l| l.get("diagnostic").cloned()))));
+        }
+        let shown = self.run(&self.tofu, &["show", "-json", "differ.plan"], dir, within)?;
+        Ok(Ok(serde_json::from_str(&shown.stdout).wrap_err("tofu show printed no JSON")?))
+    }
+
+    pub fn flightdeck_plans(&self, dir: &Path, within: Duration) -> Result<Planned> {
+        let ran = self.run(&self.flightdeck, &["stage", "--json", "--plan-json", "differ.json"], dir, within)?;
+        if ran.code != Some(0) {
+            return Ok(Err(places(lines(&ran.stdout).filter(|l| l["type"] == "diagnostic"))));
+        }
+        Ok(Ok(serde_json::from_slice(&std::fs::read(dir.join("differ.json"))?)?))
+    }
+}
+
+fn read(from: &mut impl std::io::Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is what there is.
+    let _ = from.take(256 << 20).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Value> {
+    text.lines().filter_map(|l| serde_json::from_str(l).ok())
+}
+
+/// The errors among diagnostics, which both programs write alike.
+fn places(diagnostics: impl Iterator<Item = Value>) -> Places {
+    let mut places = Places::new();
+    for d in diagnostics.filter(|d| d["severity"] == "error") {
+        let place = match (d["range"]["filename"].as_str(), d["range"]["start"]["line"].as_u64()) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            _ => "-".to_owned(),
+        };
+        let words = |name: &str| d[name].as_str().unwrap_or("").replace('\n', " ");
+        places.entry(place).or_default().push(format!("{}: {}", words("summary"), words("detail")));
+    }
+    places
+}
+
+fn built() -> Result<PathBuf> {
+    let status = Command::new("cargo").args(["build", "--release", "--locked", "--bin", "flightdeck"]).status()?;
+    if !status.success() {
+        bail!("flightdeck could not be built");
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    Ok(target.join("release/flightdeck").canonicalize()?)
+}
