@@ -211,6 +211,9 @@ pub(super) struct Choice {
     /// Replace this resource instance whatever the plan says; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) replace: Vec<String>,
+    /// What deploy N did not bring to an end, in its mode, with its replacements and variables
+    #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "replace", "destroy", "refresh_only"])]
+    pub(super) rest_of: Option<i64>,
     /// Destroy everything
     #[arg(long, conflicts_with = "refresh_only")]
     pub(super) destroy: bool,
@@ -371,6 +374,7 @@ impl Choice {
             (!self.target.is_empty(), "--target"),
             (!self.exclude.is_empty(), "--exclude"),
             (!self.replace.is_empty(), "--replace"),
+            (self.rest_of.is_some(), "--rest-of"),
             (self.destroy, "--destroy"),
             (self.refresh_only, "--refresh-only"),
             (!self.refresh, "--refresh=false"),

@@ -22,6 +22,9 @@ pub struct StageRequest {
     pub var_files: Vec<PathBuf>,
     /// A name for the stage, shown in lists.
     pub name: Option<String>,
+    /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place of mode and addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_of: Option<DeployId>,
 }
 
 /// A name that a stage may have. Numbers are none: `2` always means the second stage.

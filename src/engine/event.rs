@@ -571,6 +571,17 @@ pub struct Operation {
 const SETTLED: &str = "settled: ";
 
 impl Operation {
+    /// Whether its deploy ended before it did.
+    pub fn is_left(&self) -> bool {
+        use OperationState::{Failed, HalfReplaced, NotAttempted, Unknown};
+        matches!(self.state, Failed | NotAttempted | Unknown | HalfReplaced)
+    }
+
+    /// The address of its resource instance: without the key of a left-over object.
+    pub fn instance(&self) -> &str {
+        self.address.split(" (deposed").next().unwrap_or(&self.address)
+    }
+
     /// Whether it is a replacement that has begun and not ended.
     pub fn is_replacing(&self) -> bool {
         self.state == OperationState::Running && matches!(self.action, Action::Replace | Action::ReplaceCreateFirst)

@@ -103,3 +103,44 @@ fn what_is_killed_between_two_halves_is_done_by_half() {
     // What the killed calls did is unknown; what is known to be destroyed counts as such, and nothing of it as not attempted.
     assert!(of(counts, "half_replaced") <= gone && gone <= MANY - of(counts, "not_attempted"), "{gone} gone: {counts}");
 }
+
+#[test]
+fn the_rest_of_a_deploy_still_replaces_what_it_was_asked_to() {
+    let things = r#"
+variable "size" {}
+resource "lab_thing" "t" {
+  for_each = toset(["done", "failed", "aside"])
+  name     = each.key
+}
+resource "terraform_data" "size" { input = var.size }
+resource "lab_thing" "u" {
+  name = "triggered"
+  lifecycle {
+    create_before_destroy = true
+    replace_triggered_by  = [terraform_data.size]
+  }
+}
+"#;
+    let lab = Lab::new(things);
+    lab.run(&["deploy", "--auto-approve", "--var", "size=1"]).expect(0);
+    for (on, name) in [(On::Delete, "failed"), (On::Create, "triggered")] {
+        lab.breaks(Fault { on, name: Some(name.to_owned()), ..Fault::new(Kind::Permanent) });
+    }
+    let (done, failed) = ("--replace=lab_thing.t[\"done\"]", "--replace=lab_thing.t[\"failed\"]");
+    let run = lab.run(&["deploy", "--auto-approve", "--json", "--var", "size=2", done, failed]).expect(5).result();
+    assert_eq!(run["operations"], json!({"done": 2, "failed": 2, "not_attempted": 0, "unknown": 0, "half_replaced": 0}));
+    control::clear_all(&lab.file()).unwrap();
+
+    // By itself nothing would be replaced: neither what was asked for, nor what was triggered by what is done.
+    let anew = lab.run(&["stage", "--json", "--var", "size=2"]).expect(0).result();
+    assert_eq!(anew["changes"]["replace"], 0, "{anew}");
+    let rest = lab.run(&["stage", "--json", "--rest-of", "2", "--out", "rest"]).expect(0);
+    let replaced = |c: &&Value| c["action"].as_str().unwrap().starts_with("replace");
+    let staged = rest.lines().into_iter().find(|l| l["type"] == "staged").unwrap();
+    let replaced: Vec<&str> =
+        staged["changes"].as_array().unwrap().iter().filter(replaced).map(|c| c["address"].as_str().unwrap()).collect();
+    assert_eq!(replaced, ["lab_thing.t[\"failed\"]", "lab_thing.u"], "{staged}");
+    lab.run(&["deploy", "rest"]).expect(0);
+    assert!(lab.run(&["stage", "--rest-of", "3"]).expect(1).stderr.contains("nothing is left of deploy #3"));
+    assert!(lab.run(&["stage", "--rest-of", "9"]).expect(1).stderr.contains("there is no deploy 9"));
+}

@@ -31,6 +31,7 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
         vars: choice.values.vars.clone(),
         var_files: choice.values.var_files.clone(),
         name,
+        rest_of: choice.rest_of,
     }
 }
 

@@ -22,7 +22,7 @@ pub mod prior;
 pub mod prior_values;
 pub mod refactor_checks;
 #[cfg(test)]
-mod samples;
+pub(super) mod samples;
 pub mod scope;
 pub mod select;
 pub mod show;

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod deploying;
+mod rest;
 mod staging;
 mod taint;
 mod unknown;

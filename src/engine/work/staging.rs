@@ -26,6 +26,7 @@ impl Work {
         if let Some(name) = &request.name {
             stage_name(name).map_err(EngineError::Refused)?;
         }
+        let request = self.resolved(request).await?;
         let store = self.memory.store();
         let id = store.next_stage_id().await?;
         self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
@@ -211,7 +212,7 @@ impl Work {
             .stage(id)
             .await?
             .ok_or_else(|| EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")))?;
-        let request = keep::request(&record).map_err(EngineError::Store)?;
+        let request = keep::asked(&record).map_err(EngineError::Store)?.request;
         let loaded = Arc::new(self.read(&request).await?);
         if loaded.config_digest != record.config_digest {
             return Err(EngineError::Stale { stage: id, what: moved(&record.snapshot, &loaded.snapshot) });

@@ -8,7 +8,7 @@ use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{Action, ChangeView, DriftKind, OperationState, OutputView, StageMode, StageSummary, Unknown};
+use crate::engine::event::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary, Unknown};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -77,7 +77,7 @@ pub fn has_diagnostics(state: &State) -> Available {
 /// Something of the deploy is left to do.
 pub fn can_retry(state: &State) -> Available {
     can_stage(state)?;
-    if left_over(state).is_empty() { Err("nothing failed and nothing is left".into()) } else { Ok(()) }
+    if left_over(state) == 0 { Err("nothing failed and nothing is left".into()) } else { Ok(()) }
 }
 
 fn stage_id(state: &State) -> Option<i64> {
@@ -360,22 +360,16 @@ pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {
     state.popup = Some(Popup::Ladder { selected: 0 });
 }
 
-/// Addresses that the shown deploy did not bring to an end.
-fn left_over(state: &State) -> Vec<String> {
-    let Some((d, _)) = state.shown_deploy() else { return Vec::new() };
-    if d.summary.is_none() {
-        return Vec::new();
-    }
-    let left =
-        |s| matches!(s, OperationState::Failed | OperationState::NotAttempted | OperationState::Unknown | OperationState::HalfReplaced);
-    d.operations.iter().filter(|o| left(o.state)).map(|o| o.address.split(" (deposed").next().unwrap_or(&o.address).to_owned()).collect()
+/// How many operations the shown deploy did not bring to an end.
+fn left_over(state: &State) -> usize {
+    let ended = state.shown_deploy().map(|(d, _)| d).filter(|d| d.summary.is_some());
+    ended.map_or(0, |d| d.operations.iter().filter(|o| o.is_left()).count())
 }
 
 pub fn retry_rest(state: &mut State, effects: &mut Vec<Effect>) {
-    let target = left_over(state);
-    let mode = state.shown_deploy().map_or(StageMode::Normal, |(d, _)| d.mode);
-    state.say(format!("staging {} of deploy #{}", count(target.len(), "resource"), state.shown_deploy().map_or(0, |(d, _)| d.deploy)));
-    request(state, effects, StageRequest { mode, target, ..StageRequest::default() });
+    let Some(deploy) = state.shown_deploy().map(|(d, _)| d.deploy) else { return };
+    state.say(format!("staging {} of deploy #{deploy}", count(left_over(state), "resource")));
+    request(state, effects, StageRequest { rest_of: Some(deploy), ..StageRequest::default() });
 }
 
 pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {

@@ -4,7 +4,7 @@
 mod read;
 mod write;
 
-pub use read::{request, restore};
+pub use read::{Asked, asked, restore};
 pub use write::record;
 
 use super::change::Importing;

@@ -59,17 +59,20 @@ pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option
 }
 
 /// What the stage of a record was asked for.
+#[derive(Deserialize)]
+pub struct Asked {
+    pub request: StageRequest,
+    /// Ephemeral variables whose values were given and are not in the request.
+    #[serde(default)]
+    pub withheld: Vec<String>,
+}
+
+/// What the stage of a record was asked for.
 ///
 /// # Errors
 /// In words, where the record cannot be read.
-pub fn request(record: &StageRecord) -> Result<StageRequest, String> {
-    #[derive(Deserialize)]
-    struct Asked {
-        request: StageRequest,
-    }
-    let asked: Asked =
-        serde_json::from_str(&record.detail).map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))?;
-    Ok(asked.request)
+pub fn asked(record: &StageRecord) -> Result<Asked, String> {
+    serde_json::from_str(&record.detail).map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))
 }
 
 /// Reads; finds schemas once for each resource.

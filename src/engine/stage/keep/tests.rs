@@ -124,7 +124,7 @@ fn a_stage_comes_back_as_it_was() {
     let before = whole();
     let shown = show::summary(&before);
     let kept = record(&before, || shown.clone(), vec![("main.tf".into(), "x".into())], Some("n".into())).unwrap().0;
-    assert_eq!(request(&kept).unwrap(), before.request);
+    assert_eq!(asked(&kept).unwrap().request, before.request);
     for schemas in [true, false] {
         let after = restore(&kept, |address, resource| {
             assert_eq!((address, resource.kind.as_ref()), ("example.com/acme/thing", "thing_x"));

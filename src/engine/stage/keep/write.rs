@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, HashMap};
 struct Written<'a> {
     layout: u32,
     request: StageRequest,
+    /// Ephemeral variables whose values were given and are not in the request.
+    withheld: Vec<String>,
     took_ms: u64,
     changes: OneByOne<'a>,
     outputs: Vec<KeptOutput>,
@@ -102,10 +104,12 @@ fn detail(stage: &Stage) -> Result<String, String> {
     let lasting = stage.variables.iter().filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
     let variables =
         lasting.map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?))).collect::<Result<_, String>>()?;
+    let (request, withheld) = kept_request(stage);
     let keeper = RefCell::new(keeper);
     let written = Written {
         layout: LAYOUT,
-        request: kept_request(stage),
+        request,
+        withheld,
         took_ms: stage.took_ms,
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
@@ -119,12 +123,13 @@ fn detail(stage: &Stage) -> Result<String, String> {
     text("detail", &written)
 }
 
-/// What was asked for, without the values of ephemeral variables: who deploys the stage gives them again.
-fn kept_request(stage: &Stage) -> StageRequest {
+/// What was asked for, without the values of ephemeral variables, and the names of those: who deploys the stage gives them
+/// again.
+fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
     let mut request = stage.request.clone();
     let fleeting = |name: &str| stage.variables.get(name).is_some_and(|v| v.contains_mark(&Mark::Ephemeral));
-    request.vars.retain(|(name, _)| !fleeting(name));
-    request
+    let withheld = request.vars.extract_if(.., |(name, _)| fleeting(name)).map(|(name, _)| name).collect();
+    (request, withheld)
 }
 
 /// Writes; collects types.
