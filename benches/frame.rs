@@ -67,6 +67,7 @@ fn change(i: usize) -> ChangeView {
         attributes: (0..12).map(attribute).collect(),
         needs: if i > 0 { vec![address(i - 1)] } else { Vec::new() },
         drifted: false,
+        commands: Vec::new(),
     }
 }
 

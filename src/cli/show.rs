@@ -98,6 +98,10 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         }
         out.line(&line);
     }
+    for command in &change.commands {
+        let line = format!("      {} {}", out.paint(Ink::Yellow, "runs on this machine:"), indented(&command.text()));
+        out.line(&line);
+    }
 }
 
 fn one_attribute(attribute: &AttributeChange, action: Action) -> String {

@@ -2,6 +2,7 @@
 //! old deploy fold these same events (see [`super::view`]). The engine makes them; everybody else only reads.
 
 use super::plugin::record::{PluginEvent, PluginId, UnixMs};
+pub use super::stage::commands::CommandView;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -349,6 +350,9 @@ pub struct ChangeView {
     /// Resources, as declared, that it depends on and that have changes in this stage.
     pub needs: Vec<String>,
     pub drifted: bool,
+    /// What its provisioners would run on this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandView>,
 }
 
 impl ChangeView {

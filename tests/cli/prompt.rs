@@ -83,3 +83,14 @@ fn the_live_line_leaves_nothing_behind() {
     assert!(first.trim_start().starts_with("+ terraform_data.a"), "{screen}");
     assert!(!screen.contains(|c| ('\u{2800}'..='\u{28ff}').contains(&c)), "a spinner is left: {screen}");
 }
+
+#[test]
+fn the_question_names_the_commands_that_a_yes_runs() {
+    let text = "resource \"terraform_data\" \"a\" {\n  count = 10\n  provisioner \"local-exec\" {\n    command = \"echo number ${count.index}; exit 3\"\n  }\n}\n";
+    let w = Workspace::new(&[("main.tf", text)]);
+    let (_, shown) = answered(&w, &["--no-color", "deploy"], "no\n");
+    let question = &shown[shown.find("Stage #1 runs 10 commands on this machine:").unwrap_or_else(|| panic!("{shown}"))..];
+    assert!(question.contains("terraform_data.a[0]: echo number 0; exit 3"), "{question}");
+    assert!(question.contains("and 2 more") && !question.contains("number 9"), "{question}");
+    assert!(question.find("and 2 more") < question.find("taken for a yes"), "{question}");
+}

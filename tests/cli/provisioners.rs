@@ -156,3 +156,71 @@ fn a_program_that_is_not_there_is_named_and_a_failed_command_says_its_last_words
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(run.stderr.contains("SIGSEGV"), "{run:?}");
 }
+
+/// A workspace with commands that are known, known in part, secret in part, and run before a destruction.
+fn commands() -> Workspace {
+    let text = r#"
+variable "token" {
+  default   = "hunter2-very-secret"
+  sensitive = true
+}
+resource "terraform_data" "first" { input = "x" }
+resource "terraform_data" "a" {
+  input = "x"
+  provisioner "local-exec" {
+    command = "echo plain >> calls"
+  }
+  provisioner "local-exec" {
+    command     = "print('${self.id}', '${var.token}', '${self.input}')"
+    interpreter = ["python3", "-c"]
+    working_dir = "${path.module}/sub"
+  }
+  provisioner "local-exec" {
+    command = join(" ", ["echo", terraform_data.first.id])
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = <<-SH
+      echo gone ${self.input}
+      echo over
+    SH
+  }
+}
+"#;
+    let w = Workspace::new(&[("main.tf", text)]);
+    w.write("sub/keep", "");
+    w
+}
+
+#[test]
+fn commands_are_named_before_they_run_and_secrets_in_them_are_masked() {
+    let w = commands();
+    let staged = w.run(&["stage", "--json"]).expect(0);
+    assert!(!said(&staged).contains("hunter2"), "{staged:?}");
+    let python = serde_json::json!({
+        "address": "terraform_data.a", "command": "print('(known after apply)', '(sensitive value)', 'x')",
+        "interpreter": "[\"python3\", \"-c\"]", "working_dir": "./sub", "on_destroy": false
+    });
+    let all = staged.result()["commands"].clone();
+    assert_eq!(all.as_array().map(Vec::len), Some(3), "{all}");
+    assert_eq!((&all[0]["command"], &all[1], &all[2]["command"]), (&"echo plain >> calls".into(), &python, &"(known after apply)".into()));
+    let text = w.run(&["stage", "--out", "all"]).expect(0).stdout;
+    assert!(text.contains("runs on this machine: echo plain >> calls\n"), "{text}");
+    assert!(text.contains("[\"python3\", \"-c\"] print('(known after apply)', '(sensitive value)', 'x')  (in ./sub)"), "{text}");
+    assert!(!text.contains("echo gone"), "nothing is destroyed: {text}");
+    assert!(!w.path().join("calls").exists(), "staging runs nothing");
+    let kept = w.run(&["deploy", "all"]).expect(0).stdout;
+    assert!(kept.contains("runs on this machine: echo plain"), "{kept}");
+
+    // A replacement runs those of both halves, in that order; a destruction its own alone.
+    let text = w.run(&["stage", "--replace", "terraform_data.a"]).expect(0).stdout;
+    let (before, after) = (text.find("before it is destroyed: echo gone x\n      echo over\n"), text.find("echo plain"));
+    assert!(before.is_some() && before < after, "{text}");
+    let all = w.run(&["stage", "--destroy", "--json"]).expect(0).result()["commands"].clone();
+    assert_eq!(all.as_array().map(Vec::len), Some(1), "{all}");
+    assert_eq!(all[0]["on_destroy"], true);
+    assert!(w.run(&["stage", "--json"]).expect(0).result()["commands"].is_null(), "nothing is made, nothing runs");
+    w.run(&["state", "taint", "terraform_data.a"]).expect(0);
+    let text = w.run(&["stage"]).expect(0).stdout;
+    assert!(text.contains("echo plain") && !text.contains("echo gone"), "a tainted object runs none at its end: {text}");
+}

@@ -10,6 +10,7 @@ use crate::cli::show;
 use crate::engine::api::DeployRequest;
 use crate::engine::event::{DeployOutcome, DeploySummary, StageId, StageSummary};
 use crate::engine::settings::Access;
+use crate::engine::stage::commands::asked_for;
 use crate::engine::store::Store;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -131,6 +132,12 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 /// Asks a person. Anything but a yes is a no.
 async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &mut Output) -> Result<(), CliError> {
     let what = if task.command == "destroy" { " and destroy what it names" } else { "" };
+    let runs = asked_for(summary.changes.iter().filter(|c| !summary.left.contains(&c.address)));
+    let runs = runs.map_or_else(String::new, |(count, lines)| {
+        let lines: String = lines.iter().map(|l| format!("  {}\n", crate::cli::safe::safe(l))).collect();
+        format!("Stage #{} {count}:\n{lines}", summary.stage)
+    });
+    eprint!("{runs}");
     let question = format!("Apply stage #{}{what}? Only `yes` is taken for a yes: ", summary.stage);
     eprint!("{}", crate::cli::output::paint(out.err_color, Ink::Bold, &question));
     let answer = session

@@ -43,6 +43,17 @@ pub(super) fn has_changes(summary: &StageSummary) -> bool {
         || (summary.mode == StageMode::RefreshOnly && !summary.drift.is_empty())
 }
 
+/// What its deploy would run on this machine, for programs.
+fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
+    let taken = summary.changes.iter().filter(|c| !summary.left.contains(&c.address));
+    let all = taken.flat_map(|c| c.commands.iter().map(|command| (&c.address, json!(command))));
+    all.map(|(address, mut command)| {
+        command["address"] = json!(address);
+        command
+    })
+    .collect()
+}
+
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("stage", Access::ReadWrite, args.choice.values.parallelism)?).await?;
     let staged = work_out(&mut session, &args, out).await;
@@ -54,6 +65,10 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
         if !summary.drift.is_empty() {
             let rows: Vec<_> = summary.drift.iter().map(|d| json!({ "address": d.address, "what": d.what })).collect();
             said.insert("drift".to_owned(), rows.into());
+        }
+        let commands = commands(&summary);
+        if !commands.is_empty() {
+            said.insert("commands".to_owned(), commands.into());
         }
         out.result("stage", said);
     } else {

@@ -1,6 +1,7 @@
 //! What a stage consists of: changes, outputs, and what refreshing already found. Values in here may be secret; what is
 //! shown is made from them by [`super::show`].
 
+use super::commands::CommandView;
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::needs::Needs;
@@ -75,6 +76,8 @@ pub struct Change {
     pub drifted: bool,
     /// A read that waits for the deploy.
     pub deferred_read: bool,
+    /// What its provisioners would run on this machine, in order, as it is shown.
+    pub commands: Vec<CommandView>,
 }
 
 impl Change {

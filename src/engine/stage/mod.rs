@@ -3,6 +3,7 @@
 
 pub mod adopt;
 pub mod change;
+pub mod commands;
 pub mod conditions;
 pub mod diff;
 pub mod expand;

@@ -36,6 +36,7 @@ pub fn change(address: &str, action: Action, before: Value, after: Value) -> Cha
         identity_after: None,
         drifted: false,
         deferred_read: false,
+        commands: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ const NAMED: usize = 3;
 /// are hidden wherever they stand.
 pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
     let mut summary = summary(stage);
+    summary.changes.iter_mut().flat_map(|c| &mut c.commands).for_each(|c| c.hide(secrets));
     let attributes = summary.changes.iter_mut().flat_map(|c| &mut c.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
     let drift = summary.drift.iter_mut().flat_map(|d| &mut d.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
     let outputs = summary.outputs.iter_mut().flat_map(|o| [&mut o.before, &mut o.after]);
@@ -61,6 +62,7 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
         needs,
         attributes,
         drifted: change.drifted,
+        commands: change.commands.clone(),
     }
 }
 

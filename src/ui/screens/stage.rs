@@ -84,6 +84,9 @@ fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line
     if c.drifted {
         l.push(span(Role::Warn, "drift "));
     }
+    if !c.commands.is_empty() {
+        l.push(span(Role::Warn, format!("runs {} ", crate::app::format::count(c.commands.len(), "command"))));
+    }
     let forcing: Vec<&str> = c.attributes.iter().filter(|a| a.forces_replacement).map(|a| a.path.as_str()).collect();
     if !forcing.is_empty() {
         l.push(span(Role::Dim, format!("{} forces it", forcing.join(", "))));

@@ -131,6 +131,7 @@ fn change(address: &str, action: Action, attributes: Vec<AttributeChange>, needs
         attributes,
         needs: needs.iter().map(|n| (*n).to_owned()).collect(),
         drifted: false,
+        commands: Vec::new(),
     }
 }
 

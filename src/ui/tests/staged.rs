@@ -115,3 +115,38 @@ fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
     c.press("a");
     c.shows("no change is taken");
 }
+
+#[test]
+fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_deploy() {
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::staged(width, height);
+        let mut summary = fixture::summary();
+        let create = summary.changes.iter().position(|c| c.action == Action::Create).unwrap();
+        let command = |n: usize| CommandView {
+            command: format!("echo {n}\nrm -rf /tmp/{n}\n"),
+            interpreter: None,
+            working_dir: Some("scripts".into()),
+            on_destroy: n == 0,
+        };
+        summary.changes[create].commands = (0..9).map(command).collect();
+        let address = summary.changes[create].address.clone();
+        c.event(EventKind::Staged(summary.into()));
+        c.press("3 g");
+        c.shows("runs 9 commands");
+        while c.state.change().is_none_or(|c| c.address != address) {
+            c.press("j");
+        }
+        c.press("enter");
+        c.shows("runs on this machine");
+        c.shows("before it is destroyed: echo 0");
+        c.shows("rm -rf /tmp/0");
+        c.press("esc a");
+        c.shows("runs 9 commands on this machine:");
+        c.shows(": before it is destroyed: echo 0");
+        c.press("esc space");
+        c.take_effects();
+        c.event(EventKind::Selected { stage: 12, taken: Vec::new(), left: vec![address] });
+        c.press("a");
+        c.hides("on this machine");
+    }
+}

@@ -9,6 +9,7 @@ use crate::app::msg::Effect;
 use crate::app::state::*;
 use crate::engine::api::{DeployRequest, Select, StageRequest};
 use crate::engine::event::{Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary, Unknown};
+use crate::engine::stage::commands::asked_for;
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -276,6 +277,11 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     if outputs(s).next().is_some() {
         let names: Vec<&str> = outputs(s).map(|o| o.name.as_str()).collect();
         body.push(line(Role::Plain, format!("{}: {}", count(names.len(), "output"), names.join(", "))));
+    }
+    if let Some((count, lines)) = asked_for(taken.iter().copied()) {
+        body.push(Line::new());
+        body.push(line(Role::Warn, format!("{count}:")));
+        body.extend(lines.into_iter().map(|l| line(Role::Plain, format!("  {l}"))));
     }
     named(&mut body, "destroyed", Role::Destroy, &destroys);
     named(&mut body, "replaced (destroyed and created anew)", Role::Destroy, &replaces);

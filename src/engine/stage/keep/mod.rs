@@ -8,6 +8,7 @@ pub use read::{Asked, asked, restore};
 pub use write::record;
 
 use super::change::Importing;
+use super::commands::CommandView;
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::sights::Sight;
@@ -87,6 +88,8 @@ struct KeptChange {
     identity_after: Option<Kept>,
     drifted: bool,
     deferred_read: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandView>,
 }
 
 #[derive(Serialize, Deserialize)]

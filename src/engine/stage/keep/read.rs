@@ -141,6 +141,7 @@ impl Finder<'_> {
             identity_after: kept.identity_after.as_ref().map(|v| self.value(v)).transpose()?,
             drifted: kept.drifted,
             deferred_read: kept.deferred_read,
+            commands: kept.commands,
             address,
             provider,
         })

@@ -184,6 +184,7 @@ impl Keeper {
             identity_after: change.identity_after.as_ref().map(|v| self.value(v, &id)).transpose()?,
             drifted: change.drifted,
             deferred_read: change.deferred_read,
+            commands: change.commands.clone(),
         })
     }
 

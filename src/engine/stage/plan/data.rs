@@ -70,6 +70,7 @@ impl PlanWalk<'_> {
                     identity_after: None,
                     drifted: false,
                     deferred_read: true,
+                    commands: Vec::new(),
                 };
                 self.push(declared.step, change);
             }

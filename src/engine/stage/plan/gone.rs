@@ -20,9 +20,8 @@ impl PlanWalk<'_> {
             lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
             return Ok(());
         };
-        if !forget && deposed.is_none() && !object.tainted {
-            self.destruction_rests_on(address, &now.value)?;
-        }
+        let commands =
+            if !forget && deposed.is_none() && !object.tainted { self.destruction_runs(address, &now.value)? } else { Vec::new() };
         let ctx = self.walk.context(address.to_string());
         let planned = if forget {
             Ok(Planned {
@@ -75,6 +74,7 @@ impl PlanWalk<'_> {
             identity_after: None,
             drifted: looked.drifted,
             deferred_read: false,
+            commands,
         };
         self.push(gone.step, change);
         Ok(())

@@ -12,6 +12,7 @@ pub use gone::{removed, repetition};
 use look::same_record;
 
 use super::change::{Change, Drift, Importing};
+use super::commands::CommandView;
 use super::conditions::{self, Kind, Status};
 use super::expand::{self, Meta};
 use super::ignore::Ignore;
@@ -294,15 +295,16 @@ impl PlanWalk<'_> {
         if planned.action.destroys() && !forgets(declared.resource) {
             self.prevented(declared, &scope, address, true)?;
         }
-        self.creation_rests_on(declared, &scope, &planned)?;
+        let mut commands = Vec::new();
         if planned.action == Action::Replace && !forgets(declared.resource) && planned.reason != Some(Reason::ReplaceBecauseTainted) {
-            self.destruction_rests_on(address, &planned.before)?;
+            commands = self.destruction_runs(address, &planned.before)?;
         }
+        commands.extend(self.creation_runs(declared, &scope, &planned)?);
         let after = planned.after.clone();
         let needs = self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone());
         let now = (planned.action == Action::NoOp).then_some((&declared.dependencies, &needs));
         self.keep_refreshed(declared, address, &looked, now);
-        self.keep_change(declared, address, &there, looked, planned, config, needs);
+        self.keep_change(declared, address, &there, looked, planned, config, needs, commands);
         let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
         self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(after)
@@ -390,6 +392,7 @@ impl PlanWalk<'_> {
         planned: Planned,
         config: Value,
         needs: Needs,
+        commands: Vec<CommandView>,
     ) {
         let change = Change {
             address: address.clone(),
@@ -417,6 +420,7 @@ impl PlanWalk<'_> {
             importing: looked.imported,
             drifted: looked.drifted,
             deferred_read: false,
+            commands,
         };
         self.push(declared.step, change);
     }

@@ -1,44 +1,51 @@
-//! What provisioners will be given, looked at while planning: nothing of it is shown or kept but what it rests on, so that
-//! a deploy runs what was staged.
+//! What provisioners will be given, looked at while planning: their commands are named, and what they rest on is kept, so
+//! that a deploy runs what was staged.
 
 use super::*;
 use crate::engine::deploy::provision;
+use crate::engine::stage::commands::{self, CommandView};
 use crate::engine::stage::sights::Sights;
 use lang::config::Provisioner;
 use lang::diag::Said;
 
 impl PlanWalk<'_> {
-    /// Looks at the provisioners of an instance that is created, with the planned object as `self`.
-    pub(super) fn creation_rests_on(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, planned: &Planned) -> Result<(), ()> {
+    /// Looks at the provisioners of an instance that is created, with the planned object as `self`: what they run.
+    pub(super) fn creation_runs(
+        &self,
+        declared: &Declared<'_>,
+        scope: &ModuleScope<'_>,
+        planned: &Planned,
+    ) -> Result<Vec<CommandView>, ()> {
         if !matches!(planned.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let all = declared.resource.provisioners.iter().filter(|p| !p.on_destroy);
-        self.rests_on(declared.module, scope.instance, &scope.repetition, &planned.after, all)
+        self.runs(declared.module, scope.instance, &scope.repetition, &planned.after, all)
     }
 
     /// The same for those of an object that is destroyed.
-    pub(super) fn destruction_rests_on(&self, address: &AbsInstance, before: &Value) -> Result<(), ()> {
+    pub(super) fn destruction_runs(&self, address: &AbsInstance, before: &Value) -> Result<Vec<CommandView>, ()> {
         let declared = self.walk.module(&address.module.path());
         let (module, all) = match declared.and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners))) {
             Some(found) => found,
             None => match removed(&self.walk.around.root, address) {
                 Some((module, removed)) => (module, &removed.provisioners),
-                None => return Ok(()),
+                None => return Ok(Vec::new()),
             },
         };
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
-        self.rests_on(module, &within, &repetition(&address.key), before, all.iter().filter(|p| p.on_destroy))
+        self.runs(module, &within, &repetition(&address.key), before, all.iter().filter(|p| p.on_destroy))
     }
 
-    fn rests_on<'a>(
+    fn runs<'a>(
         &self,
         module: &Module,
         instance: &ModuleInstance,
         repetition: &Repetition,
         object: &Value,
         provisioners: impl Iterator<Item = &'a Provisioner>,
-    ) -> Result<(), ()> {
+    ) -> Result<Vec<CommandView>, ()> {
+        let mut named = Vec::new();
         for provisioner in provisioners {
             let sights = Sights::default();
             let scope = ModuleScope {
@@ -46,6 +53,7 @@ impl PlanWalk<'_> {
                 sights: Some(&sights),
                 ..ModuleScope::new(&self.walk.around, module, instance).repeated(repetition.clone())
             };
+            named.extend(commands::of(&scope, provisioner));
             // What cannot be worked out yet may well be when its turn has come, and rests on nothing so far.
             if provision::validate(&scope, provisioner).has_errors() {
                 continue;
@@ -56,6 +64,6 @@ impl PlanWalk<'_> {
                 return Err(());
             }
         }
-        Ok(())
+        Ok(named)
     }
 }
