@@ -9,6 +9,7 @@ mod files;
 mod foreign_store;
 mod kept;
 mod lab;
+mod language;
 mod looks;
 mod lost_store;
 mod outputs;

@@ -10,7 +10,7 @@ use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};
 use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource};
-use lang::config::Module;
+use lang::config::{Module, ModuleCall};
 use lang::diag::{Diagnostic, Diagnostics, Said};
 use lang::eval;
 use lang::functions::Finding;
@@ -134,6 +134,8 @@ impl<'a> ModuleScope<'a> {
         for t in traversals {
             match refs::parse(t) {
                 Err(d) => things.push(d),
+                // Which outputs a declared module has is the affair of evaluation, so that `try` may ask for one.
+                Ok(Ref::ModuleOutput { call, .. }) if self.module.calls.contains_key(&call) => {}
                 Ok(reference) => match self.fault(t, &reference) {
                     Some((d, true)) => things.push(d),
                     Some((d, false)) => names.push(d),
@@ -317,6 +319,9 @@ impl<'a> ModuleScope<'a> {
     }
 
     fn module_output(&self, t: &Traversal, call: &Arc<str>, key: Option<InstanceKey>, output: &Arc<str>) -> (Value, usize) {
+        if self.around.phase == Phase::Validate {
+            return (self.whole_call(call), 1);
+        }
         let expansion = self.around.values.call(self.instance, call);
         match (expansion.as_deref(), key) {
             (None, _) => (Value::dynamic(), t.steps.len()),
@@ -342,7 +347,11 @@ impl<'a> ModuleScope<'a> {
             return value;
         }
         let Some(expansion) = self.around.values.call(self.instance, call) else { return Value::dynamic() };
-        let Some(module) = self.module.calls.get(call).and_then(|c| c.module.as_ref()) else { return Value::dynamic() };
+        let Some(declared) = self.module.calls.get(call) else { return Value::dynamic() };
+        let Some(module) = declared.module.as_ref() else { return Value::dynamic() };
+        if self.around.phase == Phase::Validate {
+            return Value::unknown(outputs_type(declared, module));
+        }
         let one = |key: InstanceKey| {
             let child = self.instance.child(call, key);
             Value::object(
@@ -358,6 +367,16 @@ impl<'a> ModuleScope<'a> {
         };
         self.around.values.put_whole_call(self.instance, call, value.clone());
         value
+    }
+}
+
+/// The type of a module call as long as nothing is known of it: which outputs there are, and nothing of what they are.
+fn outputs_type(call: &ModuleCall, module: &Module) -> Type {
+    let one = Type::object(module.outputs.keys().map(|name| (name.clone(), Type::Dynamic)));
+    match (&call.count, &call.for_each) {
+        (Some(_), _) => Type::list(one),
+        (_, Some(_)) => Type::map(one),
+        _ => one,
     }
 }
 

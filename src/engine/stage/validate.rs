@@ -81,7 +81,8 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     }
     let instances = walk.around.values.instances(&address.module);
     for instance in instances.iter() {
-        walk.around.values.put_resource(AbsResource { module: instance.clone(), resource: address.resource.clone() }, Value::dynamic());
+        let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+        walk.around.values.put_resource(abs, anything(walk, &key.address, resource));
     }
     let Some(instance) = instances.first() else { return true };
     let base = ModuleScope::new(&walk.around, module, instance);
@@ -113,6 +114,16 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
         good &= ask(walk, address, resource, &key.address, config).await;
     }
     good
+}
+
+/// A resource of which nothing is known but its type; not even that where it is there in any number.
+fn anything(walk: &Walk<'_>, provider: &str, resource: &Resource) -> Value {
+    let repeated = resource.count.is_some() || resource.for_each.is_some();
+    let Some(schema) = walk.around.schema(provider, &resource.name).filter(|_| !repeated) else { return Value::dynamic() };
+    if schema.block.contains_sensitive() && resource.lifecycle.enabled.is_none() {
+        return super::managed::mark(schema, super::plan::unknown_object(&schema.block), &[]);
+    }
+    Value::unknown(schema.implied_type().clone())
 }
 
 /// Where a configured object has ephemeral values that would be kept: anywhere but in write-only attributes.

@@ -174,12 +174,20 @@ impl<'p> Walk<'p> {
                     (value, span)
                 }
             };
-            let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
-            let value = if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            let marked = |value: Value| {
+                let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
+                if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value }
+            };
+            let value = marked(value);
             self.providers.secrets().learn(&value);
             if good {
                 good &= self.validate_variable(module, instance, variable, &value, span);
             }
+            // A module is valid for whatever it may be given, and not for what this call gives.
+            let value = match self.around.phase {
+                Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
+                _ => value,
+            };
             self.around.values.put_variable(instance, name, value);
         }
         good

@@ -158,7 +158,7 @@ impl PlanWalk<'_> {
 }
 
 /// An object of which every attribute is unknown: what a data source was before it was ever read.
-pub(super) fn unknown_object(block: &cty::schema::Block) -> Value {
+pub fn unknown_object(block: &cty::schema::Block) -> Value {
     let ty = block.implied_type();
     match ty.as_object() {
         Some(object) => Value::object(object.attributes.iter().map(|(n, t)| (n.clone(), Value::unknown(t.clone())))),

@@ -7,6 +7,7 @@ mod gone;
 mod look;
 mod provision;
 
+pub use data::unknown_object;
 use gone::{forgets, wrong_key};
 pub use gone::{removed, repetition};
 use look::same_record;

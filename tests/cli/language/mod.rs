@@ -1,0 +1,69 @@
+//! The language at its edges, one smallest configuration for each: what the reference engine accepts is staged, what it
+//! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
+
+mod unknown;
+
+use crate::support::Workspace;
+use serde_json::Value;
+
+/// A configuration and what is made of it.
+pub(super) struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    verdict: Verdict,
+}
+
+pub(super) enum Verdict {
+    /// It is staged, with these changes (address, actions, reason) and no other.
+    Staged(&'static [(&'static str, &'static str, &'static str)]),
+    /// It is staged, and these are its outputs as JSON.
+    Outputs(&'static [(&'static str, &'static str)]),
+    /// It is refused at these places and no other: file and line.
+    Refused(&'static [(&'static str, u64)]),
+}
+
+/// Runs all of a table and says at the end which came out otherwise.
+pub(super) fn judge(cases: &[Case]) {
+    let wrong: Vec<String> = cases.iter().filter_map(|case| differs(case).map(|how| format!("{}: {how}", case.name))).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn differs(case: &Case) -> Option<String> {
+    let workspace = Workspace::new(case.files);
+    let run = workspace.run(&["stage", "--json", "--plan-json", "plan.json"]);
+    if let Verdict::Refused(places) = case.verdict {
+        let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == "error").map(place).collect();
+        got.sort();
+        let want: Vec<(String, u64)> = places.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect();
+        return (run.code != Some(1) || got != want).then(|| format!("{got:?} instead of {want:?}: {run:#?}"));
+    }
+    if run.code != Some(0) {
+        return Some(format!("refused: {run:#?}"));
+    }
+    let plan: Value = serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap()).unwrap();
+    match case.verdict {
+        Verdict::Staged(changes) => {
+            let all = plan["resource_changes"].as_array().cloned().unwrap_or_default();
+            let got: Vec<(String, String, String)> = all.iter().map(change).collect();
+            let want: Vec<_> = changes.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned())).collect();
+            (got != want).then(|| format!("{got:?} instead of {want:?}"))
+        }
+        Verdict::Outputs(outputs) => {
+            let is = |(name, want): &(&str, &str)| plan["output_changes"][*name]["after"] == serde_json::from_str::<Value>(want).unwrap();
+            let other: Vec<_> = outputs.iter().filter(|output| !is(output)).collect();
+            (!other.is_empty()).then(|| format!("not {other:?}: {}", plan["output_changes"]))
+        }
+        Verdict::Refused(_) => None,
+    }
+}
+
+fn place(diagnostic: &Value) -> (String, u64) {
+    let range = &diagnostic["range"];
+    (range["filename"].as_str().unwrap_or_default().to_owned(), range["start"]["line"].as_u64().unwrap_or_default())
+}
+
+fn change(one: &Value) -> (String, String, String) {
+    let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+    let actions = one["change"]["actions"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(" ");
+    (text(&one["address"]), actions, text(&one["action_reason"]))
+}
