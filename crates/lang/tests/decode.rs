@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
 use cty::{Mark, Path, Type, Value};
 use lang::body::Body;
-use lang::decode::{decode_block, place_of, references, refuse_ephemeral};
+use lang::decode::{decode_block, live_references, place_of, references, refuse_ephemeral};
 use lang::eval::Bindings;
 use lang::source::SourceMap;
 use lang::syntax::parse_file;
@@ -115,6 +115,54 @@ fn an_unknown_for_each_leaves_the_blocks_unknown() {
     let ports = at(&got.value, &["port"]);
     assert!(!ports.is_known());
     assert_eq!(*ports.ty(), Type::list(port_schema().implied_type()));
+}
+
+#[test]
+fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
+    let mut leaf = nested(Nesting::List, port_schema());
+    (leaf.min_items, leaf.max_items) = (1, 1);
+    let inner = Block { blocks: [("leaf".to_owned(), leaf)].into(), ..Block::default() };
+    let schema = Block { blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(), ..Block::default() };
+    let each = |name: &str, each: &str, content: &str| format!("dynamic {name:?} {{\nfor_each = {each}\ncontent {{\n{content}\n}}\n}}\n");
+    let two = [each("leaf", "branch.value", "number = 1"), each("leaf", "branch.value", "number = 2")].concat();
+    let three = each("leaf", "[1, 2, 3]", "number = 1");
+    let later = each("branch", "maybe", &two) + "branch {\n  leaf {}\n  leaf {}\n}\n";
+    let unknown = [("maybe", Value::unknown(Type::list(Type::Dynamic)))];
+    for text in [each("branch", "maybe", &two), each("branch", "maybe", &three), later] {
+        let got = decode(&text, &schema, &unknown);
+        assert!(got.faults.is_empty() && !at(&got.value, &["branch"]).is_known(), "{text}: {:?}", got.faults);
+    }
+    // What makes them is looked at all the same, and a block is missing where there can be none.
+    let null = decode(&each("branch", "maybe", &each("leaf", "null", "number = 1")), &schema, &unknown);
+    assert_eq!(null.faults, [(5, 12, "Invalid dynamic for_each value".to_owned()), (3, 9, "Insufficient leaf blocks".to_owned())]);
+    let known = decode(&each("branch", "[[1, 2]]", &two), &schema, &unknown);
+    assert_eq!(known.faults.len(), 1, "{:?}", known.faults);
+    assert_eq!(known.faults[0].2, "Too many leaf blocks");
+}
+
+#[test]
+fn what_no_block_is_made_of_refers_to_nothing() {
+    let inner = Block { blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(), ..Block::default() };
+    let schema = Block { blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(), ..Block::default() };
+    let text = |each: &str| {
+        format!(
+            "dynamic \"branch\" {{\n  for_each = {each}\n  content {{\n    dynamic \"leaf\" {{\n      for_each = concat(branch.value, far.x)\n\
+             content {{\n        number = wrong.value\n      }}\n    }}\n  }}\n}}\n"
+        )
+    };
+    let sources = SourceMap::new();
+    let names = [("far", Value::object([("x", Value::empty_tuple())])), ("maybe", Value::dynamic())];
+    let scope = Bindings::new(names.iter().map(|(n, v)| (Arc::from(*n), v.clone())).collect());
+    let refers = |each: &str| {
+        let found = live_references(&body(&text(each), &sources), &schema, &scope);
+        let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        found.sort();
+        found.join(" ")
+    };
+    assert_eq!(refers("[[], [1]]"), "far.x wrong.value");
+    assert_eq!(refers("[[]]"), "far.x");
+    assert_eq!(refers("[]"), "far.x");
+    assert_eq!(refers("maybe"), "far.x maybe");
 }
 
 #[test]

@@ -414,7 +414,7 @@ impl<'p> Walk<'p> {
 
     /// A body as an object of its schema, after its references were checked.
     pub fn decode(&self, body: &lang::body::Body, block: &cty::schema::Block, scope: &ModuleScope<'_>) -> (Value, Diagnostics) {
-        let references = lang::decode::references(body, block);
+        let references = lang::decode::live_references(body, block, scope);
         let faults = scope.check(&references.iter().collect::<Vec<_>>());
         if faults.has_errors() {
             return (Value::unknown(block.implied_type()), faults);

@@ -1,6 +1,7 @@
 //! The language at its edges, one smallest configuration for each: what the reference engine accepts is staged, what it
 //! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
 
+mod dynamic;
 mod unknown;
 
 use crate::support::Workspace;

@@ -27,8 +27,18 @@ impl Decoder<'_> {
         let mut items = Vec::new();
         let mut unknown = false;
         self.each_block(name, labels, diags, &mut |found: Found<'_>, diags| {
-            unknown |= found.place.unknown && !self.place.unknown;
-            let value = body_value(&found.body, &schema.block, self.lenient, &found.place, diags).with_marks(&found.place.marks);
+            // With a block that may be there or not, or any number of times, nothing is known of all of them together, and
+            // those that follow are not looked at.
+            if unknown {
+                return;
+            }
+            unknown = found.place.unknown && !single;
+            // Nor is what is one too many, or the body of one that has no key yet.
+            let value = if (single && !items.is_empty()) || (unknown && schema.nesting == Nesting::Map) {
+                Value::dynamic()
+            } else {
+                body_value(&found.body, &schema.block, self.lenient, &found.place, diags).with_marks(&found.place.marks)
+            };
             let body_span = found.body.missing_span();
             items.push(Item { value, key: found.labels.into_iter().next(), def_span: found.def_span, body_span });
         });

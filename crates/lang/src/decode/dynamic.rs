@@ -116,17 +116,12 @@ impl Decoder<'_> {
             None => Arc::from(name),
         };
         let each_expr = &content.attribute("for_each")?.expr;
-        let each = if self.place.unknown {
-            Value::dynamic()
-        } else {
-            let (value, found) = evaluate(each_expr, self.place.scope);
-            let bad = found.has_errors();
-            diags.append(found);
-            if bad {
-                return None;
-            }
-            value
-        };
+        let (each, found) = evaluate(each_expr, self.place.scope);
+        let bad = found.has_errors();
+        diags.append(found);
+        if bad {
+            return None;
+        }
         if each.ty().is_primitive() {
             let detail = format!("Cannot use a {} value in for_each. An iterable collection is required.", each.ty().friendly_name());
             diags.push(Diagnostic::error(BAD_EACH, detail).at(each_expr.span));

@@ -11,7 +11,7 @@ mod shape;
 
 pub use ephemeral::refuse_ephemeral;
 pub use place::place_of;
-pub use references::{function_calls, lookups, references};
+pub use references::{function_calls, live_references, lookups, references};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
