@@ -118,7 +118,7 @@ fn a_provider_on_the_official_framework_from_stage_to_destroy() {
 
     // Another revision is another name of what needs it, and another name is another object.
     let two = ["--var", "text=two"];
-    assert_eq!(place.changes(&two, 2), json!({"update": 1, "replace": 1, "no_op": 2}));
+    assert_eq!(place.changes(&two, 2), json!({"update": 1, "replace": 1, "read": 1, "no_op": 2}), "what is read names what changes");
     place.deploy(&two, 0);
     assert_eq!(place.attributes("interop_record.a")["revision"], 2);
     assert_eq!(place.kept()["record-after-2"]["text"], "needs record-first");
