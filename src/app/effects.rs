@@ -101,6 +101,10 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
         Effect::Untaint(address) => told("untaint", engine.taint(address, false).await, |c| {
             Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
         }),
+        Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
+            Ok(()) => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
+            Err(e) => failed("trust", &e),
+        },
         Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
         Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
         Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),

@@ -63,6 +63,8 @@ pub enum Effect {
     Untaint(String),
     /// Takes an object that is there into the state.
     Import(ImportObject),
+    /// Says yes to plugins that came with the workspace, and launches them.
+    Trust(Vec<WorkspacePlugin>),
     Cancel(CancelRung),
     Plugin(PluginId, PluginCommand),
     LoadHistory,

@@ -7,7 +7,7 @@ use super::list::RowKey;
 use super::msg::Effect;
 use super::state::*;
 use crate::engine::api::ImportObject;
-use crate::engine::event::CancelRung;
+use crate::engine::event::{CancelRung, WorkspacePlugin};
 
 const ESC: Key = Key::plain(KeyCode::Esc);
 const ENTER: Key = Key::plain(KeyCode::Enter);
@@ -159,6 +159,35 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         stage: None,
         scroll: 0,
     })));
+}
+
+/// The question before plugins are launched that came with the workspace's own files.
+pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
+    use doc::{Line, Role, line};
+    let mut body = vec![
+        line(Role::Plain, "They came with the files of this workspace, as a clone brings them, and would run with all that you may do."),
+        line(Role::Dim, "A yes is remembered for these very files. No leaves them; whatever needs them asks again."),
+    ];
+    for plugin in plugins {
+        body.push(Line::new());
+        body.push(line(Role::Warn, &plugin.address));
+        body.push(line(Role::Plain, format!("  {}", plugin.executable)));
+        body.push(line(Role::Dim, format!("  {}", plugin.digest)));
+        if plugin.changed {
+            body.push(line(Role::Bad, "  it is not what a yes was given for before"));
+        }
+    }
+    Popup::Confirm(Box::new(Confirm {
+        title: "launch the workspace's own plugins?".to_owned(),
+        body,
+        yes: false,
+        // It comes by itself: a key that was meant for the screen must not answer it.
+        typed: Some(("trust".to_owned(), super::entry::Entry::default())),
+        effects: vec![Effect::Trust(plugins.to_vec())],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    }))
 }
 
 fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {

@@ -408,6 +408,8 @@ pub struct State {
     pub last: Option<DeployView>,
     /// Whether what is unknown was put before the operator.
     pub told_unknown: bool,
+    /// Whether plugins that came with the workspace wait for a yes or a no.
+    pub asks_trust: bool,
     pub state_rows: Option<Vec<StateRow>>,
     pub log: Log,
 
@@ -463,6 +465,7 @@ impl State {
             replay: None,
             last: None,
             told_unknown: false,
+            asks_trust: false,
             state_rows: None,
             log: Log::default(),
             parallelism: 10,

@@ -67,8 +67,19 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.quit = true;
         }
     }
+    ask_for_trust(state);
     put_unknown_first(state);
     effects
+}
+
+/// Plugins that came with the workspace are launched after a yes alone; asked when they were looked for.
+fn ask_for_trust(state: &mut State) {
+    if state.view.untrusted.is_empty() {
+        state.asks_trust = false;
+    } else if state.asks_trust && state.popup.is_none() && state.prompt.is_none() {
+        state.asks_trust = false;
+        state.popup = Some(popup_keys::trust(&state.view.untrusted));
+    }
 }
 
 /// What earlier deploys left unknown is the first thing that is seen, once.
@@ -267,6 +278,7 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
                 state.say("whoever held the workspace has left: it is yours now, press again");
             }
         }
+        EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
         EventKind::CallFinished(_) => state.samples.finished_now += 1,
         EventKind::Staged(s) => {
             state.say(format!("staged in {}", duration(s.took_ms)));

@@ -38,6 +38,10 @@ pub(super) struct Args {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
+    /// Launch the plugins that the workspace itself brings, from now on as long as they stay as they are
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub(super) trust_workspace_plugins: bool,
+
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }

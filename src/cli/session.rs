@@ -38,6 +38,12 @@ fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
     parsed.map(Some).ok_or_else(|| CliError::Refused(format!("the environment variable {name} needs a whole number, not {text:?}")))
 }
 
+/// Where this user keeps data, by the rules of the system.
+fn data_dir() -> Option<std::path::PathBuf> {
+    use etcetera::BaseStrategy;
+    Some(etcetera::choose_base_strategy().ok()?.data_dir()).filter(|dir| dir.is_absolute())
+}
+
 /// Settings for the current directory, with what the environment says.
 pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -> Result<Settings, CliError> {
     let here = std::env::current_dir()
@@ -69,6 +75,7 @@ pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -
     if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
         settings.launch.grace = Duration::from_millis(ms);
     }
+    settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
         settings.memory = Some(room::parse(&text).map_err(CliError::Refused)?);
     }

@@ -3,6 +3,7 @@
 
 use super::plugin::record::{PluginEvent, PluginId, UnixMs};
 pub use super::stage::commands::CommandView;
+pub use super::trust::WorkspacePlugin;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -66,6 +67,11 @@ pub enum EventKind {
     /// What was begun and has no end on record, oldest first. Said when it is another list than before.
     UnknownOutcomes {
         outcomes: Vec<Unknown>,
+    },
+    /// Plugins that came with the workspace's own files and were not launched, as they have no yes: all of them, said whenever
+    /// one was looked for, and once more when there are none any more.
+    UntrustedPlugins {
+        plugins: Vec<WorkspacePlugin>,
     },
     /// Something that the operator should know and that is no error: a lock taken over, events dropped.
     Notice {

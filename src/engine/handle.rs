@@ -91,6 +91,22 @@ impl Engine {
         Box::pin(self.shared.work.validate(request)).await
     }
 
+    /// Plugins that the workspace itself brings and that nobody has said yes to; they are not launched.
+    ///
+    /// # Errors
+    /// Errors of the configuration, plugins that cannot be looked for.
+    pub async fn untrusted_plugins(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
+        self.shared.work.untrusted().await
+    }
+
+    /// Remembers a yes for these very plugins, by their digests, in the user's own data directory.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub async fn trust_plugins(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
+        self.shared.work.give_trust(plugins).await
+    }
+
     /// Works out the changes.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ pub mod source;
 pub mod stage;
 pub mod store;
 pub mod told;
+pub mod trust;
 pub mod view;
 pub mod visible;
 mod work;

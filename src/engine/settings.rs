@@ -59,6 +59,8 @@ pub struct Settings {
     pub bundled_environment: Vec<(String, String)>,
     /// Bytes of memory that this process may take; half of the machine's where nothing is said.
     pub memory: Option<u64>,
+    /// Where it is remembered which plugins that come with workspaces are trusted; never in a workspace.
+    pub trusted_plugins: Option<PathBuf>,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,
 }
@@ -75,6 +77,7 @@ impl Settings {
             parallelism: 10,
             bundled_environment: Vec::new(),
             memory: None,
+            trusted_plugins: None,
             reason: "command".to_owned(),
         }
     }

@@ -10,6 +10,7 @@ use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
+use super::trust::{Trust, WorkspacePlugin};
 use super::workspace::load::digest;
 use super::workspace::provider_addr::{self, BUILTIN, ConfigKey};
 use async_trait::async_trait;
@@ -26,6 +27,8 @@ pub struct Sought {
     pub found: HashMap<Arc<str>, Arc<str>>,
     /// Why an address could not be had.
     pub missing: BTreeMap<Arc<str>, String>,
+    /// Those that the workspace itself brings and that have no yes; they are among the missing too.
+    pub untrusted: Vec<WorkspacePlugin>,
     /// To be declared to the pool.
     pub records: Vec<(PluginFound, Result<Start, String>)>,
     /// Digest of all executables.
@@ -35,7 +38,14 @@ pub struct Sought {
 }
 
 /// Searches for every provider that the configuration declares or the state names. Blocking.
-pub fn seek(root: &Module, in_state: &BTreeSet<String>, workspace: PathBuf, bundled: &[(String, String)], cache: &HashCache) -> Sought {
+pub fn seek(
+    root: &Module,
+    in_state: &BTreeSet<String>,
+    workspace: PathBuf,
+    bundled: &[(String, String)],
+    cache: &HashCache,
+    trust: &Trust,
+) -> Sought {
     let mut out = Sought::default();
     let problem = |summary: &str, detail: String, severity: Severity| Diagnostic {
         severity,
@@ -71,6 +81,13 @@ pub fn seek(root: &Module, in_state: &BTreeSet<String>, workspace: PathBuf, bund
         }
         match find::find(&want, &lock, &places, cache) {
             Ok(found) => {
+                let lacks = trust.lacks(&found, &places, &workspace, cache);
+                if let Some(why) = lacks.as_ref().map_or_else(|e| Some(e.clone()), |l| l.as_ref().map(WorkspacePlugin::why)) {
+                    out.records.push((PluginFound { why: why.clone(), ..found.record() }, Err(why.clone())));
+                    out.missing.insert(address, why);
+                    out.untrusted.extend(lacks.ok().flatten());
+                    continue;
+                }
                 let actual: Arc<str> = found.address.to_string().into();
                 let executable =
                     found.executable().map(|p| format!("{} {:?}", p.display(), std::fs::metadata(p).and_then(|m| m.modified()).ok()));

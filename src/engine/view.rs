@@ -1,6 +1,7 @@
 //! The fold of events: what an operator sees at a moment. One piece of code for the live console, for a reader that
 //! joins late and for the replay of an old deploy. Plain data; owned by whoever folds.
 
+use super::event::WorkspacePlugin;
 use super::event::*;
 use super::plugin::record::*;
 use serde::{Deserialize, Serialize};
@@ -175,6 +176,9 @@ pub struct View {
     pub diagnostics: VecDeque<Diagnostic>,
     /// What was begun and has no end on record, oldest first.
     pub unknown: Vec<Unknown>,
+    /// Plugins that came with the workspace's own files and were not launched, as they have no yes.
+    #[serde(default)]
+    pub untrusted: Vec<WorkspacePlugin>,
     pub lock: Option<LockHolder>,
     pub lock_is_ours: bool,
     pub notices: VecDeque<(UnixMs, String)>,
@@ -253,6 +257,7 @@ impl View {
                 self.diagnostics.retain(|d| d.summary != UNKNOWN_OUTCOME || open(d));
                 self.unknown.clone_from(outcomes);
             }
+            EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
             EventKind::Notice { text } => push(&mut self.notices, (event.at, text.clone())),
         }
     }

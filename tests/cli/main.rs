@@ -20,6 +20,7 @@ mod replaces;
 mod sensitive;
 mod support;
 mod targets;
+mod trust;
 mod usage;
 mod usual;
 mod validate;

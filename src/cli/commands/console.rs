@@ -84,7 +84,7 @@ fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
 }
 
 /// A word that is no directory may be a command with a slip in it.
-fn enter(dir: &Path) -> Result<(), CliError> {
+pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
     if dir.is_dir() {
         return super::go_to(dir);
     }

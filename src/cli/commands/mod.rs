@@ -10,6 +10,7 @@ mod plugins;
 mod program;
 mod stage;
 mod state;
+mod trust;
 mod unlock;
 mod validate;
 
@@ -26,8 +27,15 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
     if args.force_unlock {
         unlock::run(out).await?;
     }
+    if args.trust_workspace_plugins {
+        if let (None, Some(dir)) = (&args.command, &args.dir) {
+            console::enter(dir)?;
+        }
+        trust::run(out).await?;
+    }
     let Some(command) = args.command else {
-        return console::run(args.dir.as_deref(), args.ascii, out).await;
+        let dir = args.dir.filter(|_| !args.trust_workspace_plugins);
+        return console::run(dir.as_deref(), args.ascii, out).await;
     };
     if let Some(dir) = &args.dir {
         return Err(CliError::Refused(format!(

@@ -35,6 +35,7 @@ use super::stage::{keep, plan_json, select, show};
 use super::store::model::State;
 use super::store::{NewDeploy, this_process};
 use super::told::{tell, tell_all};
+use super::trust::Trust;
 use super::workspace::load::{self, Loaded};
 use super::workspace::provider_addr::{BUILTIN, ConfigKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -214,10 +215,10 @@ impl Work {
     async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
         let in_state: BTreeSet<String> =
             state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string())).collect();
-        let (root, dir, bundled, cache) =
-            (loaded.root.clone(), self.settings.workspace.clone(), self.settings.bundled_environment.clone(), self.hashes.clone());
+        let (root, dir, bundled) = (loaded.root.clone(), self.settings.workspace.clone(), self.settings.bundled_environment.clone());
+        let (cache, trust) = (self.hashes.clone(), self.trust());
         let stop = self.current().stop;
-        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache));
+        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache, &trust));
         let sought = tokio::select! { biased; // large packages are hashed for seconds
             () = stop.cancelled() => return Err(EngineError::Cancelled),
             sought = sought => sought,
@@ -225,7 +226,29 @@ impl Work {
         let sought = sought.map_err(|e| EngineError::Refused(format!("plugins could not be looked for: {e}")))?;
         self.tell(sought.problems.clone())?;
         source::declare(&self.pool, &sought).await;
+        if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
+            self.bus.emit(EventKind::UntrustedPlugins { plugins: sought.untrusted.clone() });
+        }
         Ok(sought)
+    }
+
+    fn trust(&self) -> Trust {
+        Trust::new(self.settings.trusted_plugins.clone(), &self.settings.workspace)
+    }
+
+    /// Plugins that the workspace itself brings and that have no yes. Launches none.
+    pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
+        let _turn = self.turn.lock().await;
+        let loaded = self.read(&StageRequest::default()).await?;
+        let state = self.memory.store().state().await?;
+        Ok(self.seek(&loaded, &state).await?.untrusted)
+    }
+
+    /// Remembers a yes for each of these, by its digest.
+    pub async fn give_trust(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
+        let trust = self.trust();
+        let given = tokio::task::spawn_blocking(move || plugins.iter().try_for_each(|plugin| trust.give(plugin))).await;
+        given.map_err(|e| EngineError::Refused(format!("a yes could not be kept: {e}")))?.map_err(EngineError::Refused)
     }
 
     /// Launches every plugin that the configuration declares or the state needs.

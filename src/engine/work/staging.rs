@@ -127,7 +127,9 @@ impl Work {
             .iter()
             .filter_map(|address| {
                 let why = sought.missing.get(address)?;
-                let mut d = lang::diag::Diagnostic::error("Provider not found", why.clone());
+                let untrusted = sought.untrusted.iter().any(|p| p.why() == *why);
+                let summary = if untrusted { "A plugin that comes with the workspace needs a yes" } else { "Provider not found" };
+                let mut d = lang::diag::Diagnostic::error(summary, why.clone());
                 d.subject = load::place_of(&loaded.root, address);
                 Some(tell(&d, &loaded.sources, self.pool.secrets()))
             })

@@ -150,3 +150,33 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
         c.hides("on this machine");
     }
 }
+
+#[test]
+fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
+    let own = |changed| WorkspacePlugin {
+        address: "registry.opentofu.org/acme/thing".into(),
+        executable: "/clone/terraform.d/plugins/terraform-provider-thing".into(),
+        digest: "h1:abc=".into(),
+        changed,
+    };
+    for (width, height) in [(120, 40), (80, 24)] {
+        let mut c = Console::new(width, height);
+        c.event(EventKind::UntrustedPlugins { plugins: vec![own(false)] });
+        for words in ["launch the workspace's own plugins?", "registry.opentofu.org/acme/thing", "/clone/terraform.d/", "h1:abc="] {
+            c.shows(words);
+        }
+        // What was meant for the screen is no answer, and neither is a no.
+        c.press("y enter");
+        c.press("esc");
+        c.hides("own plugins?");
+        assert_eq!(c.take_effects(), []);
+        // Whatever looks for it asks again; other files at its place are told apart.
+        c.event(EventKind::UntrustedPlugins { plugins: vec![own(true)] });
+        c.shows("it is not what a yes was given for before");
+        c.press("t r u s t enter");
+        assert_eq!(c.take_effects(), [Effect::Trust(vec![own(true)])]);
+        c.hides("own plugins?");
+        c.event(EventKind::UntrustedPlugins { plugins: Vec::new() });
+        c.hides("own plugins?");
+    }
+}

@@ -3,6 +3,7 @@
 //! of package hashes.
 
 mod address;
+mod brought;
 mod cli_config;
 mod hash;
 mod layout;
@@ -15,6 +16,7 @@ mod tree;
 mod version;
 
 pub use address::{AddressError, DEFAULT_HOSTS, ProviderAddress};
+pub use brought::is_brought;
 pub use hash::{HashCache, HashError, h1};
 pub use lock::{LockEntry, LockError, LockFile};
 pub use places::{Mirror, MirrorKind, Pattern, Places, PlacesError, Surroundings};

@@ -76,6 +76,18 @@ pub enum MirrorKind {
     Cache,
 }
 
+impl MirrorKind {
+    /// As it is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Configured => "filesystem mirror",
+            Self::Implied => "implied mirror",
+            Self::Cache => "plugin cache",
+        }
+    }
+}
+
 /// A directory of packages, and which providers are taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirror {
@@ -100,12 +112,7 @@ impl Mirror {
     /// The place in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let kind = match self.kind {
-            MirrorKind::Configured => "filesystem mirror",
-            MirrorKind::Implied => "implied mirror",
-            MirrorKind::Cache => "plugin cache",
-        };
-        format!("{kind} {}", self.path.display())
+        format!("{} {}", self.kind.word(), self.path.display())
     }
 }
 

@@ -4,7 +4,7 @@ use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
 use super::hash::HashCache;
 use super::layout::{Package, executable, scan};
 use super::lock::{LockEntry, LockFile};
-use super::places::Places;
+use super::places::{MirrorKind, Places};
 use super::version::Constraints;
 use crate::engine::plugin::record::PluginFound;
 use crate::engine::plugin::settings::{SpawnSpec, Start};
@@ -29,8 +29,8 @@ pub enum Origin {
     DevOverride(PathBuf),
     /// The workspace's own installation.
     Workspace(PathBuf),
-    /// A mirror or cache, in words.
-    Mirror(String),
+    /// A mirror or cache.
+    Mirror(MirrorKind, PathBuf),
     Bundled,
     /// Part of the engine: nothing is launched.
     Builtin,
@@ -42,7 +42,7 @@ impl fmt::Display for Origin {
             Self::Reattach => f.write_str("TF_REATTACH_PROVIDERS"),
             Self::DevOverride(path) => write!(f, "dev_overrides {}", path.display()),
             Self::Workspace(path) => write!(f, "workspace {}", path.display()),
-            Self::Mirror(words) => f.write_str(words),
+            Self::Mirror(kind, path) => write!(f, "{} {}", kind.word(), path.display()),
             Self::Bundled => f.write_str("bundled"),
             Self::Builtin => f.write_str("builtin"),
         }
@@ -177,7 +177,7 @@ impl Search<'_> {
         let mut all = Vec::new();
         let mut nowhere = Vec::new();
         for mirror in self.places.mirrors.clone() {
-            let origin = Origin::Mirror(mirror.words());
+            let origin = Origin::Mirror(mirror.kind, mirror.path.clone());
             let served: Vec<ProviderAddress> = meanings.iter().filter(|a| mirror.serves(a)).cloned().collect();
             if served.is_empty() {
                 self.saw(&origin, "does not serve this provider");

@@ -1,0 +1,106 @@
+//! Plugins that came with a workspace's own files, and the yes that each needs before it is launched: by the digest of its
+//! files, kept in the user's own data directory. Owns that file, one line a yes.
+
+use super::plugin::find::{Found, HashCache, Places, is_brought};
+use serde::{Deserialize, Serialize};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A plugin that the workspace itself brings, and that nobody has said yes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspacePlugin {
+    /// The provider that it says it is.
+    pub address: String,
+    pub executable: String,
+    /// Of all files of its package.
+    pub digest: String,
+    /// Whether there was a yes for other files at the same place.
+    pub changed: bool,
+}
+
+impl WorkspacePlugin {
+    /// What it is, and what to do, for whoever can give flags.
+    pub fn why(&self) -> String {
+        let asked = if self.changed { "it is not what a yes was given for before" } else { "no yes was given for it" };
+        format!(
+            "the provider {} comes with the workspace's own files, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all that you \
+             may do. If you trust it, add --trust-workspace-plugins once, which is remembered for these very files; else take it away, or \
+             install the provider with the `init` of your tool.",
+            self.address, self.executable, self.digest
+        )
+    }
+}
+
+/// The yeses of this user.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    /// `None` where the user has no directory for it: then there are none, and none can be given.
+    file: Option<PathBuf>,
+}
+
+impl Trust {
+    /// Those that are kept in this file, which counts only where it lies outside of the workspace: a clone gives no yes.
+    pub fn new(file: Option<PathBuf>, workspace: &Path) -> Self {
+        let outside = |file: &PathBuf| {
+            let real = file.ancestors().find_map(|part| part.canonicalize().ok());
+            workspace.canonicalize().is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
+        };
+        Self { file: file.filter(outside) }
+    }
+
+    /// The found plugin, where the workspace brings it and it has no yes.
+    ///
+    /// # Errors
+    /// In words, where its files or the yeses cannot be read.
+    pub fn lacks(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Option<WorkspacePlugin>, String> {
+        if !is_brought(found, places, workspace) {
+            return Ok(None);
+        }
+        let executable = found.executable().map(|p| p.display().to_string()).unwrap_or_default();
+        let Some(digest) = found.digest(cache) else {
+            return Err(format!("the files of the provider {} in the workspace cannot be read: {executable}", found.address));
+        };
+        let given = self.given()?;
+        if given.lines().any(|line| line.split(' ').next() == Some(digest.as_str())) {
+            return Ok(None);
+        }
+        let address = found.address.to_string();
+        let place = format!("{address} {}", one_line(&executable));
+        let changed = given.lines().any(|line| line.split_once(' ').is_some_and(|(_, rest)| rest == place));
+        Ok(Some(WorkspacePlugin { address, executable, digest, changed }))
+    }
+
+    fn given(&self) -> Result<String, String> {
+        let Some(file) = &self.file else { return Ok(String::new()) };
+        match lang::functions::read_regular(file) {
+            Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
+            Err(e) => Err(format!("what plugins are trusted cannot be read: {}: {e}", file.display())),
+        }
+    }
+
+    /// Keeps a yes for these very files.
+    ///
+    /// # Errors
+    /// In words, where it cannot be kept.
+    pub fn give(&self, plugin: &WorkspacePlugin) -> Result<(), String> {
+        let Some(file) = &self.file else {
+            return Err("there is no place outside of the workspace to remember trusted plugins in: set XDG_DATA_HOME to one".to_owned());
+        };
+        let line = format!("{} {} {}\n", plugin.digest, plugin.address, one_line(&plugin.executable));
+        let keep = || -> std::io::Result<()> {
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            // One write of one line: others may be at it too.
+            let mut kept = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+            kept.write_all(line.as_bytes())?;
+            kept.sync_all()
+        };
+        keep().map_err(|e| format!("that a plugin is trusted cannot be kept: {}: {e}", file.display()))
+    }
+}
+
+fn one_line(path: &str) -> String {
+    path.replace(['\n', '\r'], "?")
+}
