@@ -10,7 +10,7 @@ use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
-use super::trust::{Trust, WorkspacePlugin};
+use super::trust::{Trust, Verdict, WorkspacePlugin};
 use super::workspace::load::digest;
 use super::workspace::provider_addr::{self, BUILTIN, ConfigKey};
 use async_trait::async_trait;
@@ -80,12 +80,23 @@ pub fn seek(
             continue;
         }
         match find::find(&want, &lock, &places, cache) {
-            Ok(found) => {
-                let lacks = trust.lacks(&found, &places, &workspace, cache);
-                if let Some(why) = lacks.as_ref().map_or_else(|e| Some(e.clone()), |l| l.as_ref().map(WorkspacePlugin::why)) {
+            Ok(mut found) => {
+                let why = match trust.judge(&found, &places, &workspace, cache) {
+                    Ok(Verdict::Free) => None,
+                    Ok(Verdict::Given { digest }) => {
+                        found.only_as(digest);
+                        None
+                    }
+                    Ok(Verdict::Lacking(plugin)) => {
+                        let why = plugin.why();
+                        out.untrusted.push(plugin);
+                        Some(why)
+                    }
+                    Err(why) => Some(why),
+                };
+                if let Some(why) = why {
                     out.records.push((PluginFound { why: why.clone(), ..found.record() }, Err(why.clone())));
                     out.missing.insert(address, why);
-                    out.untrusted.extend(lacks.ok().flatten());
                     continue;
                 }
                 let actual: Arc<str> = found.address.to_string().into();

@@ -32,6 +32,17 @@ impl WorkspacePlugin {
     }
 }
 
+/// What is said of a plugin that was found.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// It is not the workspace's own.
+    Free,
+    /// It is, and there is a yes for it.
+    Given { digest: String },
+    /// It is, and there is none.
+    Lacking(WorkspacePlugin),
+}
+
 /// The yeses of this user.
 #[derive(Debug, Clone)]
 pub struct Trust {
@@ -49,13 +60,13 @@ impl Trust {
         Self { file: file.filter(outside) }
     }
 
-    /// The found plugin, where the workspace brings it and it has no yes.
+    /// Whether a plugin that was found may be launched.
     ///
     /// # Errors
     /// In words, where its files or the yeses cannot be read.
-    pub fn lacks(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Option<WorkspacePlugin>, String> {
+    pub fn judge(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Verdict, String> {
         if !is_brought(found, places, workspace) {
-            return Ok(None);
+            return Ok(Verdict::Free);
         }
         let executable = found.executable().map(|p| p.display().to_string()).unwrap_or_default();
         let Some(digest) = found.digest(cache) else {
@@ -63,12 +74,12 @@ impl Trust {
         };
         let given = self.given()?;
         if given.lines().any(|line| line.split(' ').next() == Some(digest.as_str())) {
-            return Ok(None);
+            return Ok(Verdict::Given { digest });
         }
         let address = found.address.to_string();
         let place = format!("{address} {}", one_line(&executable));
         let changed = given.lines().any(|line| line.split_once(' ').is_some_and(|(_, rest)| rest == place));
-        Ok(Some(WorkspacePlugin { address, executable, digest, changed }))
+        Ok(Verdict::Lacking(WorkspacePlugin { address, executable, digest, changed }))
     }
 
     fn given(&self) -> Result<String, String> {

@@ -109,3 +109,15 @@ fn what_the_user_names_is_launched_wherever_it_is() {
     let run = w.command(&["stage"]).env("TF_CLI_CONFIG_FILE", &file).output().unwrap();
     assert!(run.status.success() && launched(&w), "{run:?}");
 }
+
+#[test]
+fn what_changes_after_the_yes_is_not_launched_again() {
+    let (w, plugin) = clone("terraform.d/plugins");
+    let first = "#!/bin/sh\necho launched >> launches\necho '# another' >> \"$0\"\nexit 7\n";
+    std::fs::write(&plugin, first).unwrap();
+    let mut command = w.command(&["stage", "--trust-workspace-plugins"]);
+    let run = command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "10").output().unwrap();
+    assert_eq!(run.status.code(), Some(3), "{run:?}");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("is not what a yes was given for any more"), "{run:?}");
+    assert_eq!(std::fs::read_to_string(w.path().join("launches")).unwrap(), "launched\n");
+}

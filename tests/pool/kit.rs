@@ -44,6 +44,7 @@ impl Bench {
             args: ["plugin", "serve", name].map(Into::into).to_vec(),
             env: [("FLIGHTDECK_LAB_DIR".into(), self.folder.path().into())].into(),
             directory: None,
+            approved: None,
         };
         self.pool.declare(found(&format!("flightdeck.internal/bundled/{name}"), executable), Start::Spawn(spec)).await
     }

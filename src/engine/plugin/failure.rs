@@ -81,6 +81,8 @@ pub enum StartFailure {
     NotExecutable { path: PathBuf, reason: String },
     #[error("{} is built for {built_for}, this machine is {machine}; install the package for this system", .path.display())]
     WrongArchitecture { path: PathBuf, built_for: String, machine: String },
+    #[error("{} is not what a yes was given for any more; look what changed it, and stage again to be asked", .0.display())]
+    NotApproved(PathBuf),
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
     Spawn { path: PathBuf, source: std::io::Error },
     #[error("no handshake within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
@@ -149,6 +151,7 @@ impl StartFailure {
             Self::NotFound(_) => "not_found",
             Self::NotExecutable { .. } => "not_executable",
             Self::WrongArchitecture { .. } => "wrong_architecture",
+            Self::NotApproved(_) => "not_approved",
             Self::Spawn { .. } => "spawn",
             Self::TimedOut { .. } => "timed_out",
             Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
@@ -172,6 +175,7 @@ impl StartFailure {
             Self::NotFound(_)
                 | Self::NotExecutable { .. }
                 | Self::WrongArchitecture { .. }
+                | Self::NotApproved(_)
                 | Self::CoreVersion(_)
                 | Self::ProtocolVersion(_)
                 | Self::NetRpc(_)

@@ -5,6 +5,7 @@ use super::board::{Board, Recorder};
 use super::connection::Connection;
 use super::executable;
 use super::failure::{Exit, StartFailure, seconds};
+use super::find::h1;
 use super::hearing::Heard;
 use super::identity::ProcessIdentity;
 use super::logs::{Logs, drain};
@@ -188,9 +189,12 @@ fn with_last_words(failure: StartFailure, logs: &Logs) -> StartFailure {
 /// Checks the file, makes what the environment needs, executes.
 async fn exec(context: &LaunchContext, spec: &SpawnSpec) -> Result<(Process, Option<Arc<Identity>>), StartFailure> {
     let path = spec.executable.clone();
-    let tls = context.settings.tls;
+    let (tls, approved) = (context.settings.tls, spec.approved.clone());
     let prepare = move || {
         executable::check(&path)?;
+        if approved.is_some_and(|(package, hash)| h1(&package).ok() != Some(hash)) {
+            return Err(StartFailure::NotApproved(path));
+        }
         let identity = if tls { Some(Identity::session()?) } else { None };
         let sockets = SocketFolder::new().map_err(|source| StartFailure::Spawn { path, source })?;
         Ok::<_, StartFailure>((identity, sockets))

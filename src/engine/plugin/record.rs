@@ -158,8 +158,9 @@ impl PhaseName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
-    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`, `wrong_architecture`, `timed_out`,
-    /// `exited`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`, `connect`, `schema`, `stopped`.
+    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`, `wrong_architecture`,
+    /// `not_approved`, `timed_out`, `exited`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`,
+    /// `connect`, `schema`, `stopped`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,

@@ -68,6 +68,8 @@ pub struct SpawnSpec {
     pub env: BTreeMap<OsString, OsString>,
     /// Its working directory; ours where `None`. Providers resolve relative paths against it.
     pub directory: Option<PathBuf>,
+    /// The package that it is launched from with these files alone: its directory, and its `h1:` hash.
+    pub approved: Option<(PathBuf, String)>,
 }
 
 /// A process that somebody else runs, as `TF_REATTACH_PROVIDERS` describes it.

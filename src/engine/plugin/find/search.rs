@@ -73,6 +73,13 @@ impl Found {
         }
     }
 
+    /// Has it launched as long as its package has this hash alone.
+    pub fn only_as(&mut self, digest: String) {
+        if let (Some(Start::Spawn(spec)), Some(package)) = (&mut self.start, &self.package) {
+            spec.approved = Some((package.clone(), digest));
+        }
+    }
+
     /// The record of it.
     #[must_use]
     pub fn record(&self) -> PluginFound {
@@ -217,7 +224,7 @@ impl Search<'_> {
             executable,
             args: ["plugin", "serve", &address.name].map(Into::into).to_vec(),
             env: self.places.bundled_environment.clone(),
-            directory: None,
+            ..SpawnSpec::default()
         };
         Some(Found {
             address: address.clone(),
