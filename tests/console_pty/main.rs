@@ -12,6 +12,7 @@ mod in_line;
 mod job_control;
 mod kit;
 mod leaving;
+mod own_plugins;
 
 use flightdeck::app::key::{Input, Key};
 use flightdeck::app::msg::Effect;

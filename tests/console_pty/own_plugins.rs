@@ -1,0 +1,47 @@
+//! A plugin that comes with the workspace's own files: asked for in the console before it is launched.
+
+use crate::kit::*;
+use crate::pty::Pty;
+use portable_pty::CommandBuilder;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
+    let w = Workspace::new("acme/lab");
+    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    let folder = w.path().join(format!("terraform.d/plugins/registry.opentofu.org/acme/lab/1.0.0/linux_{arch}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let plugin = folder.join("terraform-provider-lab_v1.0.0");
+    let launched = w.path().join("launched");
+    std::fs::write(&plugin, format!("#!/bin/sh\ntouch {launched:?}\nexec {FLIGHTDECK} plugin serve lab\n")).unwrap();
+    std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let console = || {
+        let mut command = CommandBuilder::new(FLIGHTDECK);
+        command.arg(w.path());
+        command.env_remove("TF_CLI_CONFIG_FILE");
+        command.env("XDG_DATA_HOME", home.path());
+        Pty::start(command, 120, 40).unwrap()
+    };
+    let mut c = console();
+    c.wait("launch the workspace's own plugins?", SOON).unwrap();
+    c.wait("h1:", SOON).unwrap();
+    c.keys("\u{1b}").unwrap();
+    c.wait_until(|screen| !screen.contains("own plugins?"), SOON).unwrap();
+    // A stage looks for it, and asks again.
+    c.keys("3s").unwrap();
+    c.wait("launch the workspace's own plugins?", SOON).unwrap();
+    assert!(!launched.exists(), "nobody has said yes");
+    c.keys("trust\r").unwrap();
+    c.keys("1").unwrap();
+    c.wait("● ready", SOON).unwrap();
+    assert!(launched.exists());
+    c.keys("q").unwrap();
+    assert_eq!(c.end(SOON).unwrap().0, 0);
+
+    // It is remembered.
+    let mut c = console();
+    c.wait("● ready", SOON).unwrap();
+    c.keys("q").unwrap();
+    assert_eq!(c.end(SOON).unwrap().0, 0);
+}
