@@ -59,7 +59,10 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     let run = w.run(&["stage"]).expect(3);
     refused(&w, &run);
     assert!(run.stderr.contains("not what a yes was given for before"), "{run:?}");
-    w.run(&["--trust-workspace-plugins", "plugins"]).expect(0);
+    let run = w.run(&["--trust-workspace-plugins", "plugins", "--json"]).expect(0);
+    assert!(run.stderr.contains("trusted from now on"), "{run:?}");
+    let seen: Vec<u64> = run.lines().iter().filter_map(|l| l["seq"].as_u64()).collect();
+    assert!(seen.is_sorted() && seen.len() > 3 && launched(&w), "the events are those of one run: {seen:?}");
     std::fs::write(&plugin, text).unwrap();
     w.run(&["stage"]).expect(0);
     assert!(launched(&w), "both have their yes");
