@@ -154,6 +154,12 @@ impl Body {
         Body(Kind::WithBlock { body: Box::new(self), block: Box::new(block), taken: false })
     }
 
+    /// The body without these arguments and blocks.
+    #[must_use]
+    pub fn without(&self, schema: &BodySchema) -> Body {
+        self.take(schema, &mut Diagnostics::new()).1
+    }
+
     /// The place of errors about what is missing from the body.
     pub fn missing_span(&self) -> Span {
         match &self.0 {
@@ -319,9 +325,10 @@ impl Body {
                 for (name, attribute) in over_content.attributes {
                     content.attributes.insert(name, attribute);
                 }
-                let replaced: Names = over_content.blocks.iter().map(|b| b.type_name.clone()).collect();
+                // A `dynamic` block stands for blocks of the type that it names.
+                let replaced: Names = over_content.blocks.iter().map(made_type).cloned().collect();
                 content.blocks = base_content.blocks;
-                content.blocks.retain(|b| !replaced.contains(&b.type_name));
+                content.blocks.retain(|b| !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name));
                 content.blocks.extend(over_content.blocks);
                 Body::merged(base_rest, over_rest)
             }
@@ -440,6 +447,14 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// The type of block that is written, or made.
+fn made_type(block: &Block) -> &Arc<str> {
+    match block.labels.first() {
+        Some(label) if &*block.type_name == "dynamic" => &label.text,
+        _ => &block.type_name,
+    }
 }
 
 fn take_native(

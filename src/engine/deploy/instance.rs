@@ -72,7 +72,6 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         config: order.config.clone(),
         private: order.private.clone(),
         planned_identity: order.identity.clone(),
-        provider_meta: None,
     };
     let action = match (order.prior.is_null(), order.planned.is_null()) {
         (_, true) => "destroy",

@@ -9,6 +9,7 @@ use crate::engine::stage::change::Change;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
 use crate::engine::store::model::provisioner_step;
+use crate::engine::workspace::refs::{self, Ref};
 use cty::{Mark, Type, Value};
 use lang::body::BodySchema;
 use lang::config::Provisioner;
@@ -83,6 +84,13 @@ pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnosti
             Diagnostic::error("Missing provisioner", detail).at(provisioner.span).into()
         }
     }
+}
+
+/// Whether a provisioner refers to this resource by its name.
+pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
+    let attributes = provisioner.body.just_attributes().0;
+    let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
+    attributes.values().any(|attribute| attribute.expr.traversals().into_iter().any(named))
 }
 
 /// What is to be run; `secrets` learn of what it is given. Without them nothing is run yet, and values that are not known

@@ -132,6 +132,8 @@ pub struct CallContext {
     pub resource: Option<String>,
     /// What an apply does: `create`, `update`, `destroy`.
     pub action: Option<&'static str>,
+    /// What the module that has the resource tells the provider beside the resource: its `provider_meta`.
+    pub meta: Option<Value>,
     /// `None` for the method's own deadline.
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.
@@ -141,12 +143,12 @@ pub struct CallContext {
 impl CallContext {
     /// For one resource instance, with the method's own deadlines.
     pub fn of(resource: impl Into<String>, cancel: &CancellationToken) -> Self {
-        Self { resource: Some(resource.into()), action: None, deadline: None, cancel: cancel.clone() }
+        Self { resource: Some(resource.into()), cancel: cancel.clone(), ..Self::default() }
     }
 
     /// For no resource in particular.
     pub fn general(cancel: &CancellationToken) -> Self {
-        Self { resource: None, action: None, deadline: None, cancel: cancel.clone() }
+        Self { cancel: cancel.clone(), ..Self::default() }
     }
 }
 

@@ -141,7 +141,6 @@ pub struct ReadRequest {
     pub current: Value,
     pub private: Bytes,
     pub identity: Option<Value>,
-    pub provider_meta: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -164,7 +163,6 @@ pub struct PlanRequest {
     pub config: Value,
     pub prior_private: Bytes,
     pub prior_identity: Option<Value>,
-    pub provider_meta: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -187,7 +185,6 @@ pub struct ApplyRequest {
     pub config: Value,
     pub private: Bytes,
     pub planned_identity: Option<Value>,
-    pub provider_meta: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -64,7 +64,7 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
         return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span));
     };
     let wanted = Wanted { id: id.to_owned(), identity: None, span: resource.span };
-    let ctx = walk.context(address.to_string());
+    let ctx = walk.context_of(&key.address, address)?;
     let found = match import::fetch(provider.as_ref(), schema, address, &wanted, &ctx).await {
         Err(diags) => {
             walk.report(diags);

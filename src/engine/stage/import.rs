@@ -366,8 +366,7 @@ pub async fn fetch(
         let detail = format!("{who} answered a {type_name} for the {shown}, and {address} is a {kind}.");
         return Err(fault("Import found another type of object", detail));
     }
-    let request =
-        ReadRequest { type_name: kind, current: state.clone(), private: private.clone(), identity: identity.clone(), provider_meta: None };
+    let request = ReadRequest { type_name: kind, current: state.clone(), private: private.clone(), identity: identity.clone() };
     let read = provider.read(request, ctx).await.map_err(call)?;
     said.append(super::walk::placed(&read.diagnostics, &text, None, Some(wanted.span)));
     if said.has_errors() {

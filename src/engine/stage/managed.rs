@@ -192,6 +192,8 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
     let second = if tainted { first } else { ask(provider, &question, &null, &config, first.private, None, ctx).await? };
     warnings.truncate(64);
     let reason = match () {
+        // What the configuration asks for says more than what would have come of it anyway.
+        () if question.force == Some(Reason::ReplaceByTriggers) => Reason::ReplaceByTriggers,
         () if tainted => Reason::ReplaceBecauseTainted,
         () if !replace_paths.is_empty() => Reason::ReplaceBecauseCannotUpdate,
         () => question.force.unwrap_or(Reason::ReplaceByRequest),
@@ -231,7 +233,6 @@ async fn ask(
         config: config.clone(),
         prior_private: private,
         prior_identity: identity,
-        provider_meta: None,
     };
     let response = provider.plan(request, ctx).await?;
     if response.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
@@ -340,7 +341,6 @@ pub async fn plan_destroy(
         config: null,
         prior_private: prior.private.clone(),
         prior_identity: prior.identity.clone(),
-        provider_meta: None,
     };
     let response = provider.plan(request, ctx).await?;
     if response.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {

@@ -71,6 +71,8 @@ pub struct ModuleScope<'a> {
     pub instance: &'a ModuleInstance,
     pub repetition: Repetition,
     pub self_value: Option<Value>,
+    /// The resource that `self` is an instance of, where what follows is to be checked against its schema.
+    pub self_of: Option<&'a Resource>,
     /// A resource that must not refer to itself.
     pub own: Option<&'a Resource>,
     /// A variable's own value, while its validation is checked.
@@ -90,6 +92,7 @@ impl<'a> ModuleScope<'a> {
             instance,
             repetition: Repetition::default(),
             self_value: None,
+            self_of: None,
             own: None,
             own_variable: None,
             sights: None,
@@ -186,6 +189,7 @@ impl<'a> ModuleScope<'a> {
                 let detail = "The \"self\" object is not available in this context. It can be used only in resource provisioner, connection, and postcondition blocks.";
                 Some((error("Invalid \"self\" reference", detail.to_owned()), true))
             }
+            Ref::SelfObject => self.self_fault(t).map(|d| (d, true)),
             Ref::Path(attr) if !matches!(&**attr, "module" | "root" | "cwd") => {
                 let detail = format!("The \"path\" object does not have an attribute named {attr:?}.");
                 Some((error("Invalid \"path\" attribute", detail), false))
@@ -272,7 +276,21 @@ impl<'a> ModuleScope<'a> {
         }
         let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
         let schema = self.around.schema(&address, resource)?;
-        attribute_fault(schema.implied_type(), &t.steps[used..]).map(|d| d.within(t.span()))
+        if let Some(Step { kind: StepKind::Attr(name), span }) = next
+            && &**name == "count"
+        {
+            let detail = format!("How many instances there are is said by length({resource}), and by no attribute.");
+            return Some(Diagnostic::error("Invalid resource count attribute", detail).at(t.root_span.to(*span)));
+        }
+        lang::decode::traversal_fault(&schema.block, &t.steps[used..]).map(|d| d.within(t.span()))
+    }
+
+    /// What is wrong with what follows `self`.
+    fn self_fault(&self, t: &Traversal) -> Option<Diagnostic> {
+        let declared = self.module.resources.get(self.self_of?)?;
+        let address = provider_addr::for_resource(&self.around.root, self.module, declared).address;
+        let schema = self.around.schema(&address, &declared.name)?;
+        lang::decode::traversal_fault(&schema.block, &t.steps).map(|d| d.within(t.span()))
     }
 
     fn value_of(&self, t: &Traversal, reference: Ref) -> Result<(Value, usize), Diagnostics> {
@@ -302,12 +320,22 @@ impl<'a> ModuleScope<'a> {
             Ref::Resource { resource, used, key } => {
                 let abs = AbsResource { module: self.instance.clone(), resource };
                 let used = used - usize::from(key.is_some());
-                (values.resource(&abs).unwrap_or_else(later), used)
+                (values.resource(&abs).unwrap_or_else(|| self.nothing_yet(&abs.resource)), used)
             }
             Ref::ModuleOutput { call, key, output } => self.module_output(t, &call, key, &output),
             Ref::Module { call, .. } => (self.whole_call(&call), 1),
             Ref::Check(_) => (later(), t.steps.len()),
         })
+    }
+
+    /// A resource that is not worked out: while planning, one that asks how many it is has no instances so far.
+    fn nothing_yet(&self, resource: &Resource) -> Value {
+        let declared = self.module.resources.get(resource).filter(|_| self.around.phase == Phase::Plan);
+        match declared {
+            Some(r) if r.count.is_some() => Value::empty_tuple(),
+            Some(r) if r.for_each.is_some() => Value::empty_object(),
+            _ => Value::dynamic(),
+        }
     }
 
     fn path(&self, which: &str) -> Value {
@@ -384,23 +412,6 @@ fn outputs_type(call: &ModuleCall, module: &Module) -> Type {
 fn suggestion<'n>(given: &Arc<str>, names: impl Iterator<Item = &'n Arc<str>>) -> String {
     let close = eval::closest(given, names.map(|n| &**n));
     close.map(|n| format!(" Did you mean {n:?}?")).unwrap_or_default()
-}
-
-/// The first attribute on the way that an object type does not have.
-fn attribute_fault(ty: &Type, steps: &[Step]) -> Option<Diagnostic> {
-    let mut ty = ty.clone();
-    for step in steps {
-        let StepKind::Attr(name) = &step.kind else { return None };
-        let Type::Object(_) = &ty else { return None };
-        match ty.attribute(name) {
-            Some(inner) => ty = inner.clone(),
-            None => {
-                let detail = format!("This object has no argument, nested block, or exported attribute named {name:?}.");
-                return Some(Diagnostic::error("Unsupported attribute", detail).at(step.span));
-            }
-        }
-    }
-    None
 }
 
 impl eval::Scope for ModuleScope<'_> {

@@ -61,6 +61,10 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
                 diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
             }
             Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
+            Ok(refs::Ref::Check(_)) => {
+                let detail = "A check is no object to wait for: it is looked at once everything else is done.";
+                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
+            }
             Ok(refs::Ref::Each(_) | refs::Ref::Count(_) | refs::Ref::SelfObject | refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
                 let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
@@ -88,7 +92,7 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     let base = ModuleScope::new(&walk.around, module, instance);
     let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
     let own = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&walk.around, module, instance) };
-    let (expansion, diags) = expand::expand(&own, meta);
+    let (expansion, diags) = expand::expand(&base, meta);
     let mut good = walk.report(diags);
     good &= walk.report(dependency_faults(&base, &resource.depends_on));
     if !walk.around.schemas.contains_key(&key.address) {
@@ -126,6 +130,11 @@ fn anything(walk: &Walk<'_>, provider: &str, resource: &Resource) -> Value {
     Value::unknown(schema.implied_type().clone())
 }
 
+/// `self` of a resource.
+fn some_instance(walk: &Walk<'_>, module: &Module, resource: &Resource) -> Value {
+    anything(walk, &provider_addr::for_resource(&walk.around.root, module, resource).address, resource)
+}
+
 /// Where a configured object has ephemeral values that would be kept: anywhere but in write-only attributes.
 pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<ProviderDiagnostic> {
     if !config.contains_mark(&cty::Mark::Ephemeral) {
@@ -157,15 +166,20 @@ fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &
         good &= walk.report(conditions::check(scope, condition, Kind::Precondition).1);
     }
     let after = ModuleScope {
-        self_value: Some(Value::dynamic()),
+        self_value: Some(some_instance(walk, module, resource)),
+        self_of: Some(&resource.name),
         repetition: scope.repetition.clone(),
         ..ModuleScope::new(&walk.around, module, scope.instance)
     };
     for condition in &resource.lifecycle.postconditions {
         good &= walk.report(conditions::check(&after, condition, Kind::Postcondition).1);
     }
-    if let Some(expr) = &resource.lifecycle.prevent_destroy {
-        good &= walk.report(scope.evaluate(expr).1);
+    // What refers to something is looked at where a plan is made.
+    if let Some(expr) = resource.lifecycle.prevent_destroy.as_ref().filter(|e| e.traversals().is_empty()) {
+        let (value, diags) = scope.evaluate(expr);
+        if !diags.has_errors() && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err() {
+            good &= walk.report(super::plan::no_guard(expr, "is no bool").into());
+        }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
         good &= walk.report(scope.check(&expr.traversals()));
@@ -178,9 +192,9 @@ fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &M
     let mut good = true;
     for provisioner in &resource.provisioners {
         let scope = ModuleScope {
-            self_value: Some(Value::dynamic()),
+            self_value: Some(some_instance(walk, module, resource)),
+            self_of: Some(&resource.name),
             repetition: scope.repetition.clone(),
-            own: scope.own,
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
         good &= walk.report(crate::engine::deploy::provision::validate(&scope, provisioner));
@@ -222,24 +236,9 @@ fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostic
     let mut diags = Diagnostics::new();
     let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else { return diags };
     for t in paths {
-        if !block.attributes.contains_key(t.root.as_ref()) && !block.blocks.contains_key(t.root.as_ref()) {
-            let detail = format!("This object has no argument, nested block, or exported attribute named {:?}.", &*t.root);
-            diags.push(Diagnostic::error("Unsupported attribute", detail).at(t.root_span));
-            continue;
-        }
-        let mut ty = block.implied_type().attribute(&t.root).cloned();
-        for step in &t.steps {
-            let StepKind::Attr(name) = &step.kind else { break };
-            match ty.as_ref().filter(|t| t.is_object()).map(|t| t.attribute(name).cloned()) {
-                Some(Some(inner)) => ty = Some(inner),
-                Some(None) => {
-                    let detail = format!("This object has no argument, nested block, or exported attribute named {name:?}.");
-                    diags.push(Diagnostic::error("Unsupported attribute", detail).at(step.span));
-                    break;
-                }
-                None => break,
-            }
-        }
+        let first = lang::syntax::ast::Step { kind: StepKind::Attr(t.root.clone()), span: t.root_span };
+        let steps: Vec<_> = std::iter::once(first).chain(t.steps.iter().cloned()).collect();
+        diags.extend(lang::decode::traversal_fault(block, &steps));
     }
     diags
 }

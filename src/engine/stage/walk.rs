@@ -13,7 +13,7 @@ use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, Provide
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
 use async_trait::async_trait;
 use cty::{Mark, Value};
-use lang::addr::{ModuleInstance, ModulePath};
+use lang::addr::{AbsInstance, ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
@@ -115,6 +115,22 @@ impl<'p> Walk<'p> {
     /// What happens on a call for one resource instance.
     pub fn context(&self, resource: impl Into<String>) -> CallContext {
         CallContext::of(resource, &self.cancel)
+    }
+
+    /// The same with what the instance's module tells the provider; `None` with errors.
+    pub fn context_of(&self, provider: &str, address: &AbsInstance) -> Option<CallContext> {
+        let ctx = self.context(address.to_string());
+        let module = self.module(&address.module.path());
+        let told = module.and_then(|m| Some((m, m.provider_metas.iter().find(|p| *provider_addr::address_of(m, &p.name) == *provider)?)));
+        let Some((module, told)) = told else { return Some(ctx) };
+        let Some(schema) = self.around.schemas.get(provider).and_then(|s| s.provider_meta.as_ref()) else {
+            let detail = format!("{address} is of a provider that takes nothing from its modules. Take the block out to go on.");
+            let summary = format!("Provider {} doesn't support provider_meta", provider_addr::short(provider));
+            self.report(Diagnostic::error(summary, detail).at(told.span).into());
+            return None;
+        };
+        let (value, diags) = self.decode(&told.body, &schema.block, &ModuleScope::new(&self.around, module, &address.module));
+        self.report(diags).then(|| CallContext { meta: Some(value.unmark_deep().0), ..ctx })
     }
 
     /// Works out a node that needs no resource's provider; `None` for the others.
@@ -288,6 +304,10 @@ impl<'p> Walk<'p> {
         for instance in self.around.values.instances(path).iter() {
             let scope = ModuleScope::new(&self.around, module, instance);
             let mut fine = true;
+            if output.ephemeral && path.is_root() {
+                let detail = "Outputs of the root are kept, and what is ephemeral is not. Only a module's outputs may be ephemeral.";
+                good &= self.report(Diagnostic::error("Invalid output configuration", detail).at(output.span).into());
+            }
             if !self.destroying {
                 for condition in &output.preconditions {
                     let (status, diags) = conditions::check(&scope, condition, Kind::OutputPrecondition);

@@ -1,7 +1,10 @@
 //! The language at its edges, one smallest configuration for each: what the reference engine accepts is staged, what it
 //! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
 
+mod accepted;
 mod dynamic;
+mod overrides;
+mod refused;
 mod unknown;
 
 use crate::support::Workspace;

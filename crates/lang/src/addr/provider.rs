@@ -22,6 +22,8 @@ pub struct ProviderSourceError(pub String);
 
 /// Host of providers that are part of the engine.
 const BUILTIN_HOST: &str = "terraform.io";
+/// The registry that is meant where no other is named.
+const DEFAULT_HOST: &str = "registry.opentofu.org";
 const BUILTIN_NAMESPACE: &str = "builtin";
 
 impl ProviderSource {
@@ -31,6 +33,12 @@ impl ProviderSource {
             return ProviderSource { host: Some(BUILTIN_HOST.into()), namespace: BUILTIN_NAMESPACE.into(), type_name: local_name.into() };
         }
         ProviderSource { host: None, namespace: "hashicorp".into(), type_name: local_name.into() }
+    }
+
+    /// Whether both are one provider, whether or not they spell the default registry out.
+    pub fn same_as(&self, other: &ProviderSource) -> bool {
+        let host = |source: &ProviderSource| source.host.clone().unwrap_or_else(|| DEFAULT_HOST.into());
+        (host(self), &self.namespace, &self.type_name) == (host(other), &other.namespace, &other.type_name)
     }
 
     /// Whether the engine itself provides it.
@@ -51,8 +59,8 @@ impl ProviderSource {
         if lower.contains("--") {
             return fail("must not hold two dashes in a row");
         }
-        if lower.chars().any(|c| !(c.is_alphanumeric() || c == '-' || c == '_')) {
-            return fail("must contain only letters, digits, underscores and dashes");
+        if lower.chars().any(|c| !(c.is_alphanumeric() || c == '-')) {
+            return fail("must contain only letters, digits and dashes");
         }
         Ok(lower.into())
     }
@@ -101,5 +109,26 @@ impl fmt::Display for ProviderSource {
             write!(f, "{host}/")?;
         }
         write!(f, "{}/{}", self.namespace, self.type_name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_registry_is_meant_whether_it_is_spelt_out_or_not() {
+        let source = |text: &str| text.parse::<ProviderSource>().expect("a source");
+        assert!(source("null").same_as(&source("registry.opentofu.org/hashicorp/null")));
+        assert!(ProviderSource::implied("null").same_as(&source("HashiCorp/null")));
+        assert!(!source("null").same_as(&source("example.com/hashicorp/null")));
+    }
+
+    #[test]
+    fn a_part_of_an_address_has_letters_digits_and_inner_dashes() {
+        for text in ["my_lab", "lab-", "-lab", "a--b", "", "a.b"] {
+            assert!(ProviderSource::part(text).is_err(), "{text}");
+        }
+        assert_eq!(&*ProviderSource::part("My-Lab2").expect("a part"), "my-lab2");
     }
 }

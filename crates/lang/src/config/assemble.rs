@@ -17,6 +17,8 @@ use crate::source::Span;
 /// A declaration with what overrides it.
 struct Slot {
     block: Block,
+    /// As it was before it was overridden.
+    base: Option<Body>,
     over: Option<Span>,
 }
 
@@ -108,6 +110,14 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
             module.required_providers = entries;
         }
     }
+    // What an override file says of it is left aside, as the reference engine does.
+    for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
+        if module.provider_metas.iter().any(|m| m.name == meta.name) {
+            let detail = format!("A provider_meta block for \"{}\" was already given. A module may have one for each provider.", meta.name);
+            diags.error(span, "Duplicate provider_meta block", detail);
+        }
+        module.provider_metas.push(meta);
+    }
     for (kind, span) in own.backends {
         match &module.backend {
             Some((other, _)) if !is_override => {
@@ -140,7 +150,7 @@ impl Draft {
                 duplicates.push(block);
             }
             Entry::Vacant(vacant) => {
-                vacant.insert(Slot { block, over: None });
+                vacant.insert(Slot { block, base: None, over: None });
             }
         }
     }
@@ -224,7 +234,10 @@ impl Draft {
             "module" => {
                 call::check_override(&block.body, diags);
                 match self.calls.get_mut(&name) {
-                    Some(slot) => merge_into(slot, &block),
+                    Some(slot) => {
+                        slot.block.body = call::merge(&slot.block.body, &block.body);
+                        slot.over = Some(block.def_span);
+                    }
                     None => missing("module call", diags),
                 }
             }
@@ -246,7 +259,7 @@ impl Draft {
                     Some(slot) => merge_into(slot, &block),
                     None if key.1.is_empty() => {
                         self.provider_order.push(key.clone());
-                        self.providers.insert(key, Slot { block, over: None });
+                        self.providers.insert(key, Slot { block, base: None, over: None });
                     }
                     None => missing("provider configuration", diags),
                 }
@@ -270,7 +283,7 @@ impl Draft {
 
     fn finish(self, module: &mut Module, diags: &mut Diagnostics) -> Vec<CallBlock> {
         for (name, slot) in &self.variables {
-            module.variables.insert(name.clone(), values::variable(&slot.block, slot.over, diags));
+            module.variables.insert(name.clone(), values::variable(&slot.block, slot.base.as_ref(), slot.over, diags));
         }
         module.locals = self.locals;
         for (name, slot) in &self.outputs {
@@ -289,7 +302,7 @@ impl Draft {
         let calls = self.calls.values().map(|slot| call::call(&slot.block, diags)).collect();
         for block in &self.duplicates {
             match &*block.type_name {
-                "variable" => drop(values::variable(block, None, diags)),
+                "variable" => drop(values::variable(block, None, None, diags)),
                 "output" => drop(values::output(block, diags)),
                 "module" => drop(call::call(block, diags)),
                 "provider" => drop(settings::provider(block, diags)),
@@ -305,6 +318,7 @@ impl Draft {
 }
 
 fn merge_into(slot: &mut Slot, over: &Block) {
+    slot.base.get_or_insert_with(|| slot.block.body.clone());
     slot.block.body = Body::merged(slot.block.body.clone(), over.body.clone());
     slot.over = Some(over.def_span);
 }

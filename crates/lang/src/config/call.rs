@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{Argument, ModuleCall, ProviderRef};
-use super::parts::{check_name, depends_on, no_override_of_depends_on, one_repetition, provider_ref};
+use super::parts::{check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition, provider_ref};
 use super::values::Named;
 use crate::body::{Attribute, Block, Body, BodySchema};
 use crate::diag::Diagnostics;
@@ -26,6 +26,12 @@ pub(super) fn schema() -> BodySchema {
         .block("lifecycle", &[])
         .block("locals", &[])
         .block("provider", &["type"])
+}
+
+/// The body of a call with an override. Whether it is there at all is as in the normal files.
+pub(super) fn merge(base: &Body, over: &Body) -> Body {
+    let (base, over) = one_kind_of_repetition(base, over);
+    Body::merged(base, over.without(&BodySchema::new().block("lifecycle", &[])))
 }
 
 /// Reads a module call.

@@ -61,7 +61,9 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     for (name, entry) in &module.required_providers {
         aliases.extend(entry.aliases.iter().map(|(alias, _)| (name.clone(), alias.clone())));
     }
-    let known: BTreeSet<Key> = declared.union(&aliases).cloned().collect();
+    // Nobody passes configurations to the root, so that what it asks for must stand in it.
+    let passed_in = if module.path.is_root() { BTreeSet::new() } else { aliases.clone() };
+    let known: BTreeSet<Key> = declared.union(&passed_in).cloned().collect();
     let resources = module.resources.values().chain(module.checks.values().filter_map(|c| c.data.as_deref()));
     let uses = resources.filter_map(|r| r.provider.as_ref());
     let passes = module.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|(_, outer)| outer);
@@ -138,7 +140,7 @@ fn passed(
             }
         }
         let parent_type = source_of(parent, &outer.name).unwrap_or_else(|| assumed(&outer.name));
-        if parent_type != child_type {
+        if !parent_type.same_as(&child_type) {
             diags.error(
                 outer.span,
                 "Provider type mismatch",

@@ -24,6 +24,8 @@ pub struct Module {
     pub required_providers: BTreeMap<Arc<str>, RequiredProvider>,
     /// A `backend` block's type, or `cloud`.
     pub backend: Option<(Arc<str>, Span)>,
+    /// `provider_meta` blocks.
+    pub provider_metas: Vec<ProviderMeta>,
     /// Provider configurations in the order of declaration.
     pub providers: Vec<ProviderConfig>,
     /// Input variables.
@@ -79,6 +81,17 @@ pub struct RequiredProvider {
     /// `configuration_aliases`: the aliases that a caller must pass.
     pub aliases: Vec<(Arc<str>, Span)>,
     /// Its place.
+    pub span: Span,
+}
+
+/// What a module tells a provider beside each of its resources: a `provider_meta` block.
+#[derive(Clone, Debug)]
+pub struct ProviderMeta {
+    /// The local name.
+    pub name: Arc<str>,
+    /// What is told: constants alone.
+    pub body: Body,
+    /// The provider's name in the block's header.
     pub span: Span,
 }
 

@@ -2,7 +2,7 @@
 
 use super::model::{Condition, ProviderRef};
 use crate::addr::{ProviderSource, Reference, Resource, Subject};
-use crate::body::{Attribute, Block, BodySchema, Content, Label};
+use crate::body::{Attribute, Block, Body, BodySchema, Content, Label};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::json::NodeKind;
@@ -113,6 +113,18 @@ pub(super) fn no_override_of_depends_on(over: &Content, diags: &mut Diagnostics)
     }
 }
 
+/// A body and what overrides it, where both together say with `count` and `for_each` how often something is there: `count`
+/// counts.
+pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
+    let for_each = BodySchema::new().optional(&["for_each"]);
+    let counted = |a: &Body, b: &Body| a.has_attribute("count") && b.has_attribute("for_each");
+    match (counted(base, over) && !over.has_attribute("count"), counted(over, base) && !base.has_attribute("count")) {
+        (true, _) => (base.clone(), over.without(&for_each)),
+        (_, true) => (base.without(&for_each), over.clone()),
+        _ => (base.clone(), over.clone()),
+    }
+}
+
 /// A local name of a provider must be in normal form.
 pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
     let detail = match ProviderSource::part(name) {
@@ -122,6 +134,15 @@ pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostic
     };
     diags.error(span, "Invalid provider local name", detail);
     false
+}
+
+/// The local name that a resource type implies, its part before the first underscore, must be one too.
+pub(super) fn check_implied_provider(kind: &str, span: Span, diags: &mut Diagnostics) {
+    let name = kind.split_once('_').map_or(kind, |(first, _)| first);
+    if let Err(error) = ProviderSource::part(name) {
+        let detail = format!("{name:?}, which the type {kind:?} implies, is an invalid provider local name: {error}.");
+        diags.error(span, "Invalid provider local name", detail);
+    }
 }
 
 /// A reference to a provider configuration: `aws` or `aws.west`.

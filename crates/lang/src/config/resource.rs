@@ -72,6 +72,9 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
         body: rest,
         name,
     };
+    if resource.provider.is_none() && !content.attributes.contains_key("provider") {
+        parts::check_implied_provider(&resource.name.kind, block.def_span, diags);
+    }
     blocks(&mut resource, &content, nested, &mut repetition, diags);
     one_repetition(repetition.count, repetition.for_each, repetition.enabled, diags);
     if let Some(connection) = &resource.connection
@@ -330,19 +333,21 @@ pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     }
 }
 
-/// The body of a resource with an override: arguments one by one, lifecycle arguments one by one too.
+/// The body of a resource with an override: arguments one by one, lifecycle arguments one by one too. How often the resource
+/// is there stays of the kind that it was, `enabled` and `replace_triggered_by` are as in the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let lifecycle = |body: &Body| {
         let (content, _, _) = body.partial_content(&BodySchema::new().block("lifecycle", &[]));
         content.blocks.into_iter().next()
     };
-    match (lifecycle(base), lifecycle(over)) {
-        (Some(first), Some(second)) => {
-            let mut block = first;
-            block.body = Body::merged(block.body, second.body);
-            Body::merged(base.clone(), over.clone()).with_block(block)
-        }
-        (Some(first), None) => Body::merged(base.clone(), over.clone()).with_block(first),
-        _ => Body::merged(base.clone(), over.clone()),
+    let (base, over) = parts::one_kind_of_repetition(base, over);
+    let (first, second) = (lifecycle(&base), lifecycle(&over));
+    let second =
+        second.map(|block| Block { body: block.body.without(&BodySchema::new().optional(&["enabled", "replace_triggered_by"])), ..block });
+    let merged = Body::merged(base, over);
+    match (first, second) {
+        (Some(first), Some(second)) => merged.with_block(Block { body: Body::merged(first.body.clone(), second.body), ..first }),
+        (Some(one), None) | (None, Some(one)) => merged.with_block(one),
+        (None, None) => merged,
     }
 }

@@ -6,7 +6,7 @@ use cty::Type;
 
 use super::constant;
 use super::files::ConfigFile;
-use super::model::{ProviderConfig, RequiredProvider};
+use super::model::{ProviderConfig, ProviderMeta, RequiredProvider};
 use super::parts::{BAD_NAME, check_provider_name, list};
 use super::values::Named;
 use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
@@ -23,6 +23,8 @@ pub(super) struct Settings {
     pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
     /// Type (or `cloud`) and header.
     pub(super) backends: Vec<(Arc<str>, Span)>,
+    /// Each with its header.
+    pub(super) metas: Vec<(ProviderMeta, Span)>,
 }
 
 /// Reads a `terraform` block.
@@ -47,6 +49,7 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
                 let required = required_providers(&inner.body, diags);
                 settings.required.push((required, inner.def_span));
             }
+            "provider_meta" => settings.metas.extend(provider_meta(inner, diags)),
             kind => diags.error(
                 inner.type_span,
                 format!("Unsupported block type \"{kind}\""),
@@ -54,6 +57,20 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
             ),
         }
     }
+}
+
+fn provider_meta(block: &Block, diags: &mut Diagnostics) -> Option<(ProviderMeta, Span)> {
+    let mark = diags.len();
+    let (attributes, found) = block.body.just_attributes();
+    diags.append(found);
+    for attribute in attributes.values() {
+        constant::value(attribute, diags);
+    }
+    let label = &block.labels[0];
+    check_provider_name(&label.text, block.def_span, diags);
+    let wrong = diags.0[mark..].iter().any(Diagnostic::is_error);
+    let meta = ProviderMeta { name: label.text.clone(), body: block.body.clone(), span: label.span };
+    (!wrong).then_some((meta, block.def_span))
 }
 
 /// The type of an entry that is a bare version constraint, and not an object.
@@ -154,6 +171,8 @@ fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mu
     for item in list(value, diags) {
         let Some(traversal) = super::parts::plain_reference(item, diags) else { continue };
         let alias = match &traversal.steps[..] {
+            // The default configuration, which must then be passed as well.
+            [] => Some(Arc::from("")),
             [step] => match &step.kind {
                 StepKind::Attr(alias) => Some(alias.clone()),
                 StepKind::Index(_) => None,
@@ -161,7 +180,7 @@ fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mu
             _ => None,
         };
         match alias {
-            None => diags.error(value.span, SUMMARY, "Aliases are given in the format provider.alias."),
+            None => diags.error(value.span, SUMMARY, "Aliases are given in the format provider.alias, or as the provider's name alone."),
             Some(_) if *traversal.root != *name => {
                 let detail =
                     format!("Aliases must be prefixed with the provider name. Expected \"{name}\", but found \"{}\".", traversal.root);

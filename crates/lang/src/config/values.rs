@@ -23,8 +23,9 @@ pub(super) fn variable_schema() -> BodySchema {
         .block("validation", &[])
 }
 
-/// Reads a variable. `over` is the header of the override that was merged in last, if any.
-pub(super) fn variable(block: &Block, over: Option<Span>, diags: &mut Diagnostics) -> Variable {
+/// Reads a variable. Where it is overridden, `base` is what it was, and `over` the header of the override that was merged in
+/// last.
+pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, diags: &mut Diagnostics) -> Variable {
     let (content, found) = block.body.content(&variable_schema());
     diags.append(found);
     let label = &block.labels[0];
@@ -54,6 +55,12 @@ pub(super) fn variable(block: &Block, over: Option<Span>, diags: &mut Diagnostic
     if let Some(a) = content.attribute("type") {
         variable.ty = types::of_attribute(a, diags);
         variable.typed = true;
+        // An override has another type, and the defaults in it stay those of the normal files.
+        if let Some(base) = base {
+            let (content, _, _) = base.partial_content(&BodySchema::new().optional(&["type"]));
+            let before = content.attribute("type").map(|a| types::of_attribute(a, &mut Diagnostics::new()));
+            variable.ty.defaults = before.and_then(|ty| ty.defaults);
+        }
     }
     if let Some(a) = content.attribute("sensitive") {
         variable.sensitive = constant::flag(a, diags).unwrap_or(false);

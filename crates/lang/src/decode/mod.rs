@@ -8,10 +8,12 @@ mod ephemeral;
 mod place;
 mod references;
 mod shape;
+mod traversal;
 
 pub use ephemeral::refuse_ephemeral;
 pub use place::place_of;
 pub use references::{function_calls, live_references, lookups, references};
+pub use traversal::traversal_fault;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

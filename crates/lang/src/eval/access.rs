@@ -10,7 +10,7 @@ const UNSUPPORTED: &str = "Unsupported attribute";
 const NO_SUCH: &str = "The given key does not identify an element in this collection value";
 
 /// Applies constant steps one after the other; the first that fails ends it.
-pub(super) fn follow(mut value: Value, steps: &[Step], mut diags: Diagnostics) -> (Value, Diagnostics) {
+pub(crate) fn follow(mut value: Value, steps: &[Step], mut diags: Diagnostics) -> (Value, Diagnostics) {
     for step in steps {
         let next = match &step.kind {
             StepKind::Attr(name) => attribute(&value, name),

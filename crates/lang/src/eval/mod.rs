@@ -13,6 +13,7 @@ mod scope;
 mod splat;
 mod template;
 
+pub(crate) use access::follow;
 pub use access::{attribute, index};
 pub use env::Env;
 pub use place::{closest, start_of};

@@ -1,6 +1,7 @@
 //! Creating, updating and reading: one instance, from its configuration to what is written down of it.
 
 use super::*;
+use crate::engine::deploy::provision;
 
 impl Deploying<'_> {
     /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
@@ -54,7 +55,7 @@ impl Deploying<'_> {
         if !plain.is_wholly_known() {
             return Err(Trouble::text("the configuration still has values that are not known; what it depends on was not applied"));
         }
-        let ctx = self.context(&change.id());
+        let ctx = self.context(change);
         let same_as_staged = change.config.as_ref().is_some_and(|c| c.clone().unmark_deep().0.raw_equals(&plain));
         if !same_as_staged {
             let answer = provider.validate_resource(&address.resource.kind, plain.clone(), &ctx).await?;
@@ -188,6 +189,9 @@ impl Deploying<'_> {
         }
         let Some(value) = value else { return Ok(()) };
         if !provisioners.is_empty() {
+            if provisioners.iter().any(|(_, p)| provision::names(p, &resource.name)) {
+                self.close(&address.config());
+            }
             for (place, provisioner) in provisioners {
                 let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..self.scope(module, resource, address) };
                 self.provision(&scope, provisioner, place, change).await?;
@@ -275,7 +279,7 @@ impl Deploying<'_> {
         if !plain.is_wholly_known() {
             return Err(Trouble::text("the configuration still has values that are not known"));
         }
-        let ctx = self.context(&change.id());
+        let ctx = self.context(change);
         let answer = provider.read_data(&change.address.resource.kind, plain, &ctx).await?;
         self.said(&answer.diagnostics, change, resource)?;
         let value = managed::mark(schema, answer.state, &marks);

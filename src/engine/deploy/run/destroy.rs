@@ -61,7 +61,7 @@ impl Deploying<'_> {
         let Some(schema) = schemas.and_then(|s| s.resources.get(change.address.resource.kind.as_ref())) else {
             return Err(Trouble::text("its provider does not know the resource type any more"));
         };
-        let ctx = self.context(&change.id());
+        let ctx = self.context(change);
         if !change.tainted && change.deposed.is_none() && change.action != Action::ReplaceCreateFirst {
             self.destroy_provisioners(change, &ctx).await?;
         }

@@ -298,7 +298,7 @@ impl<'p> Deploying<'p> {
     }
 
     /// Puts the value of a resource together from its instances.
-    fn close(&self, address: &ConfigResource) -> bool {
+    pub(super) fn close(&self, address: &ConfigResource) -> bool {
         let Some((module, resource)) = self.declared(address) else { return true };
         let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
         let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
@@ -356,8 +356,10 @@ impl<'p> Deploying<'p> {
         if failed.has_errors() { Err(failed) } else { Ok(()) }
     }
 
-    fn context(&self, resource: &str) -> CallContext {
-        CallContext::of(resource, &self.walk.cancel)
+    fn context(&self, change: &Change) -> CallContext {
+        // Staging has said what is wrong with it.
+        let meta = self.walk.context_of(&change.provider.address, &change.address).and_then(|ctx| ctx.meta);
+        CallContext { meta, ..CallContext::of(change.id(), &self.walk.cancel) }
     }
 }
 

@@ -145,7 +145,6 @@ mod tests {
             proposed,
             prior_private: Bytes::new(),
             prior_identity: None,
-            provider_meta: None,
         })
     }
 
@@ -158,7 +157,6 @@ mod tests {
             planned,
             private: Bytes::new(),
             planned_identity: None,
-            provider_meta: None,
         })
         .new_state
         .expect("a state")

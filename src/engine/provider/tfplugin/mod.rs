@@ -216,7 +216,7 @@ impl Provider for TfProvider {
         let wire = pb::read_resource::Request {
             current_state: side.encode(&request.current)?,
             private: request.private,
-            provider_meta: side.encode_meta(request.provider_meta.as_ref())?,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
             client_capabilities: client(),
             current_identity: side.encode_identity(request.identity.as_ref())?,
             type_name: request.type_name,
@@ -238,7 +238,7 @@ impl Provider for TfProvider {
             proposed_new_state: side.encode(&request.proposed)?,
             config: side.encode(&request.config)?,
             prior_private: request.prior_private,
-            provider_meta: side.encode_meta(request.provider_meta.as_ref())?,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
             client_capabilities: client(),
             prior_identity: side.encode_identity(request.prior_identity.as_ref())?,
             type_name: request.type_name,
@@ -254,7 +254,7 @@ impl Provider for TfProvider {
             planned_state: side.encode(&request.planned)?,
             config: side.encode(&request.config)?,
             planned_private: request.private,
-            provider_meta: side.encode_meta(request.provider_meta.as_ref())?,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
             planned_identity: side.encode_identity(request.planned_identity.as_ref())?,
             type_name: request.type_name,
         };
@@ -318,7 +318,7 @@ impl Provider for TfProvider {
         let wire = pb::read_data_source::Request {
             type_name: type_name.to_owned(),
             config: side.encode(&config)?,
-            provider_meta: None,
+            provider_meta: side.encode_meta(ctx.meta.as_ref())?,
             client_capabilities: client(),
         };
         let answer: pb::read_data_source::Response = self.wire.call(side.method, wire).await?;

@@ -9,7 +9,7 @@ impl PlanWalk<'_> {
         if !self.wishes.wants(address) {
             return Ok(Value::unknown(block.implied_type()));
         }
-        let ctx = self.walk.context(address.to_string());
+        let ctx = self.walk.context_of(&declared.key.address, address).ok_or(())?;
         let scope =
             ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
                 .repeated(repetition);

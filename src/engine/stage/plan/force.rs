@@ -3,35 +3,49 @@
 use super::*;
 
 impl PlanWalk<'_> {
-    pub(super) fn prevented(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, address: &AbsInstance, there: bool) -> Result<(), ()> {
-        let Some(expr) = declared.resource.lifecycle.prevent_destroy.as_ref().filter(|_| there) else { return Ok(()) };
-        let (value, diags) = scope.evaluate(expr);
+    /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for any change, and be false
+    /// where the object is destroyed. Instances that are gone have neither `each` nor `count`, so nobody has them there.
+    pub(super) fn prevented(&self, module: &Module, resource: &Resource, address: &AbsInstance, destroys: bool) -> Result<(), ()> {
+        let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else { return Ok(()) };
+        let (value, diags) = ModuleScope::new(&self.walk.around, module, &address.module).evaluate(expr);
         if !self.walk.report(diags) {
             return Err(());
         }
-        let value = value.unmark_deep().0;
-        if cty::convert::convert(&value, &cty::Type::Bool).ok().and_then(|v| v.as_bool()) != Some(true) {
-            return Ok(());
+        let refuse = |why: &str| {
+            self.walk.report(no_guard(expr, why).about(address.to_string()).into());
+            Err(())
+        };
+        let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else { return refuse("is no bool") };
+        if guard.contains_mark(&cty::Mark::Ephemeral) {
+            return refuse("is ephemeral, so that it could be another one when the stage is deployed");
         }
-        let detail = format!(
-            "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
-        );
-        self.walk
-            .report(Diagnostic::error("Instance cannot be destroyed", detail).at(declared.resource.span).about(address.to_string()).into());
-        Err(())
+        if guard.contains_mark(&cty::Mark::Sensitive) {
+            return refuse("is sensitive, and whether the object may be destroyed would tell it");
+        }
+        match guard.as_bool() {
+            _ if !destroys => Ok(()),
+            Some(false) => Ok(()),
+            None if guard.is_known() => refuse("is null: false is what lets an object go"),
+            None => refuse("is known only once the stage is deployed; leave the resource out with --exclude until then"),
+            Some(true) => {
+                let detail = format!(
+                    "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
+                );
+                let fault = Diagnostic::error("Instance cannot be destroyed", detail).at(resource.span).about(address.to_string());
+                self.walk.report(fault.into());
+                Err(())
+            }
+        }
     }
 
     /// Whether the instance is to be replaced whatever its provider says.
     pub(super) fn force(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, address: &AbsInstance) -> Result<Option<Reason>, ()> {
-        if self.wishes.replace.contains(address) {
-            return Ok(Some(Reason::ReplaceByRequest));
-        }
         for expr in &declared.resource.lifecycle.replace_triggered_by {
             if self.triggered(scope, expr)? {
                 return Ok(Some(Reason::ReplaceByTriggers));
             }
         }
-        Ok(None)
+        Ok(self.wishes.replace.contains(address).then_some(Reason::ReplaceByRequest))
     }
 
     pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr) -> Result<bool, ()> {
@@ -105,4 +119,9 @@ pub(super) fn trigger(scope: &ModuleScope<'_>, expr: &Expr) -> Option<(AbsResour
         });
     }
     Some((AbsResource { module: scope.instance.clone(), resource }, key, path))
+}
+
+/// A `prevent_destroy` of a value that decides nothing.
+pub fn no_guard(expr: &Expr, why: &str) -> Diagnostic {
+    Diagnostic::error("Invalid value for prevent_destroy", format!("The value of prevent_destroy {why}.")).at(expr.span)
 }

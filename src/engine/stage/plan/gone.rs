@@ -22,7 +22,7 @@ impl PlanWalk<'_> {
         };
         let commands =
             if !forget && deposed.is_none() && !object.tainted { self.destruction_runs(address, &now.value)? } else { Vec::new() };
-        let ctx = self.walk.context(address.to_string());
+        let ctx = self.walk.context_of(&gone.key.address, address).ok_or(())?;
         let planned = if forget {
             Ok(Planned {
                 action: Action::Forget,
@@ -89,7 +89,7 @@ impl PlanWalk<'_> {
             self.forget_data(there);
             return true;
         }
-        let ctx = self.walk.context(address.to_string());
+        let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
         let Ok(looked) = self.look(gone, address, there, &ctx).await else { return false };
         if self.wishes.mode == StageMode::RefreshOnly {
             self.keep_looked_at(gone, address, &looked);
@@ -108,15 +108,27 @@ impl PlanWalk<'_> {
             },
         };
         let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
+        if let Some((module, resource)) = self.guard(address)
+            && looked.now.is_some()
+            && self.prevented(module, resource, address, !forget).is_err()
+        {
+            return false;
+        }
         let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
         (self.progress)(&address.to_string());
         good & self.deposed(gone, address, there).await
     }
 
+    /// The declaration that an instance belonged to, where its resource is declared still.
+    fn guard(&self, address: &AbsInstance) -> Option<(&Module, &Resource)> {
+        let module = self.walk.module(&address.module.path())?;
+        Some((module, module.resources.get(&address.resource)?))
+    }
+
     pub(super) async fn deposed(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects) -> bool {
         let mut good = true;
         for object in there.deposed.iter().filter(|_| self.wishes.clears(address, true)) {
-            let ctx = self.walk.context(address.to_string());
+            let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
             let Ok(looked) = self.look_at(gone, address, object, None, &ctx).await else {
                 good = false;
                 continue;
@@ -157,10 +169,7 @@ impl PlanWalk<'_> {
         let Some(declared) = self.shared(step, address, BTreeMap::new()) else { return false };
         let mut good = true;
         for (instance, there) in all {
-            let scope = ModuleScope::new(&self.walk.around, declared.module, &instance.module).repeated(repetition(&instance.key));
-            let there_to_destroy = there.current.is_some() && !forgets(declared.resource);
-            good &= self.prevented(&declared, &scope, &instance, there_to_destroy).is_ok()
-                && self.gone(&declared_gone(&declared), &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
+            good &= self.gone(&declared_gone(&declared), &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
         }
         good
     }

@@ -29,7 +29,6 @@ impl PlanWalk<'_> {
             current: stored.value.clone().unmark_deep().0,
             private: stored.private.clone(),
             identity: stored.identity.clone(),
-            provider_meta: None,
         };
         let answer = match gone.provider.read(request, ctx).await {
             Ok(answer) => answer,

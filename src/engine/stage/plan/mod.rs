@@ -8,6 +8,7 @@ mod look;
 mod provision;
 
 pub use data::unknown_object;
+pub use force::no_guard;
 use gone::{forgets, wrong_key};
 pub use gone::{removed, repetition};
 use look::same_record;
@@ -237,7 +238,7 @@ impl PlanWalk<'_> {
 
     async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
-        let ctx = self.walk.context(address.to_string());
+        let ctx = self.walk.context_of(&declared.key.address, address).ok_or(())?;
         let ty = declared.schema.implied_type().clone();
         if !self.wishes.wants(address) && !self.wishes.destroys(address) {
             // Outside of what is staged: it stays what it is.
@@ -260,7 +261,9 @@ impl PlanWalk<'_> {
                 .repeated(repetition);
         if self.wishes.mode == StageMode::Destroy {
             let value = looked.now.as_ref().map(|p| p.value.clone());
-            self.prevented(declared, &scope, address, looked.now.is_some() && !forgets(declared.resource))?;
+            if looked.now.is_some() {
+                self.prevented(declared.module, declared.resource, address, !forgets(declared.resource))?;
+            }
             let forget = forgets(declared.resource);
             let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
             self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget).await?;
@@ -293,9 +296,8 @@ impl PlanWalk<'_> {
             }
         };
         self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
-        if planned.action.destroys() && !forgets(declared.resource) {
-            self.prevented(declared, &scope, address, true)?;
-        }
+        let destroys = planned.action.destroys() && !forgets(declared.resource);
+        self.prevented(declared.module, declared.resource, address, destroys)?;
         let mut commands = Vec::new();
         if planned.action == Action::Replace && !forgets(declared.resource) && planned.reason != Some(Reason::ReplaceBecauseTainted) {
             commands = self.destruction_runs(address, &planned.before)?;

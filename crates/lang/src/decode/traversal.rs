@@ -1,0 +1,49 @@
+//! Whether what follows the name of an object can be there at all, by the object's schema.
+
+use cty::Value;
+use cty::schema::{Block, NestedBlock, Nesting};
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::eval::{closest, follow};
+use crate::syntax::{Step, StepKind};
+
+/// The first step that no object of this schema has, with its place.
+pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
+    let (step, rest) = steps.split_first()?;
+    let StepKind::Attr(name) = &step.kind else {
+        let detail = "Only attribute access is allowed here, using the dot operator.";
+        return Some(Diagnostic::error("Invalid index operation", detail).at(step.span));
+    };
+    if let Some(attribute) = schema.attributes.get(&**name) {
+        let (_, diags) = follow(Value::unknown(attribute.implied_type()), rest, Diagnostics::new());
+        return diags.into_iter().next();
+    }
+    if let Some(nested) = schema.blocks.get(&**name) {
+        return in_blocks(name, nested, rest);
+    }
+    let hint = closest(name, schema.attributes.keys().chain(schema.blocks.keys()).map(String::as_str));
+    let hint = hint.map(|close| format!(" Did you mean {close:?}?")).unwrap_or_default();
+    let detail = format!("This object has no argument, nested block, or exported attribute named {name:?}.{hint}");
+    Some(Diagnostic::error("Unsupported attribute", detail).at(step.span))
+}
+
+fn in_blocks(name: &str, nested: &NestedBlock, steps: &[Step]) -> Option<Diagnostic> {
+    if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
+        return traversal_fault(&nested.block, steps);
+    }
+    let (step, rest) = steps.split_first()?;
+    match (nested.nesting, &step.kind) {
+        (Nesting::Set, _) => {
+            let detail = format!(
+                "Blocks of type {name:?} are a set of objects, whose elements have no keys to select them by. Use a \"for\" expression \
+                 with an \"if\" clause to find those that are meant."
+            );
+            Some(Diagnostic::error("Cannot index a set value", detail).at(step.span))
+        }
+        (Nesting::List, StepKind::Attr(_)) => {
+            let detail = format!("Blocks of type {name:?} are a list of objects, so one is selected by its number, as in .{name}[0].");
+            Some(Diagnostic::error("Invalid operation", detail).at(step.span))
+        }
+        _ => traversal_fault(&nested.block, rest),
+    }
+}

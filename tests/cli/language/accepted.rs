@@ -1,0 +1,100 @@
+//! What was refused and is right.
+
+use super::{Case, Verdict::*, judge};
+
+const LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n";
+
+#[test]
+fn providers_are_declared_in_any_of_their_forms() {
+    judge(&[
+        Case {
+            name: "configuration_aliases with the bare name",
+            files: &[
+                (
+                    "main.tf",
+                    r#"
+                    terraform {
+                      required_providers {
+                        lab = { source = "flightdeck.internal/bundled/lab" }
+                      }
+                    }
+                    provider "lab" {}
+                    provider "lab" { alias = "other" }
+                    module "m" {
+                      source    = "./m"
+                      providers = { lab = lab, lab.other = lab.other }
+                    }
+                    "#,
+                ),
+                (
+                    "m/main.tf",
+                    r#"
+                    terraform {
+                      required_providers {
+                        lab = {
+                          source                = "flightdeck.internal/bundled/lab"
+                          configuration_aliases = [lab, lab.other]
+                        }
+                      }
+                    }
+                    resource "lab_network" "a" {
+                      name = "a"
+                      cidr = "10.0.0.0/16"
+                    }
+                    resource "lab_network" "b" {
+                      name     = "b"
+                      cidr     = "10.0.0.0/16"
+                      provider = lab.other
+                    }
+                    "#,
+                ),
+            ],
+            verdict: Staged(&[("module.m.lab_network.a", "create", ""), ("module.m.lab_network.b", "create", "")]),
+        },
+        Case {
+            name: "provider_meta for a provider that is not used",
+            files: &[(
+                "main.tf",
+                r#"
+                terraform {
+                  required_providers {
+                    lab = { source = "flightdeck.internal/bundled/lab" }
+                  }
+                  provider_meta "lab" { x = 1 }
+                }
+                "#,
+            )],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "provider_meta for a provider that takes none",
+            files: &[
+                ("main.tf", LAB),
+                (
+                    "meta.tf",
+                    "terraform {\n  provider_meta \"lab\" {\n    x = 1\n  }\n}\nresource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("meta.tf", 2)]),
+        },
+    ]);
+}
+
+#[test]
+fn a_resource_is_known_by_its_name_where_it_is_there_already() {
+    judge(&[
+        Case {
+            name: "its own name in a provisioner",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo ${terraform_data.x.id}\"\n  }\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.x", "create", "")]),
+        },
+        Case {
+            name: "how many instances it has before it has any",
+            files: &[("main.tf", "resource \"terraform_data\" \"x\" {\n  count = length(terraform_data.x)\n}\n")],
+            verdict: Staged(&[]),
+        },
+    ]);
+}

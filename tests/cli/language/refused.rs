@@ -1,0 +1,133 @@
+//! What was accepted and is wrong.
+
+use super::{Case, Verdict::*, judge};
+
+const LAB: (&str, &str) = (
+    "main.tf",
+    "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"lab_network\" \"r\" {\n  name = \"b\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+);
+
+/// An output of this expression, beside a network.
+macro_rules! output {
+    ($name:literal, $expression:literal) => {
+        Case {
+            name: $name,
+            files: &[LAB, ("outputs.tf", concat!("output \"o\" {\n  value = ", $expression, "\n}\n"))],
+            verdict: Refused(&[("outputs.tf", 2)]),
+        }
+    };
+}
+
+#[test]
+fn a_name_that_no_object_of_the_type_has_is_wrong_wherever_it_stands() {
+    judge(&[
+        output!("in a block, in try", "try(lab_network.r.subnet[0].nme, \"lost\")"),
+        output!("in a block, in a branch not taken", "true ? \"x\" : lab_network.r.subnet[0].nme"),
+        output!("of a list of blocks as a whole", "try(lab_network.r.subnet.name, \"lost\")"),
+        output!("of a text", "try(lab_network.r.name.foo, \"lost\")"),
+        output!("of an element of a list of texts", "try(lab_network.r.tags[\"x\"].y, \"lost\")"),
+        output!("in brackets", "lab_network.r[\"name\"]"),
+        output!("count", "lab_network.r.count"),
+        Case {
+            name: "of self, in try",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    postcondition {\n      condition     = try(self.nope, true)\n      error_message = \"x\"\n    }\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 4)]),
+        },
+        Case {
+            name: "which is looked for once its place in the list is known",
+            files: &[
+                LAB,
+                ("outputs.tf", "locals {\n  i = 0\n}\noutput \"o\" {\n  value = try(lab_network.r.subnet[local.i].nme, \"lost\")\n}\n"),
+            ],
+            verdict: Outputs(&[("o", "\"lost\"")]),
+        },
+    ]);
+}
+
+#[test]
+fn a_provider_configuration_must_be_declared_where_it_is_used() {
+    judge(&[
+        Case {
+            name: "configuration_aliases of a root",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = {\n      source                = \"flightdeck.internal/bundled/lab\"\n      configuration_aliases = [lab.other]\n    }\n  }\n}\nresource \"lab_network\" \"b\" {\n  provider = lab.other\n  name     = \"b\"\n  cidr     = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 10)]),
+        },
+        Case {
+            name: "an underscore in a local name",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    my_lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "an implied local name that ends in a dash",
+            files: &[("main.tf", "resource \"lab-_x\" \"a\" {\n}\n")],
+            verdict: Refused(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "an alias that nobody declares",
+            files: &[("main.tf", "resource \"terraform_data\" \"r\" {\n  provider = terraform.nope\n}\n")],
+            verdict: Refused(&[("main.tf", 2)]),
+        },
+    ]);
+}
+
+#[test]
+fn what_decides_over_objects_must_be_fit_to_decide() {
+    judge(&[
+        Case {
+            name: "an ephemeral output of the root",
+            files: &[("main.tf", "output \"a\" {\n  value     = \"x\"\n  ephemeral = true\n}\n")],
+            verdict: Refused(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "prevent_destroy of a text",
+            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = \"nope\"\n  }\n}\n")],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "prevent_destroy of a list, by name",
+            files: &[(
+                "main.tf",
+                "locals {\n  x = [\"a\"]\n}\nresource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = local.x\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 6)]),
+        },
+        Case {
+            name: "prevent_destroy of an ephemeral value",
+            files: &[(
+                "main.tf",
+                "variable \"x\" {\n  default   = true\n  ephemeral = true\n}\nresource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = var.x\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 7)]),
+        },
+        Case {
+            name: "prevent_destroy by instance",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  count = 1\n  lifecycle {\n    prevent_destroy = count.index == 0\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 4)]),
+        },
+        Case {
+            name: "prevent_destroy of null, as long as nothing is destroyed",
+            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = null\n  }\n}\n")],
+            verdict: Staged(&[("terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "depends_on of a check",
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  depends_on = [check.c]\n}\nresource \"terraform_data\" \"b\" {}\ncheck \"c\" {\n  assert {\n    condition     = terraform_data.b.id != \"\"\n    error_message = \"x.\"\n  }\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 2)]),
+        },
+    ]);
+}
