@@ -26,7 +26,8 @@ pub struct Loaded {
     pub value_errors: Diagnostics,
 }
 
-/// Reads a workspace; where `partial`, variables need no values.
+/// Reads a workspace; where `partial`, to be validated alone: variables need no values, and where the
+/// state lies does not matter.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration; the sources come along so that it can be shown.
@@ -43,7 +44,9 @@ pub fn load(dir: &Path, request: &StageRequest, partial: bool) -> Result<(Loaded
         return Err((sources, Diagnostic::error("No configuration files", detail).into()));
     }
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
-    diags.append(refused(dir, &loaded.root));
+    if !partial {
+        diags.append(refused(dir, &loaded.root));
+    }
     if diags.has_errors() {
         return Err((sources, diags));
     }

@@ -177,6 +177,7 @@ impl Call<'_> {
             return Err(Diagnostic::error(format!("{}: invalid {attribute}", self.doing(resource)), detail).at_attr(attribute).into());
         }
         if let Some(fault) = self.of(FaultKind::Permanent) {
+            sdk::log::warn("refused", &[("resource", &resource), ("name", &self.name)]);
             let detail = text(fault, "AccessDenied: this account may not do that (status 403)");
             return Err(Failure::new(format!("{}: refused", self.doing(resource)), detail));
         }
