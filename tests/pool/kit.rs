@@ -125,7 +125,6 @@ pub async fn create(provider: &dyn Provider, config: Value, address: &str, ctx: 
         config: config.clone(),
         prior_private: Bytes::new(),
         prior_identity: None,
-        provider_meta: None,
     };
     let plan = provider.plan(request, &ctx).await?;
     assert_eq!(plan.diagnostics, []);
@@ -136,7 +135,6 @@ pub async fn create(provider: &dyn Provider, config: Value, address: &str, ctx: 
         config,
         private: plan.private,
         planned_identity: None,
-        provider_meta: None,
     };
     provider.apply(request, &ctx).await
 }

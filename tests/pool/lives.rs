@@ -27,13 +27,7 @@ async fn an_object_is_made_read_changed_and_removed() {
     let request = UpgradeRequest { type_name: "lab_thing".into(), version: 0, raw_json: raw.into_bytes().into() };
     let upgraded = lab.upgrade(request, &bench.ctx).await.expect("answered");
     assert_eq!((upgraded.state.clone(), upgraded.diagnostics), (state.clone(), vec![]));
-    let request = ReadRequest {
-        type_name: "lab_thing".into(),
-        current: state.clone(),
-        private: made.private.clone(),
-        identity: None,
-        provider_meta: None,
-    };
+    let request = ReadRequest { type_name: "lab_thing".into(), current: state.clone(), private: made.private.clone(), identity: None };
     let read = lab.read(request.clone(), &bench.ctx).await.expect("answered");
     assert_eq!(read.state, state);
 
@@ -48,7 +42,6 @@ async fn an_object_is_made_read_changed_and_removed() {
         config: changed,
         prior_private: made.private.clone(),
         prior_identity: None,
-        provider_meta: None,
     };
     let plan = lab.plan(plan, &bench.ctx).await.expect("answered");
     assert_eq!(plan.requires_replace.first(), at("triggers").as_ref());
@@ -61,7 +54,6 @@ async fn an_object_is_made_read_changed_and_removed() {
         config: gone.clone(),
         private: made.private,
         planned_identity: None,
-        provider_meta: None,
     };
     let removed = lab.apply(request, &bench.ctx).await.expect("answered");
     assert_eq!((removed.new_state, removed.diagnostics), (Some(gone), vec![]));
@@ -77,13 +69,7 @@ async fn an_object_is_made_read_changed_and_removed() {
 }
 
 fn request_of(read: &ReadResponse) -> ReadRequest {
-    ReadRequest {
-        type_name: "lab_thing".into(),
-        current: read.state.clone(),
-        private: read.private.clone(),
-        identity: None,
-        provider_meta: None,
-    }
+    ReadRequest { type_name: "lab_thing".into(), current: read.state.clone(), private: read.private.clone(), identity: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]

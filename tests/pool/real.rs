@@ -104,7 +104,6 @@ async fn a_provider_of_protocol_5_makes_an_object() {
         config: config.clone(),
         prior_private: Bytes::new(),
         prior_identity: None,
-        provider_meta: None,
     };
     let plan = time.plan(request, &bench.ctx).await.expect("planned");
     assert_eq!(plan.diagnostics, []);
@@ -115,14 +114,12 @@ async fn a_provider_of_protocol_5_makes_an_object() {
         config,
         private: plan.private,
         planned_identity: None,
-        provider_meta: None,
     };
     let made = time.apply(request, &bench.ctx).await.expect("applied");
     assert_eq!(made.diagnostics, []);
     let state = made.new_state.expect("a state");
     assert_eq!(attr(&state, "hour"), cty::Value::int(10));
-    let request =
-        ReadRequest { type_name: "time_static".into(), current: state.clone(), private: made.private, identity: None, provider_meta: None };
+    let request = ReadRequest { type_name: "time_static".into(), current: state.clone(), private: made.private, identity: None };
     assert_eq!(time.read(request, &bench.ctx).await.expect("read").state, state);
     if schema.functions.contains_key("rfc3339_parse") {
         let called = time.call_function("rfc3339_parse", vec![cty::Value::string("2026-11-21T10:00:00Z")], &bench.ctx).await;

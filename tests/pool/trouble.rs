@@ -114,7 +114,7 @@ async fn a_deadline_ends_a_hanging_call_and_the_slot_is_free_again() {
     let state = create(&*lab, thing(&*lab, "x", json!({"kind": "hang", "on": "read"})), "lab_thing.x", &bench.ctx).await.expect("applied");
     let state = state.new_state.expect("a state");
     let ctx = CallContext { deadline: Some(Duration::from_millis(300)), ..bench.ctx.clone() };
-    let request = ReadRequest { type_name: "lab_thing".into(), current: state, private: Bytes::new(), identity: None, provider_meta: None };
+    let request = ReadRequest { type_name: "lab_thing".into(), current: state, private: Bytes::new(), identity: None };
     let began = Instant::now();
     match lab.read(request, &ctx).await {
         Err(error) => {
