@@ -89,7 +89,8 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
             if x.len() != y.len() {
                 return Some(false);
             }
-            all_equal(x.iter().zip(y.iter()))
+            // In order: what comes after an undecided pair is not looked at, as with the reference engine.
+            x.iter().zip(y.iter()).map(|(x, y)| compare(x, y)).find(|answer| *answer != Some(true)).unwrap_or(Some(true))
         }
         (Data::Map(x), Data::Map(y)) => {
             if x.len() != y.len() || !x.keys().eq(y.keys()) {

@@ -21,9 +21,11 @@ impl Number {
         if rest == "Inf" || rest == "inf" {
             return Ok(Number { form: Form::Infinite { negative }, precision });
         }
-        let (digits, exponent) = match rest.find(['e', 'E']) {
-            Some(at) => (&rest[..at], parse_exponent(&rest[at + 1..])?),
-            None => (rest, 0),
+        // After a `p` comes a power of two.
+        let (digits, exponent, doubled) = match rest.find(['e', 'E', 'p', 'P']) {
+            Some(at) if rest[at..].starts_with(['p', 'P']) => (&rest[..at], 0, parse_exponent(&rest[at + 1..])?),
+            Some(at) => (&rest[..at], parse_exponent(&rest[at + 1..])?, 0),
+            None => (rest, 0, 0),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
@@ -49,12 +51,12 @@ impl Number {
         }
         let form = if power >= 0 {
             let five = power_of_five(power.unsigned_abs());
-            rounded(negative, mantissa * five, power, precision, false)?
+            rounded(negative, mantissa * five, power + doubled, precision, false)?
         } else {
             let five = power_of_five(power.unsigned_abs());
             let shift = (precision as usize + 2 + five.bit_len()).saturating_sub(mantissa.bit_len());
             let (quotient, rest) = dashu_base::DivRem::div_rem(mantissa << shift, &five);
-            rounded(negative, quotient, power - shift as i64, precision, rest != UBig::ZERO)?
+            rounded(negative, quotient, power + doubled - shift as i64, precision, rest != UBig::ZERO)?
         };
         Ok(Number { form, precision })
     }
@@ -280,6 +282,16 @@ mod tests {
             if some.at(n) == all.at(n) {
                 prop_assert_eq!(rest(&some), rest(&all));
             }
+        }
+    }
+
+    #[test]
+    fn a_power_of_two_may_follow() {
+        for (text, value) in [("1p3", "8"), ("-3P-1", "-1.5"), ("0.5p+4", "8"), ("0p9", "0")] {
+            assert_eq!(Number::parse(text).unwrap().to_text(), value, "{text}");
+        }
+        for text in ["1p", "p3", "1p3e1", "1e1p3", "1p3.0"] {
+            assert!(Number::parse(text).is_err(), "{text}");
         }
     }
 

@@ -249,9 +249,7 @@ pub(super) fn range() -> Function {
             _ => return Err(CallError::call("must have one, two, or three arguments")),
         };
         let step = step.unwrap_or_else(|| Number::from(if end.compare(start).is_lt() { -1i64 } else { 1 }));
-        if step.is_zero() {
-            return Err(CallError::arg(2, "step must not be zero"));
-        }
+        // A step of zero gives nothing where there is nothing to give, and too many values otherwise.
         let down = step.is_negative();
         if down && end.compare(start).is_gt() {
             return Err(CallError::arg(1, "end must be less than start when step is negative"));

@@ -139,6 +139,12 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             }
             Ok((end + 2).min(chars.len()))
         }
+        // The braces of `\x{e9}` and `\p{Greek}` are no literal ones.
+        'p' | 'P' | 'x' if chars.get(at + 2) == Some(&'{') => {
+            let length = chars[at..].iter().position(|c| *c == '}').map_or(chars.len() - at, |end| end + 1);
+            out.extend(&chars[at..at + length]);
+            Ok(at + length)
+        }
         'A' | 'z' | 'p' | 'P' | 'x' | 'a' | 'f' | 't' | 'n' | 'r' | 'v' => {
             out.push('\\');
             out.push(c);
@@ -236,6 +242,13 @@ mod tests {
         assert!(finds(r"^\Qa.b\E$", "a.b") && !finds(r"^\Qa.b\E$", "axb"));
         assert!(finds(r"^[]a]+$", "]a"));
         assert!(finds(r"^\<x\>$", "<x>"));
+    }
+
+    #[test]
+    fn braces_of_an_escape_belong_to_it() {
+        assert!(finds(r"^\x{e9}+$", "éé") && finds(r"^[\x{e9}a]$", "é"));
+        assert!(finds(r"^\p{Letter}{2}$", "äb") && finds(r"^\P{Decimal_Number}$", "a") && finds(r"\p{Greek}", "γ"));
+        assert!(compile(r"\p{Nonsense}").is_err() && compile(r"\x{e9").is_err());
     }
 
     #[test]
