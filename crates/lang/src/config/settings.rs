@@ -38,9 +38,7 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
         .block("encryption", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    if let Some(a) = content.attribute("experiments") {
-        diags.error(a.name_span, "Experiments are not supported", "This engine has no language experiments: remove the argument.");
-    }
+    // Both are for another engine: its editions and its experiments are none of this language's.
     for inner in &content.blocks {
         match &*inner.type_name {
             "backend" => settings.backends.push((inner.labels[0].text.clone(), inner.def_span)),

@@ -62,6 +62,7 @@ impl<'e> Env<'e> {
         match &expr.kind {
             ExprKind::Literal(value) => (value.clone(), Diagnostics::new()),
             ExprKind::Error => (Value::dynamic(), Diagnostics::new()),
+            ExprKind::Faulty(diags) => (Value::dynamic(), (**diags).clone()),
             ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => self.value(inner),
             ExprKind::SplatItem => (self.item.cloned().unwrap_or_else(Value::dynamic), Diagnostics::new()),
             ExprKind::Traversal(traversal) => self.traversal(traversal),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cty::Value;
 
+use crate::diag::Diagnostics;
 use crate::source::Span;
 
 /// How deep expressions may nest before the parser refuses them with a place.
@@ -98,6 +99,8 @@ pub enum ExprKind {
     Parens(Box<Expr>),
     /// What stands where a syntax error was reported: evaluate to an unknown value of unknown type, silently.
     Error,
+    /// A JSON string that is no template; evaluating it says what is wrong.
+    Faulty(Arc<Diagnostics>),
 }
 
 /// Where a template's text came from.

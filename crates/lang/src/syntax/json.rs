@@ -100,6 +100,10 @@ fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
         return Expr { kind: ExprKind::Template { parts: vec![literal], origin: TemplateOrigin::Json }, span };
     }
     let (mut expr, found) = super::parse_template_at(text, span.file, span.start + 1, TemplateOrigin::Json);
+    if found.has_errors() {
+        // Not every string is taken for a template; where this one is, it is said then.
+        return Expr { kind: ExprKind::Faulty(Arc::new(found)), span };
+    }
     diags.append(found);
     if matches!(expr.kind, ExprKind::Template { .. }) {
         expr.span = span;

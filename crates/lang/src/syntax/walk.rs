@@ -166,7 +166,7 @@ impl std::fmt::Display for Step {
 
 fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::SplatItem | ExprKind::Error => {}
+        ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::SplatItem | ExprKind::Error | ExprKind::Faulty(_) => {}
         ExprKind::Template { parts, .. } => parts.iter().for_each(visit),
         ExprKind::TemplateWrap(e) | ExprKind::TemplateJoin(e) | ExprKind::Parens(e) => visit(e),
         ExprKind::RelativeTraversal { source, .. } => visit(source),
