@@ -89,8 +89,8 @@ impl Change {
     /// Actions as the plan representation lists them.
     pub fn plan_words(&self) -> &'static [&'static str] {
         match self.action {
-            Action::Replace if self.skip_destroy => &["forget", "create"],
-            Action::ReplaceCreateFirst if self.skip_destroy => &["create", "forget"],
+            // Whichever of both is first, the plan has them in one order.
+            Action::Replace | Action::ReplaceCreateFirst if self.skip_destroy => &["forget", "create"],
             action => action.plan_words(),
         }
     }

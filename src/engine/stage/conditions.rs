@@ -104,7 +104,15 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         return (Status::Error, faults);
     }
     let (value, mut diags) = scope.evaluate(&condition.condition);
-    if diags.has_errors() {
+    let mut broken = diags.has_errors();
+    // What is wrong with the message is said whether it is needed or not.
+    let (message, found) = scope.evaluate(&condition.message);
+    diags.append(found);
+    if kind != Kind::Validation {
+        diags.extend(unfit(&message).map(|detail| Diagnostic::error("Invalid error message", detail).at(condition.message.span)));
+        broken = diags.has_errors();
+    }
+    if broken {
         return (Status::Error, diags);
     }
     let (value, _) = value.unmark_deep();
@@ -121,43 +129,45 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
         diags.push(refuse("Invalid condition result value: a bool is required."));
         return (Status::Error, diags);
     };
-    match result.as_bool() {
-        Some(true) => (Status::Pass, diags),
-        _ => {
-            let (text, more) = message(scope, condition);
-            let failed = more.has_errors();
-            diags.append(more);
-            if !failed || kind != Kind::Validation {
-                let failure = match kind {
-                    Kind::Assertion => Diagnostic::warning(kind.failed(), text),
-                    _ => Diagnostic::error(kind.failed(), text),
-                };
-                diags.push(failure.at(span));
-            }
-            (Status::Fail, diags)
-        }
+    if result.as_bool() == Some(true) {
+        return (Status::Pass, diags);
+    }
+    if kind == Kind::Validation && !diags.has_errors() && !message.is_known() {
+        let detail = "The value is not known yet, and cannot be told before the deploy has made it known.";
+        diags.push(Diagnostic::error("Invalid error message", detail).at(condition.message.span));
+        return (Status::Fail, diags);
+    }
+    let text = told(&message, condition, kind, &mut diags);
+    let failure = match kind {
+        Kind::Assertion => Diagnostic::warning(kind.failed(), text),
+        _ => Diagnostic::error(kind.failed(), text),
+    };
+    diags.push(failure.at(span));
+    (Status::Fail, diags)
+}
+
+/// Why a value is no message; one that is not known may become one.
+fn unfit(message: &Value) -> Option<&'static str> {
+    match cty::convert::convert(&message.clone().unmark_deep().0, &Type::String) {
+        Err(_) => Some("Unsuitable value for error message: a string is required."),
+        Ok(text) if text.is_null() => Some("Unsuitable value for error message: must not be null."),
+        Ok(_) => None,
     }
 }
 
-fn message(scope: &ModuleScope<'_>, condition: &Condition) -> (String, Diagnostics) {
-    let (value, mut diags) = scope.evaluate(&condition.message);
-    if diags.has_errors() {
-        return ("The error message cannot be evaluated.".to_owned(), diags);
-    }
-    if value.contains_mark(&cty::Mark::Sensitive) {
-        let detail = "The error message included a sensitive value, so it will not be displayed.";
-        diags.push(Diagnostic::warning("Error message refers to sensitive values", detail).at(condition.message.span));
-        return (detail.to_owned(), diags);
-    }
-    if value.contains_mark(&cty::Mark::Ephemeral) {
-        let detail = "The error message included an ephemeral value, so it will not be displayed.";
-        diags.push(Diagnostic::error("Error message refers to ephemeral values", detail).at(condition.message.span));
-        return (detail.to_owned(), diags);
-    }
-    match as_text(&value) {
-        Some(text) => (text, diags),
-        None => ("The error message is not known, or is no text.".to_owned(), diags),
-    }
+/// The message as it may be told.
+fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnostics) -> String {
+    let hidden = match () {
+        () if message.contains_mark(&cty::Mark::Sensitive) => "sensitive",
+        () if message.contains_mark(&cty::Mark::Ephemeral) => "ephemeral",
+        () => return as_text(message).unwrap_or_else(|| "The error message is not known, or is no text.".to_owned()),
+    };
+    let detail = format!("The error message refers to {hidden} values, so it will not be displayed.");
+    let summary = format!("Error message refers to {hidden} values");
+    let fault =
+        if kind == Kind::Validation { Diagnostic::error(summary, detail.clone()) } else { Diagnostic::warning(summary, detail.clone()) };
+    diags.push(fault.at(condition.message.span));
+    detail
 }
 
 fn as_text(value: &Value) -> Option<String> {

@@ -284,7 +284,8 @@ fn replace_paths(prior: &Value, planned: &Value, asked: &[Path], schema: &Schema
         match (path.apply(prior), path.apply(planned)) {
             _ if write_only => out.push(path.clone()),
             (Ok(a), Ok(b)) => {
-                if !b.is_known() || !a.raw_equals(&b) {
+                // Nulls of all types are one; so nothing is replaced for their sake.
+                if !b.is_known() || a.equals(&b).unmark().0.as_bool() != Some(true) {
                     out.push(path.clone());
                 }
             }

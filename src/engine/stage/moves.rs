@@ -5,10 +5,14 @@ use super::prior::PriorState;
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
 use lang::config::{Module, Moved};
 use lang::diag::{Diagnostic, Diagnostics};
+use std::collections::HashSet;
 
 /// Makes all moves of a configuration.
 pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
     let mut diags = Diagnostics::new();
+    // What a block has moved does not move on by itself.
+    let mut here: HashSet<AbsInstance> =
+        state.resources.iter().flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone()))).collect();
     let mut all: Vec<(ModulePath, &Moved)> = Vec::new();
     for module in root.all() {
         all.extend(module.moved.iter().map(|m| (module.path.clone(), m)));
@@ -39,7 +43,7 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
         }
         left = later;
     }
-    implied(root, state);
+    implied(root, state, &mut here);
     diags
 }
 
@@ -109,7 +113,7 @@ fn single(target: &Target) -> Option<AbsInstance> {
 }
 
 /// `x` becomes `x[0]` where `count` was added, and back where it was taken away; the same for module calls.
-fn implied(root: &Module, state: &mut PriorState) {
+fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance>) {
     for module in root.all() {
         for call in module.calls.values() {
             let counted = call.count.is_some();
@@ -128,9 +132,10 @@ fn implied(root: &Module, state: &mut PriorState) {
                 let mut to = from.clone();
                 let (was, becomes) =
                     if counted { (InstanceKey::None, InstanceKey::Int(0)) } else { (InstanceKey::Int(0), InstanceKey::None) };
-                if from.module.0[at].1 == was {
+                if from.module.0[at].1 == was && here.contains(&from) {
                     to.module.0[at].1 = becomes;
                     state.rename(&from, &to);
+                    here.insert(to);
                 }
             }
         }
@@ -144,7 +149,7 @@ fn implied(root: &Module, state: &mut PriorState) {
                     (InstanceKey::Int(0), InstanceKey::None)
                 };
                 let (from, to) = (abs.instance(was), abs.instance(becomes));
-                if state.objects(&from).is_some() {
+                if state.objects(&from).is_some() && here.contains(&from) {
                     state.rename(&from, &to);
                 }
             }

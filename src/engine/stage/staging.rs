@@ -1,6 +1,7 @@
 //! One staging from beginning to end: moves, the validating walk, the planning walk, and what they found put together.
 
 use super::change::{Change, Digests, OutputChange, Stage};
+use super::conditions::Statuses;
 use super::import;
 use super::moves;
 use super::narrow::Narrow;
@@ -202,7 +203,11 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if order.request.mode != StageMode::Destroy {
+    if order.request.mode == StageMode::Destroy {
+        // What is to go need not fulfil anything, so nothing was looked at to the end.
+        statuses = Statuses::default();
+        statuses.complete(&order.root, |_| false);
+    } else {
         statuses.complete(&order.root, |node| walk.nodes.step(node).is_some_and(|step| wishes.works_out(step)));
     }
     let stage = Stage {

@@ -137,7 +137,8 @@ impl PlanWalk<'_> {
                 self.keep_looked_at(gone, address, &looked);
             } else {
                 let reason = gone.forgotten(object);
-                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, reason.is_some()).await.is_ok();
+                let forget = removed(&self.walk.around.root, address).map_or(reason.is_some(), |(_, removed)| !removed.destroy);
+                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, forget).await.is_ok();
             }
         }
         good
