@@ -5,6 +5,7 @@ use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageMode};
 use crate::engine::graph::{Graph, Step};
 use crate::engine::stage::change::{Change, OutputChange};
+use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::{Node, Nodes};
 use lang::addr::{ConfigResource, Mode, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
@@ -103,6 +104,7 @@ fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: 
     out.nodes(ends, changes, taken);
     out.instances(changes, taken);
     out.destruction_order(changes, taken);
+    out.checks_last(changes, taken);
     out.steps
 }
 
@@ -285,6 +287,19 @@ impl Builder<'_> {
             self.all_need_all(&needed.late, &dependents.apply);
             self.all_need_all(&dependents.apply_depended, &needed.early);
         }
+    }
+
+    /// What checks ask the world is asked when nothing changes any more.
+    fn checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
+        let nested = |i: &&usize| changes[**i].reason == Some(Reason::ReadBecauseCheckNested);
+        let asked: Vec<(usize, Step)> = taken.iter().filter(nested).filter_map(|i| Some((*i, *self.apply.get(i)?))).collect();
+        if asked.is_empty() {
+            return;
+        }
+        let managed = taken.iter().filter(|i| changes[**i].address.resource.mode == Mode::Managed);
+        let both = managed.flat_map(|i| self.apply.get(i).into_iter().chain(self.destroy.get(i)).map(|s| (*i, *s)));
+        let all: Vec<(usize, Step)> = both.collect();
+        self.all_need_all(&asked, &all);
     }
 
     /// Each of `steps` waits for each of `needed`, but for what belongs to the same change.

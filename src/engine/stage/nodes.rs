@@ -199,6 +199,9 @@ impl Nodes {
             let step = self.add(Node::Check(path.clone(), check.name.clone()));
             self.need_node(step, own_call.as_ref());
             self.need_conditions(step, module, &check.asserts);
+            if let Some(data) = &check.data {
+                self.need_node(step, Some(&Node::Resource(config_resource(path, data))));
+            }
         }
     }
 

@@ -73,6 +73,8 @@ pub struct ModuleScope<'a> {
     pub self_value: Option<Value>,
     /// The resource that `self` is an instance of, where what follows is to be checked against its schema.
     pub self_of: Option<&'a Resource>,
+    /// The check whose assertions are evaluated.
+    pub check: Option<&'a str>,
     /// A resource that must not refer to itself.
     pub own: Option<&'a Resource>,
     /// A variable's own value, while its validation is checked.
@@ -93,6 +95,7 @@ impl<'a> ModuleScope<'a> {
             repetition: Repetition::default(),
             self_value: None,
             self_of: None,
+            check: None,
             own: None,
             own_variable: None,
             sights: None,
@@ -251,6 +254,10 @@ impl<'a> ModuleScope<'a> {
             let detail = format!("A {what} {:?} {:?} has not been declared in {}.{hint}", &*resource.kind, &*resource.name, self.whose());
             return Some(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
         };
+        if declared.check.is_some() && declared.check.as_deref() != self.check {
+            let detail = format!("{resource} belongs to a check, and nothing outside of that check may refer to it.");
+            return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
+        }
         if self.own == Some(resource) {
             let detail = "Configuration for a resource may not refer to itself.";
             return Some(Diagnostic::error("Self-referential block", detail).at(t.span()).about(resource.to_string()));

@@ -56,6 +56,10 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
                 let detail = format!("{resource} has not been declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
             }
+            Ok(refs::Ref::Resource { resource, .. }) if scope.module.resources.get(&resource).is_some_and(|r| r.check.is_some()) => {
+                let detail = format!("{resource} belongs to a check, and nothing outside of that check may refer to it.");
+                diags.push(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
+            }
             Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. }) if !scope.module.calls.contains_key(&call) => {
                 let detail = format!("No module call named {call:?} is declared in this module.");
                 diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
@@ -141,18 +145,20 @@ pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<Provi
         return Vec::new();
     }
     let (_, marks) = config.clone().unmark_deep_with_paths();
-    let kept = marks.into_iter().filter(|(path, marks)| {
-        let write_only = (1..=path.len()).any(|n| {
-            let outer = cty::Path::new(path.steps()[..n].to_vec());
-            block.attribute_at(&outer).is_some_and(|a| a.write_only)
-        });
-        marks.is_ephemeral() && !write_only
-    });
-    kept.map(|(path, _)| {
-        let detail = "Ephemeral values are not kept, and this argument is. Only write-only arguments take them.".to_owned();
-        ProviderDiagnostic::error("Invalid use of ephemeral value", detail).at(path)
-    })
-    .collect()
+    // It is an argument as a whole that may take them or not.
+    let argument = |path: &cty::Path| {
+        let outer = (1..=path.len()).map(|n| cty::Path::new(path.steps()[..n].to_vec()));
+        outer.filter_map(|outer| Some((block.attribute_at(&outer)?.write_only, outer))).last().unwrap_or_else(|| (false, path.clone()))
+    };
+    let found = marks.iter().filter(|(_, marks)| marks.is_ephemeral()).map(|(path, _)| argument(path));
+    let mut kept: Vec<cty::Path> = found.filter(|(write_only, _)| !write_only).map(|(_, argument)| argument).collect();
+    kept.dedup();
+    kept.into_iter()
+        .map(|path| {
+            let detail = "Ephemeral values are not kept, and this argument is. Only write-only arguments take them.".to_owned();
+            ProviderDiagnostic::error("Invalid use of ephemeral value", detail).at(path)
+        })
+        .collect()
 }
 
 fn address_of(address: &ConfigResource, module: &lang::addr::ModuleInstance) -> lang::addr::AbsInstance {

@@ -13,11 +13,11 @@ use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, Provide
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
 use async_trait::async_trait;
 use cty::{Mark, Value};
-use lang::addr::{AbsInstance, ModuleInstance, ModulePath};
+use lang::addr::{AbsInstance, AbsResource, ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +51,8 @@ pub struct Walk<'p> {
     pub ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
     pub diags: Mutex<Diagnostics>,
     pub statuses: Mutex<Statuses>,
+    /// Data sources of checks that could not be read.
+    pub unread: Mutex<HashSet<AbsResource>>,
     /// Whether root outputs and what only they need is evaluated at all.
     pub destroying: bool,
     /// Values of root outputs that are settled: they are not worked out anew.
@@ -75,6 +77,7 @@ impl<'p> Walk<'p> {
             ready: Mutex::default(),
             diags: Mutex::default(),
             statuses: Mutex::default(),
+            unread: Mutex::default(),
             destroying: false,
             settled: HashMap::new(),
         }
@@ -107,9 +110,20 @@ impl<'p> Walk<'p> {
 
     /// Keeps the failure of a call.
     pub fn report_call(&self, error: &ProviderError, address: &str, span: Option<Span>) -> bool {
-        let mut d = Diagnostic::error("Plugin call failed", error.to_string()).about(address);
-        d.subject = span;
-        self.report(d.into())
+        self.report(call_failed(error, address, span).into())
+    }
+
+    /// What was said of the data source of a check is worth a warning and no more; where it is an error, the check has failed.
+    /// Answers whether it was none.
+    pub fn report_of_check(&self, check: &str, address: &AbsInstance, mut said: Diagnostics) -> bool {
+        let failed = said.has_errors();
+        if failed {
+            lock(&self.statuses).note(&self.object(&address.module.path(), &format!("check.{check}")), conditions::Status::Fail);
+            lock(&self.unread).insert(address.abs());
+        }
+        said.0.iter_mut().for_each(|d| d.severity = lang::diag::Severity::Warning);
+        self.report(said);
+        !failed
     }
 
     /// What happens on a call for one resource instance.
@@ -281,7 +295,8 @@ impl<'p> Walk<'p> {
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);
-                    d.subject = Some(given.unwrap_or(variable.span));
+                    // Of the root's variables it is said where they are declared, whoever gave the value.
+                    d.subject = Some(given.filter(|_| !module.path.is_root()).unwrap_or(variable.span));
                 }
             }
             if !self.report(diags) {
@@ -352,14 +367,16 @@ impl<'p> Walk<'p> {
         if self.destroying {
             return true;
         }
-        if let Some(data) = &check.data {
-            let detail = "A data source inside a check block cannot be read yet. Declare it outside of the check, where its failing is an error of the run.";
-            return self.report(Diagnostic::error("Data sources in checks are not supported yet", detail).at(data.span).into());
-        }
         let address = self.object(path, &format!("check.{name}"));
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
-            let scope = ModuleScope::new(&self.around, module, instance);
+            // Where its data source cannot be read there is nothing to look at.
+            if let Some(data) = &check.data
+                && lock(&self.unread).contains(&AbsResource { module: instance.clone(), resource: data.clone() })
+            {
+                continue;
+            }
+            let scope = ModuleScope { check: Some(name), ..ModuleScope::new(&self.around, module, instance) };
             for assertion in &check.asserts {
                 // A check that is not met is a warning and never fails a run; one that cannot be evaluated does.
                 let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
@@ -452,6 +469,13 @@ impl<'p> Walk<'p> {
     pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
         lock(&self.ready).get(key).cloned()
     }
+}
+
+/// The failure of a call.
+pub fn call_failed(error: &ProviderError, address: &str, span: Option<Span>) -> Diagnostic {
+    let mut d = Diagnostic::error("Plugin call failed", error.to_string()).about(address);
+    d.subject = span;
+    d
 }
 
 /// What a provider said, at the argument it is about where that can be found.

@@ -2,7 +2,10 @@
 //! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
 
 mod accepted;
+mod checks;
+mod data;
 mod dynamic;
+mod edges;
 mod overrides;
 mod refused;
 mod unknown;

@@ -347,23 +347,22 @@ fn imports(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
 }
 
 fn checks(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
-    let mut nested: Vec<ResourceName> = Vec::new();
     for block in blocks {
-        let check = refactor::check(block, diags);
-        if let Some(data) = &check.data {
-            if module.resources.contains_key(&data.name) || nested.contains(&data.name) {
-                let detail =
-                    format!("\"{}\" was already declared. Names must be unique per type in each module, check blocks included.", data.name);
-                diags.error(data.span, format!("Duplicate data \"{}\" configuration", data.name.kind), detail);
-                continue;
-            }
-            nested.push(data.name.clone());
+        let (check, data) = refactor::check(block, diags);
+        if let Some(data) = &data
+            && module.resources.contains_key(&data.name)
+        {
+            let detail =
+                format!("\"{}\" was already declared. Names must be unique per type in each module, check blocks included.", data.name);
+            diags.error(data.span, format!("Duplicate data \"{}\" configuration", data.name.kind), detail);
+            continue;
         }
         if module.checks.contains_key(&check.name) {
             let detail = format!("A check block named \"{}\" was already declared. Names must be unique within each module.", check.name);
             diags.error(check.span, format!("Duplicate check \"{}\" configuration", check.name), detail);
             continue;
         }
+        module.resources.extend(data.map(|data| (data.name.clone(), data)));
         module.checks.insert(check.name.clone(), check);
     }
 }

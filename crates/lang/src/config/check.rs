@@ -64,8 +64,7 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     // Nobody passes configurations to the root, so that what it asks for must stand in it.
     let passed_in = if module.path.is_root() { BTreeSet::new() } else { aliases.clone() };
     let known: BTreeSet<Key> = declared.union(&passed_in).cloned().collect();
-    let resources = module.resources.values().chain(module.checks.values().filter_map(|c| c.data.as_deref()));
-    let uses = resources.filter_map(|r| r.provider.as_ref());
+    let uses = module.resources.values().filter_map(|r| r.provider.as_ref());
     let passes = module.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|(_, outer)| outer);
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);

@@ -218,6 +218,8 @@ pub struct Output {
 pub struct Resource {
     /// Mode, type and name.
     pub name: ResourceName,
+    /// The `check` block around it, which alone may refer to it.
+    pub check: Option<Arc<str>>,
     /// The provider's own arguments: everything but meta-arguments.
     pub body: Body,
     /// `count`.
@@ -380,8 +382,8 @@ pub struct Import {
 pub struct Check {
     /// Its name.
     pub name: Arc<str>,
-    /// Its data source, where it has one; not among the module's resources.
-    pub data: Option<Box<Resource>>,
+    /// Its data source, where it has one; it is among the module's resources.
+    pub data: Option<ResourceName>,
     /// Its assertions.
     pub asserts: Vec<Condition>,
     /// The block's header.

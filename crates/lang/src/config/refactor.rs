@@ -1,6 +1,7 @@
 //! `moved`, `removed`, `import` and `check` blocks.
 
 use super::constant;
+use super::model;
 use super::model::{Check, Import, Moved, Removed};
 use super::parts::{check_name, condition, plain_reference, provider_ref, static_expr};
 use super::resource::{provisioner, resource};
@@ -210,12 +211,13 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
 }
 
 /// Reads a `check` block.
-pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> Check {
+pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> (Check, Option<model::Resource>) {
     let label = &block.labels[0];
     let (content, found) = block.body.content(&BodySchema::new().block("data", &["type", "name"]).block("assert", &[]));
     diags.append(found);
     check_name(label, "check block name", diags);
     let mut check = Check { name: label.text.clone(), data: None, asserts: Vec::new(), span: block.def_span };
+    let mut nested = None;
     for inner in &content.blocks {
         let mark = diags.len();
         if &*inner.type_name == "data" {
@@ -225,7 +227,8 @@ pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> Check {
             }
             let data = resource(inner, Mode::Data, true, diags);
             if !diags.0[mark..].iter().any(Diagnostic::is_error) {
-                check.data = Some(Box::new(data));
+                check.data = Some(data.name.clone());
+                nested = Some(model::Resource { check: Some(check.name.clone()), ..data });
             }
         } else {
             let rule = condition(inner, false, diags);
@@ -237,5 +240,5 @@ pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> Check {
     if check.asserts.is_empty() {
         diags.error(check.span, "Zero assert blocks", "Check blocks must have at least one assert block.");
     }
-    check
+    (check, nested)
 }

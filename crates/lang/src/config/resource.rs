@@ -70,6 +70,7 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
         connection: None,
         span: block.def_span,
         body: rest,
+        check: None,
         name,
     };
     if resource.provider.is_none() && !content.attributes.contains_key("provider") {

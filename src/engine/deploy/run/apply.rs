@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::deploy::provision;
+use crate::engine::stage::walk::{call_failed, placed};
 
 impl Deploying<'_> {
     /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
@@ -280,9 +281,25 @@ impl Deploying<'_> {
             return Err(Trouble::text("the configuration still has values that are not known"));
         }
         let ctx = self.context(change);
-        let answer = provider.read_data(&change.address.resource.kind, plain, &ctx).await?;
-        self.said(&answer.diagnostics, change, resource)?;
-        let value = managed::mark(schema, answer.state, &marks);
+        let state = match &resource.check {
+            None => {
+                let answer = provider.read_data(&change.address.resource.kind, plain, &ctx).await?;
+                self.said(&answer.diagnostics, change, resource)?;
+                answer.state
+            }
+            Some(check) => {
+                let text = change.address.to_string();
+                let span = Some(resource.span);
+                let (said, state) = match provider.read_data(&change.address.resource.kind, plain.clone(), &ctx).await {
+                    Err(error) => (call_failed(&error, &text, span).into(), None),
+                    Ok(answer) => (placed(&answer.diagnostics, &text, Some(&resource.body), span), Some(answer.state)),
+                };
+                let good = self.walk.report_of_check(check, &change.address, said);
+                // What was not read is kept as what was asked for.
+                state.filter(|_| good).unwrap_or(plain)
+            }
+        };
+        let value = managed::mark(schema, state, &marks);
         let none = Change { dependencies: BTreeSet::new(), needs: Needs::new(), ..change.clone() };
         self.keep(&none, schema, &value, &[], None, Some("read")).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };

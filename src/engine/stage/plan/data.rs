@@ -1,6 +1,8 @@
 //! Data sources: read now where that can be done, else with the deploy.
 
 use super::*;
+use crate::engine::stage::walk::{call_failed, placed};
+use lang::diag::Diagnostics;
 
 impl PlanWalk<'_> {
     /// A data source: read now where that can be done, else with the deploy.
@@ -29,10 +31,25 @@ impl PlanWalk<'_> {
         } else {
             None
         };
-        let value = match later {
-            None => self.read_data(declared, address, plain, &ctx).await?,
-            Some(_) => cty::plan::proposed_new(block, &unknown_object(block), &plain),
+        let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
+        let read = match (&later, &declared.resource.check) {
+            (Some(_), _) => None,
+            (None, None) => Some(self.read_data(declared, address, plain.clone(), &ctx).await.or_else(|said| {
+                self.walk.report(said);
+                Err(())
+            })?),
+            (None, Some(check)) => match self.read_data(declared, address, plain.clone(), &ctx).await {
+                Ok(value) => Some(value),
+                Err(said) => {
+                    self.walk.report_of_check(check, address, said);
+                    None
+                }
+            },
         };
+        let value = read.unwrap_or_else(unread);
+        // A check asks again when everything is done.
+        let nested = declared.resource.check.is_some() && self.wishes.mode == StageMode::Normal;
+        let later = later.or_else(|| nested.then_some(Reason::ReadBecauseCheckNested));
         let value = managed::mark(declared.schema, value, &marks);
         self.needing().pass_data(address);
         match later {
@@ -87,17 +104,17 @@ impl PlanWalk<'_> {
         address: &AbsInstance,
         config: Value,
         ctx: &CallContext,
-    ) -> Result<Value, ()> {
+    ) -> Result<Value, Diagnostics> {
+        let text = address.to_string();
+        let span = Some(declared.resource.span);
         match declared.provider.read_data(&declared.resource.name.kind, config, ctx).await {
-            Err(error) => {
-                self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span));
-                Err(())
-            }
+            Err(error) => Err(call_failed(&error, &text, span).into()),
             Ok(answer) => {
-                let body = Some(&declared.resource.body);
-                if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), body, Some(declared.resource.span)) {
-                    return Err(());
+                let said = placed(&answer.diagnostics, &text, Some(&declared.resource.body), span);
+                if said.has_errors() {
+                    return Err(said);
                 }
+                self.walk.report(said);
                 Ok(answer.state)
             }
         }

@@ -1,0 +1,84 @@
+//! Data sources in checks: read with the plan and once more when everything is done, and never an error of either.
+
+use super::{Case, Verdict::*, judge};
+use crate::support::Workspace;
+use serde_json::Value;
+
+const CHECK: &str = r#"
+resource "terraform_data" "a" { input = "made anyway" }
+check "upstream" {
+  data "terraform_remote_state" "up" {
+    backend = "local"
+    config  = { path = "up.json" }
+  }
+  assert {
+    condition     = data.terraform_remote_state.up.outputs.v == "one"
+    error_message = "v is ${data.terraform_remote_state.up.outputs.v}."
+  }
+}
+"#;
+
+fn state(v: &str) -> String {
+    format!(
+        "{{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {{\"v\": {{\"value\": \"{v}\", \"type\": \"string\"}}}}, \"resources\": []}}\n"
+    )
+}
+
+fn status(workspace: &Workspace) -> String {
+    let plan: Value = serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap()).unwrap();
+    let checks = plan["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 1, "{checks:?}");
+    checks[0]["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
+    let workspace = Workspace::new(&[("main.tf", CHECK)]);
+    let stage = ["stage", "--json", "--plan-json", "plan.json"];
+    // It is not there, and what it is about is made all the same.
+    let run = workspace.run(&stage).expect(0);
+    assert_eq!(status(&workspace), "fail");
+    let warned =
+        |run: &crate::support::Run| run.diagnostics().iter().any(|d| d["severity"] == "warning" && d["range"]["start"]["line"] == 4);
+    assert!(warned(&run) && !run.diagnostics().iter().any(|d| d["severity"] == "error"), "{run:#?}");
+    let run = workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    assert!(warned(&run), "{run:#?}");
+    let listed = workspace.run(&["state", "list"]).expect(0).stdout;
+    assert!(listed.contains("terraform_data.a"), "{listed}");
+    for (v, verdict) in [("one", "pass"), ("two", "fail")] {
+        workspace.write("up.json", &state(v));
+        workspace.run(&stage).expect(0);
+        assert_eq!(status(&workspace), verdict);
+        workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    }
+}
+
+#[test]
+fn a_data_source_of_a_check_is_the_checks_alone() {
+    judge(&[
+        Case {
+            name: "it is read again with the deploy",
+            files: &[
+                ("main.tf", CHECK),
+                (
+                    "up.json",
+                    "{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {\"v\": {\"value\": \"one\", \"type\": \"string\"}}, \"resources\": []}\n",
+                ),
+            ],
+            verdict: Staged(&[("data.terraform_remote_state.up", "read", "read_because_check_nested"), ("terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "a reference from outside",
+            files: &[("main.tf", CHECK), ("outputs.tf", "output \"o\" {\n  value = data.terraform_remote_state.up.outputs\n}\n")],
+            verdict: Refused(&[("outputs.tf", 2)]),
+        },
+        Case {
+            name: "a dependency from outside",
+            files: &[
+                ("main.tf", CHECK),
+                ("other.tf", "resource \"terraform_data\" \"o\" {\n  depends_on = [data.terraform_remote_state.up]\n}\n"),
+            ],
+            verdict: Refused(&[("other.tf", 2)]),
+        },
+    ]);
+}

@@ -1,0 +1,78 @@
+//! A data source waits for what its block names and is going to change, whatever it needs of it.
+
+use super::{Case, Verdict::*, judge};
+
+/// A data source with this text beside something that is created, and a state to be read.
+macro_rules! data {
+    ($name:literal, $text:literal, $verdict:expr $(, $file:expr)?) => {
+        Case {
+            name: $name,
+            files: &[
+                ("main.tf", concat!("resource \"terraform_data\" \"a\" {\n  input = \"up.json\"\n}\n", $text)),
+                ("up.json", "{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {}, \"resources\": []}\n"),
+                $($file)?
+            ],
+            verdict: $verdict,
+        }
+    };
+}
+
+const A: (&str, &str, &str) = ("terraform_data.a", "create", "");
+
+/// What is read with the deploy, beside what is created.
+const WAITS: super::Verdict = Staged(&[("data.terraform_remote_state.up", "read", "read_because_dependency_pending"), A]);
+
+#[test]
+fn a_data_source_waits_for_what_its_block_names() {
+    judge(&[
+        data!(
+            "an attribute that is known",
+            "data \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = terraform_data.a.input }\n}\n",
+            WAITS
+        ),
+        data!(
+            "a branch that is not taken",
+            "data \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = true ? \"up.json\" : terraform_data.a.id }\n}\n",
+            WAITS
+        ),
+        data!(
+            "how often it is there",
+            "data \"terraform_remote_state\" \"up\" {\n  for_each = toset([terraform_data.a.input])\n  backend  = \"local\"\n  config   = { path = \"up.json\" }\n}\n",
+            Staged(&[("data.terraform_remote_state.up[\"up.json\"]", "read", "read_because_dependency_pending"), A])
+        ),
+        data!(
+            "a condition",
+            "data \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = \"up.json\" }\n  lifecycle {\n    precondition {\n      condition     = terraform_data.a.input != \"\"\n      error_message = \"x\"\n    }\n  }\n}\n",
+            WAITS
+        ),
+    ]);
+}
+
+#[test]
+fn a_data_source_does_not_wait_for_what_others_name() {
+    judge(&[
+        data!(
+            "a local value",
+            "locals {\n  p = terraform_data.a.input\n}\ndata \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = local.p }\n}\n",
+            Staged(&[A])
+        ),
+        data!(
+            "a variable",
+            "module \"m\" {\n  source = \"./m\"\n  p      = terraform_data.a.input\n}\n",
+            Staged(&[A]),
+            (
+                "m/main.tf",
+                "variable \"p\" {}\ndata \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = var.p }\n}\n"
+            )
+        ),
+        data!(
+            "an output",
+            "module \"m\" {\n  source = \"./m\"\n}\ndata \"terraform_remote_state\" \"up\" {\n  backend = \"local\"\n  config  = { path = module.m.p }\n}\n",
+            Staged(&[A, ("module.m.terraform_data.b", "create", "")]),
+            (
+                "m/main.tf",
+                "resource \"terraform_data\" \"b\" {\n  input = \"up.json\"\n}\noutput \"p\" { value = terraform_data.b.input }\n"
+            )
+        ),
+    ]);
+}
