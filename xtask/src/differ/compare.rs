@@ -17,12 +17,20 @@ pub enum Verdict {
     FlightdeckAlone,
     OtherPlaces,
     OtherPlan,
+    /// Applied by both, planned again, destroyed.
+    SameState,
+    OtherState,
+    TofuAloneApplies,
+    TofuCannotApply,
     NotHeld,
 }
 
 impl Verdict {
     pub fn is_difference(self) -> bool {
-        matches!(self, Self::TofuAlone | Self::FlightdeckAlone | Self::OtherPlaces | Self::OtherPlan)
+        matches!(
+            self,
+            Self::TofuAlone | Self::FlightdeckAlone | Self::OtherPlaces | Self::OtherPlan | Self::OtherState | Self::TofuAloneApplies
+        )
     }
 }
 
@@ -37,6 +45,10 @@ impl fmt::Display for Verdict {
             Self::FlightdeckAlone => "flightdeck alone accepts it",
             Self::OtherPlaces => "both refuse it, at other places",
             Self::OtherPlan => "both plan it, and the plans differ",
+            Self::SameState => "both plan and apply it to the same state, plan no more than the other again, and destroy it",
+            Self::OtherState => "both apply it, and what is there then, or is planned then, differs",
+            Self::TofuAloneApplies => "both plan it alike, and tofu alone applies it",
+            Self::TofuCannotApply => "both plan it alike, and tofu cannot apply it",
             Self::NotHeld => "not held against each other: tofu or a provider or module is missing, or took too long",
         })
     }
@@ -99,7 +111,7 @@ fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
 }
 
 /// Where two values differ; what is false, null or empty counts as absent, and numbers by their value.
-fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
+pub fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();

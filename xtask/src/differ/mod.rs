@@ -1,6 +1,7 @@
 //! Holds this program against OpenTofu on any configurations: what one accepts and the other refuses, refusals at other
 //! places, plans that differ. OpenTofu is a program like any other here; nothing of it is part of this project.
 
+mod applied;
 mod compare;
 mod program;
 
@@ -25,6 +26,10 @@ pub struct Options {
     /// Compares plans too, where both accept the configuration
     #[arg(long)]
     plan: bool,
+    /// Applies, plans again and destroys too, where the plans are equal: one program after the other, in the world that the
+    /// providers' environment names, one configuration at a time
+    #[arg(long, requires = "plan")]
+    apply: bool,
     /// A directory that mirrors providers, for both programs; without it none can be installed
     #[arg(long)]
     mirror: Option<PathBuf>,
@@ -71,13 +76,13 @@ pub fn run(options: &Options) -> Result<()> {
     let next = AtomicUsize::new(0);
     let table = Mutex::new(BTreeMap::<Verdict, usize>::new());
     std::thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1) {
+        for _ in 0..if options.apply { 1 } else { options.jobs.max(1) } {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let (verdict, said) = held(case, &programs, options).unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
                     let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     *table.entry(verdict).or_default() += 1;
-                    if verdict.is_difference() || verdict == Verdict::NotHeld {
+                    if verdict.is_difference() || matches!(verdict, Verdict::NotHeld | Verdict::TofuCannotApply) {
                         let name = case.tree.file_name().map(Path::new).unwrap_or(&case.tree).join(&case.inside);
                         println!("{}: {verdict}", name.display());
                         said.iter().take(options.lines).for_each(|line| println!("    {line}"));
@@ -130,5 +135,9 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
         return Ok((verdict, said));
     }
     let plans = (programs.tofu_plans(&there, within)?, programs.flightdeck_plans(&here, within)?);
-    Ok(compare::plans(plans))
+    let (verdict, said) = compare::plans(plans);
+    if verdict != Verdict::SamePlan || !options.apply {
+        return Ok((verdict, said));
+    }
+    applied::held(programs, &there, &here, within)
 }

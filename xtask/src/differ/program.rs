@@ -23,6 +23,18 @@ pub enum Answer {
 /// What a program planned, or its errors.
 pub type Planned = Result<Value, Places>;
 
+/// What became of a configuration that a program applied, planned again and destroyed.
+pub struct Made {
+    pub planned: Value,
+    /// As state version 4, like `left`, which is the state in the end.
+    pub state: Value,
+    pub again: Value,
+    pub left: Value,
+}
+
+/// The same, or the first words of what failed.
+pub type Applied = Result<Made, Vec<String>>;
+
 pub struct Programs {
     tofu: PathBuf,
     flightdeck: PathBuf,
@@ -145,8 +157,7 @@ impl Programs {
         if ran.code != Some(0) {
             return Ok(Err(places(lines(&ran.stdout).filter_map(|l| l.get("diagnostic").cloned()))));
         }
-        let shown = self.run(&self.tofu, &["show", "-json", "differ.plan"], dir, within)?;
-        Ok(Ok(serde_json::from_str(&shown.stdout).wrap_err("tofu show printed no JSON")?))
+        self.shown(dir, within).map(Ok)
     }
 
     pub fn flightdeck_plans(&self, dir: &Path, within: Duration) -> Result<Planned> {
@@ -156,6 +167,67 @@ impl Programs {
         }
         Ok(Ok(serde_json::from_slice(&std::fs::read(dir.join("differ.json"))?)?))
     }
+}
+
+impl Programs {
+    /// Applies what `tofu_plans` planned last.
+    pub fn tofu_applies(&self, dir: &Path, within: Duration) -> Result<Applied> {
+        let planned = self.shown(dir, within)?;
+        let state = || -> Result<Value> {
+            let file = dir.join("terraform.tfstate");
+            Ok(if file.exists() { serde_json::from_slice(&std::fs::read(file)?)? } else { Value::Null })
+        };
+        let destroy = ["destroy", "-auto-approve", "-input=false", "-lock=false", "-json"];
+        let ran = self.run(&self.tofu, &["apply", "-input=false", "-lock=false", "-json", "differ.plan"], dir, within)?;
+        if ran.code != Some(0) {
+            // What was made is not left beside the next configuration.
+            self.run(&self.tofu, &destroy, dir, within)?;
+            return Ok(Err(failed("apply", &ran)));
+        }
+        let made = state()?;
+        let again = self.tofu_plans(dir, within)?;
+        let ran = self.run(&self.tofu, &destroy, dir, within)?;
+        Ok(match again {
+            Err(places) => Err(places.into_values().flatten().map(|w| format!("plan again: {w}")).collect()),
+            Ok(_) if ran.code != Some(0) => Err(failed("destroy", &ran)),
+            Ok(again) => Ok(Made { planned, state: made, again, left: state()? }),
+        })
+    }
+
+    fn shown(&self, dir: &Path, within: Duration) -> Result<Value> {
+        let shown = self.run(&self.tofu, &["show", "-json", "differ.plan"], dir, within)?;
+        serde_json::from_str(&shown.stdout).wrap_err("tofu show printed no JSON")
+    }
+
+    pub fn flightdeck_applies(&self, dir: &Path, within: Duration) -> Result<Applied> {
+        let state = || -> Result<Value> {
+            let ran = self.run(&self.flightdeck, &["state", "export"], dir, within)?;
+            serde_json::from_str(&ran.stdout).wrap_err_with(|| format!("state export printed no JSON: {}", ran.stderr))
+        };
+        let destroy = ["destroy", "--auto-approve", "--json"];
+        let ran = self.run(&self.flightdeck, &["deploy", "--auto-approve", "--json"], dir, within)?;
+        if ran.code != Some(0) {
+            self.run(&self.flightdeck, &destroy, dir, within)?;
+            return Ok(Err(failed("deploy", &ran)));
+        }
+        let made = state()?;
+        let again = self.flightdeck_plans(dir, within)?;
+        let ran = self.run(&self.flightdeck, &destroy, dir, within)?;
+        Ok(match again {
+            Err(places) => Err(places.into_values().flatten().map(|w| format!("stage again: {w}")).collect()),
+            Ok(_) if ran.code != Some(0) => Err(failed("destroy", &ran)),
+            Ok(again) => Ok(Made { planned: Value::Null, state: made, again, left: state()? }),
+        })
+    }
+}
+
+/// The errors of a run that failed, each with what was being done.
+fn failed(doing: &str, ran: &Ran) -> Vec<String> {
+    let diagnostics = lines(&ran.stdout)
+        .filter_map(|l| if l["type"] == "diagnostic" && !l["diagnostic"].is_object() { Some(l) } else { l.get("diagnostic").cloned() });
+    let said: Vec<String> = places(diagnostics).into_values().flatten().map(|w| format!("{doing}: {w}")).collect();
+    let rest = || ran.stderr.lines().take(6).map(|l| format!("{doing}: {l}")).collect();
+    if said.is_empty() { rest() } else { said }
 }
 
 fn read(from: &mut impl std::io::Read) -> String {
