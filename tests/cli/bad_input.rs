@@ -136,14 +136,7 @@ fn not_accepted() -> Vec<Case> {
             .main("provider \"lab\" {\n  alias = \"x\"\n}\nresource \"lab_thing\" \"a\" {\n  provider = lab.x[\"a\"]\n  name     = \"a\"\n}\n")
             .at("main.tf", 5, 19),
         lab("ephemeral resource", "ephemeral").main("\nephemeral \"lab_token\" \"t\" {\n}\n").at("main.tf", 2, 1),
-        lab("data source in a check", "data sources in checks are not supported yet")
-            .main("check \"c\" {\n  data \"lab_image\" \"i\" {\n    name = \"debian\"\n  }\n  assert {\n    condition     = data.lab_image.i.id != \"\"\n    error_message = \"none\"\n  }\n}\n")
-            .at("main.tf", 2, 3),
         case("encryption", "\"encryption\" blocks are not supported yet").main("terraform {\n  encryption {\n  }\n}\n").at("main.tf", 2, 3),
-        case("provider_meta", "\"provider_meta\" blocks are not supported yet")
-            .main("terraform {\n  provider_meta \"lab\" {\n  }\n}\n")
-            .at("main.tf", 2, 3),
-        case("experiments", "experiments are not supported").main("terraform {\n  experiments = [example]\n}\n").at("main.tf", 2, 3),
         case("another edition", "language edition \"tofu2099\" is not supported")
             .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")
             .at("main.tf", 4, 13),

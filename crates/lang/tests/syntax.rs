@@ -65,7 +65,7 @@ fn shape(expr: &Expr) -> String {
             format!("{{{}}}", items.join(" "))
         }
         ExprKind::Parens(e) => format!("({})", shape(e)),
-        ExprKind::Error => "<error>".to_owned(),
+        ExprKind::Error | ExprKind::Faulty(_) => "<error>".to_owned(),
     }
 }
 
