@@ -125,10 +125,10 @@ fn not_accepted() -> Vec<Case> {
         case("module from git", "registries, git and archives are not supported yet")
             .main("module \"m\" {\n  source = \"git::https://example.com/m.git?ref=v1\"\n}\n")
             .at("main.tf", 2, 12),
-        case("version of a module", "the version argument is for modules of a registry")
+        case("version of a module", "a module of a local path has no versions")
             .main("module \"m\" {\n  source  = \"./m\"\n  version = \"1.0.0\"\n}\n")
             .file("m/main.tf", "")
-            .at("main.tf", 3, 3),
+            .at("main.tf", 2, 13),
         lab("for_each of a provider", "for_each in provider blocks is not supported yet")
             .main("provider \"lab\" {\n  alias    = \"by_region\"\n  for_each = toset([\"a\"])\n}\n")
             .at("main.tf", 3, 3),

@@ -118,7 +118,7 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
         }
         module.provider_metas.push(meta);
     }
-    for (kind, span) in own.backends {
+    for (kind, span, body) in own.backends {
         match &module.backend {
             Some((other, _)) if !is_override => {
                 let both = (&**other == "cloud") != (&*kind == "cloud");
@@ -129,7 +129,10 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
                 };
                 diags.error(span, summary, detail);
             }
-            _ => module.backend = Some((kind, span)),
+            _ => {
+                module.backend = Some((kind, span));
+                module.backend_body = body;
+            }
         }
     }
 }

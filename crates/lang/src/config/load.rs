@@ -11,6 +11,7 @@ use super::call::{CallBlock, arguments};
 use super::inputs::{Inputs, RootValues, collect};
 use super::model::{Module, Variable};
 use super::statics::{Given, Statics};
+use super::version::VersionConstraint;
 use super::{check, files, settings};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -41,10 +42,11 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     };
     let mut input_errors = Diagnostics::new();
     let values = collect(&root, dir, inputs, sources, &mut input_errors);
-    let given: Given<'_> = &|name: &str, _depth: usize| values.values.get(name).map(|v| v.value.clone());
+    let given: Given<'_> = &|name: &str, _depth: usize| Ok(values.values.get(name).map(|v| v.value.clone()));
     let mut loader = Loader { sources, dirs: vec![dir.to_path_buf()] };
     root.dir = dir.to_path_buf();
     root.dir_text = ".".to_owned();
+    backend(&root, given, &mut diags);
     loader.children(&mut root, calls, "", given, &mut diags);
     if !diags.has_errors() {
         check::providers(&root, &mut diags);
@@ -85,7 +87,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn children(&mut self, parent: &mut Module, calls: Vec<CallBlock>, prefix: &str, given: Given<'_>, diags: &mut Diagnostics) {
         for mut block in calls {
-            let statics = Statics { module: parent, given };
+            let statics = Statics::new(parent, given);
             let source = source(&mut block, &statics, diags);
             if let Some(source) = source {
                 self.child(parent, &mut block, &source, prefix, given, diags);
@@ -129,13 +131,27 @@ impl Loader<'_> {
         let mut found = Diagnostics::new();
         block.call.arguments = arguments(block, &variables, &mut found);
         block.call.argument_errors = found;
-        let statics = Statics { module: parent, given };
+        let statics = Statics::new(parent, given);
         let arguments = &block.call.arguments;
         let defaults: BTreeMap<Arc<str>, Variable> = module.variables.clone();
-        let inner: Given<'_> = &|name: &str, depth: usize| match arguments.get(name) {
-            Some(argument) => statics.value(&argument.expr, depth + 1).ok(),
-            None => defaults.get(name).and_then(|v| v.default.clone()),
+        let inner: Given<'_> = &|name: &str, depth: usize| {
+            let Some(variable) = defaults.get(name) else { return Ok(None) };
+            let Some(argument) = arguments.get(name) else { return Ok(variable.default.clone()) };
+            let value = statics.value(&argument.expr, depth + 1)?;
+            // What does not fit is said where the call is worked out.
+            Ok(match variable.convert(&value) {
+                Ok(value) if value.is_null() && !variable.nullable => variable.default.clone(),
+                converted => converted.ok(),
+            })
         };
+        for variable in defaults.values().filter(|v| v.constant == Some(true)) {
+            if let Err(cause) = inner(&variable.name, 0) {
+                diags.append(cause);
+                let detail =
+                    format!("var.{} is declared with const = true, and is given something that is known only later.", variable.name);
+                diags.error(block.call.span, "Variable is not constant", detail);
+            }
+        }
         self.dirs.push(dir);
         self.children(&mut module, calls, &shown, inner, diags);
         self.dirs.pop();
@@ -154,6 +170,11 @@ fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics)
             return None;
         }
     };
+    if value.contains_marked() {
+        let detail = "The source of a module is no secret, and must not rest on one: it shows wherever the module does.";
+        diags.error(span, "Invalid module source", detail);
+        return None;
+    }
     let text = match value.convert(&Type::String) {
         Ok(value) if value.as_str().is_some() => value.as_str().unwrap_or_default().to_owned(),
         Ok(value) if !value.is_known() => return None,
@@ -163,14 +184,7 @@ fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics)
         }
     };
     block.call.source = text.clone();
-    if let Some(version) = &block.version {
-        diags.error(
-            version.span,
-            "Unsupported module version",
-            "The version argument is for modules of a registry, which are not supported yet. Use a local path as source and remove it.",
-        );
-        return None;
-    }
+    let version = version(block, statics, diags);
     let local = text == "." || text == ".." || text.starts_with("./") || text.starts_with("../");
     if !local {
         diags.error(
@@ -183,5 +197,56 @@ fn source(block: &mut CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics)
         );
         return None;
     }
+    if version != Wanted::Any {
+        diags.error(
+            span,
+            "Invalid version constraint",
+            "A module of a local path has no versions to choose from. Take the version argument out.",
+        );
+        return None;
+    }
     Some(text)
+}
+
+/// What a call says of versions.
+#[derive(PartialEq, Eq)]
+enum Wanted {
+    Any,
+    Some,
+}
+
+fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) -> Wanted {
+    let Some(attribute) = &block.version else { return Wanted::Any };
+    let value = match statics.value(&attribute.expr, 0) {
+        Ok(value) => value.unmark_deep().0,
+        Err(errors) => {
+            diags.append(errors);
+            return Wanted::Some;
+        }
+    };
+    if value.is_null() {
+        return Wanted::Any;
+    }
+    let fits = value.as_str().is_some_and(|text| text.parse::<VersionConstraint>().is_ok());
+    if !fits && value.is_known() {
+        diags.error(attribute.expr.span, "Invalid version constraint", "A version constraint is a text such as \"~> 1.2\".");
+    }
+    Wanted::Some
+}
+
+/// Arguments of the backend must be known before anything is, and are no place for secrets.
+fn backend(root: &Module, given: Given<'_>, diags: &mut Diagnostics) {
+    let (Some(body), Some((_, span))) = (&root.backend_body, &root.backend) else { return };
+    let statics = Statics::new(root, given);
+    for attribute in body.just_attributes().0.values() {
+        match statics.value(&attribute.expr, 0) {
+            Err(errors) => diags.append(errors),
+            Ok(value) if value.contains_marked() => {
+                let detail =
+                    format!("The argument {:?} of the backend rests on a secret, and where the state is kept is none.", &*attribute.name);
+                diags.error(*span, "Backend config contains sensitive values", detail);
+            }
+            Ok(_) => {}
+        }
+    }
 }

@@ -24,6 +24,8 @@ pub struct Module {
     pub required_providers: BTreeMap<Arc<str>, RequiredProvider>,
     /// A `backend` block's type, or `cloud`.
     pub backend: Option<(Arc<str>, Span)>,
+    /// The arguments of the `backend` block.
+    pub backend_body: Option<Body>,
     /// `provider_meta` blocks.
     pub provider_metas: Vec<ProviderMeta>,
     /// Provider configurations in the order of declaration.

@@ -22,7 +22,7 @@ use crate::syntax::{Expr, StepKind, is_identifier};
 pub(super) struct Settings {
     pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
     /// Type (or `cloud`) and header.
-    pub(super) backends: Vec<(Arc<str>, Span)>,
+    pub(super) backends: Vec<(Arc<str>, Span, Option<Body>)>,
     /// Each with its header.
     pub(super) metas: Vec<(ProviderMeta, Span)>,
 }
@@ -41,8 +41,8 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
     // Both are for another engine: its editions and its experiments are none of this language's.
     for inner in &content.blocks {
         match &*inner.type_name {
-            "backend" => settings.backends.push((inner.labels[0].text.clone(), inner.def_span)),
-            "cloud" => settings.backends.push(("cloud".into(), inner.def_span)),
+            "backend" => settings.backends.push((inner.labels[0].text.clone(), inner.def_span, Some(inner.body.clone()))),
+            "cloud" => settings.backends.push(("cloud".into(), inner.def_span, None)),
             "required_providers" => {
                 let required = required_providers(&inner.body, diags);
                 settings.required.push((required, inner.def_span));
@@ -286,7 +286,11 @@ pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics
         }
     }
     let mut seen = false;
-    for _ in content.blocks_of("compatible_with") {
+    for inner in content.blocks_of("compatible_with") {
+        let (content, _, _) = inner.body.partial_content(&BodySchema::new().optional(&["opentofu"]));
+        if let Some(a) = content.attribute("opentofu") {
+            version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+        }
         if std::mem::replace(&mut seen, true) {
             diags.error(block.def_span, "Duplicate compatible_with block", "A language block may have one compatible_with block.");
         }

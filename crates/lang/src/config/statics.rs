@@ -1,7 +1,10 @@
 //! What can be known of a module while modules are loaded: variables with a known value, locals over them, paths.
 //! Sources of modules may use it.
 
-use cty::Value;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cty::{Mark, Value};
 
 use super::model::Module;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -11,16 +14,23 @@ use crate::syntax::{Expr, StepKind, Traversal};
 /// How deep values may refer to values.
 const MAX_DEPTH: usize = 40;
 
-/// The value that a module's variable has while loading, if any; the depth of references so far goes with the name.
-pub(super) type Given<'a> = &'a dyn Fn(&str, usize) -> Option<Value>;
+/// The value that a module's variable has while loading, if any, or why it has none; the depth of references so far goes
+/// with the name.
+pub(super) type Given<'a> = &'a dyn Fn(&str, usize) -> Result<Option<Value>, Diagnostics>;
 
 /// A module and the values of its variables.
 pub(super) struct Statics<'a> {
     pub(super) module: &'a Module,
     pub(super) given: Given<'a>,
+    /// The local values that are being worked out.
+    open: RefCell<Vec<Arc<str>>>,
 }
 
-impl Statics<'_> {
+impl<'a> Statics<'a> {
+    pub(super) fn new(module: &'a Module, given: Given<'a>) -> Self {
+        Self { module, given, open: RefCell::default() }
+    }
+
     /// The value of an expression that must be known now.
     pub(super) fn value(&self, expr: &Expr, depth: usize) -> Result<Value, Diagnostics> {
         if depth > MAX_DEPTH {
@@ -44,17 +54,31 @@ impl Statics<'_> {
                         format!("var.{name} is used where values must be known while loading: it must be declared with const = true.");
                     return fail("Variable is not constant", detail);
                 }
-                if variable.sensitive || variable.ephemeral {
-                    let detail = format!("var.{name} is sensitive or ephemeral, which is not allowed where modules are loaded.");
-                    return fail("Unsuitable variable", detail);
-                }
+                let marked = |value: Value| {
+                    let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
+                    if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value }
+                };
                 match (self.given)(name, depth) {
-                    Some(value) => Ok(value),
-                    None => fail("Variable value not provided", format!("var.{name} has no value that is known while loading.")),
+                    Ok(Some(value)) => Ok(marked(value)),
+                    Err(cause) => Err(through(traversal, cause)),
+                    Ok(None) => {
+                        let detail = format!("var.{name} has no value that is known while loading.");
+                        let cause = Diagnostic::error("Variable value not provided", detail).at(variable.span);
+                        Err(through(traversal, cause.into()))
+                    }
                 }
             }
             "local" => match self.module.locals.get(name) {
-                Some(local) => self.value(&local.expr, depth + 1),
+                Some(local) if self.open.borrow().iter().any(|open| **open == *name) => {
+                    let detail = format!("local.{name} rests on itself, directly or through others.");
+                    Err(Diagnostic::error("Circular reference", detail).at(local.span).into())
+                }
+                Some(local) => {
+                    self.open.borrow_mut().push(name.into());
+                    let value = self.value(&local.expr, depth + 1);
+                    self.open.borrow_mut().pop();
+                    value.map_err(|cause| through(traversal, cause))
+                }
                 None => fail("Undefined local", format!("Undefined local local.{name}.")),
             },
             "path" if name == "module" => Ok(Value::string(&self.module.dir_text)),
@@ -66,6 +90,13 @@ impl Statics<'_> {
             }
         }
     }
+}
+
+/// What went wrong further on, and that it is needed here.
+fn through(traversal: &Traversal, mut cause: Diagnostics) -> Diagnostics {
+    let detail = format!("{traversal} must be known while modules are loaded, and rests on something that is not.");
+    cause.push(Diagnostic::error("Unable to compute static value", detail).at(traversal.span()));
+    cause
 }
 
 struct AtDepth<'s, 'a> {
