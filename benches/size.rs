@@ -82,7 +82,10 @@ fn spread(dir: &Path, n: usize) -> Result<(), Box<dyn Error>> {
     let mut root = String::from("variable \"name\" {\n  default = \"all\"\n}\n");
     let mut module = String::from("variable \"name\" {\n  type = string\n}\nvariable \"on\" {\n  default = null\n}\n");
     for i in 0..IN_A_CALL {
-        writeln!(module, "resource \"terraform_data\" \"r{i}\" {{\n  input = \"${{var.name}}-{i}-${{var.on == null ? \"first\" : var.on}}\"\n}}")?;
+        writeln!(
+            module,
+            "resource \"terraform_data\" \"r{i}\" {{\n  input = \"${{var.name}}-{i}-${{var.on == null ? \"first\" : var.on}}\"\n}}"
+        )?;
     }
     module += "output \"id\" {\n  value = terraform_data.r0.id\n}\n";
     for call in 0..n / IN_A_CALL {

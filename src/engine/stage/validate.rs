@@ -148,7 +148,7 @@ pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<Provi
     // It is an argument as a whole that may take them or not.
     let argument = |path: &cty::Path| {
         let outer = (1..=path.len()).map(|n| cty::Path::new(path.steps()[..n].to_vec()));
-        outer.filter_map(|outer| Some((block.attribute_at(&outer)?.write_only, outer))).last().unwrap_or_else(|| (false, path.clone()))
+        outer.filter_map(|outer| Some((block.attribute_at(&outer)?.write_only, outer))).next_back().unwrap_or_else(|| (false, path.clone()))
     };
     let found = marks.iter().filter(|(_, marks)| marks.is_ephemeral()).map(|(path, _)| argument(path));
     let mut kept: Vec<cty::Path> = found.filter(|(write_only, _)| !write_only).map(|(_, argument)| argument).collect();

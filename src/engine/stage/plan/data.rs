@@ -34,9 +34,8 @@ impl PlanWalk<'_> {
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let read = match (&later, &declared.resource.check) {
             (Some(_), _) => None,
-            (None, None) => Some(self.read_data(declared, address, plain.clone(), &ctx).await.or_else(|said| {
+            (None, None) => Some(self.read_data(declared, address, plain.clone(), &ctx).await.map_err(|said| {
                 self.walk.report(said);
-                Err(())
             })?),
             (None, Some(check)) => match self.read_data(declared, address, plain.clone(), &ctx).await {
                 Ok(value) => Some(value),
