@@ -134,6 +134,31 @@ fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
     });
 }
 
+/// Session and process group were opened outside of the container: in it, both have the number 0.
+#[test]
+fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_says_that_nobody_could_bring_it_back() {
+    let container = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    if !std::process::Command::new("unshare").args(container).arg("true").status().is_ok_and(|s| s.success()) {
+        println!("skipped: this machine lets nobody make a pid namespace");
+        return;
+    }
+    let w = Workspace::bundled();
+    let mut command = CommandBuilder::new("unshare");
+    command.args(container);
+    // As the first process of it would have no parent, and would be another case.
+    command.args(["sh", "-c", "\"$0\" \"$1\"; exit $?", FLIGHTDECK]);
+    command.arg(w.path());
+    let mut c = Pty::start(command, 120, 40).unwrap();
+    c.wait("● ready", LONG).unwrap();
+    c.keys("\x1a").unwrap();
+    c.wait("no shell", SOON).unwrap();
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    w.is_free();
+}
+
 #[test]
 fn without_a_shell_to_go_to_ctrl_z_says_so_and_the_console_stays() {
     let w = Workspace::bundled();

@@ -1,6 +1,7 @@
 //! Job control: to the shell and back. Knows whose the terminal is and when it may be taken again; changes nothing of it.
 
-use rustix::process::{Signal, getpgrp, getppid, getsid, kill_current_process_group};
+use nix::unistd::{Pid, getpgrp, getppid, getsid};
+use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::stdin;
 use rustix::termios::tcgetpgrp;
 use std::io;
@@ -13,9 +14,13 @@ const LOOK: Duration = Duration::from_millis(200);
 const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Whether there is a shell that could bring us back: our parent is of our session. Who leads a session of its own, as a
-/// program that a terminal was opened for, cannot be stopped by the terminal either.
+/// program that a terminal was opened for, cannot be stopped by the terminal either. In a container whose session was opened
+/// outside of it, the kernel has no number for the session but 0, and nobody in it can bring anything back. (nix, because
+/// rustix takes the 0 for a process.)
 pub fn has_shell() -> bool {
-    getppid().is_some_and(|parent| matches!((getsid(Some(parent)), getsid(None)), (Ok(theirs), Ok(ours)) if theirs == ours))
+    let session = |of| getsid(of).ok().filter(|session| session.as_raw() > 0);
+    let ours = session(None);
+    ours.is_some() && session(Some(getppid())) == ours
 }
 
 /// The comings and goings.
@@ -59,5 +64,6 @@ impl Jobs {
 
 /// Whether what is typed comes to us. Where there is no telling, it does.
 fn is_in_front() -> bool {
-    tcgetpgrp(stdin()).map_or(true, |group| group == getpgrp())
+    let ours = getpgrp();
+    ours.as_raw() == 0 || tcgetpgrp(stdin()).map_or(true, |group| Pid::from_raw(group.as_raw_nonzero().get()) == ours)
 }
