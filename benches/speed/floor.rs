@@ -8,6 +8,7 @@ use flightdeck::engine::plugin::SchemaReply;
 use flightdeck::engine::provider::tfplugin::provider_schema;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use hyper_util::rt::TokioIo;
+use prost::Message as _;
 use proto::Bytes;
 use proto::tfplugin6::provider_client::ProviderClient;
 use proto::tfplugin6::{self as pb, DynamicValue, RawState};
@@ -232,7 +233,8 @@ impl Bare {
         let mut client = ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
         let reply = client.get_provider_schema(pb::get_provider_schema::Request {}).await?.into_inner();
         let mut took = began.elapsed();
-        let schema = provider_schema(&SchemaReply::V6(Box::new(reply)))?;
+        let undecoded = pb::get_provider_schema::Undecoded::decode(reply.encode_to_vec().as_slice())?;
+        let schema = provider_schema(&SchemaReply::V6(Box::new(undecoded)))?;
         let block = &schema.provider;
         let mut config = block.block.empty_value();
         if let Some((name, text)) = &plugin.setting {

@@ -2,7 +2,7 @@
 
 use super::output::{Ink, Output};
 use super::safe::safe;
-use crate::engine::provider::ProviderSchema;
+use crate::engine::provider::{ProviderSchema, Schemas};
 use cty::schema::{Attribute, Block, Nesting, Schema};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) fn counts(schema: &ProviderSchema) -> Value {
 
 /// All of it.
 pub(super) fn whole(schema: &ProviderSchema) -> Value {
-    let all = |schemas: &BTreeMap<String, Schema>| schemas.iter().map(|(name, s)| (name.clone(), one(s))).collect::<Map<_, _>>();
+    let all = |schemas: &Schemas| schemas.iter().map(|(name, s)| (name.clone(), one(s))).collect::<Map<_, _>>();
     let functions: Map<String, Value> = schema
         .functions
         .iter()
@@ -136,7 +136,7 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
         if !schemas.is_empty() {
             heading(out, title);
         }
-        for (name, s) in schemas {
+        for (name, s) in schemas.iter() {
             let required: Vec<&str> = s.block.attributes.iter().filter(|(_, a)| a.required).map(|(name, _)| name.as_str()).collect();
             let needs = if required.is_empty() { String::new() } else { format!(", needs {}", required.join(", ")) };
             out.line(&format!("      {} ({} attributes{})", safe(name), s.block.attributes.len(), safe(&needs)));

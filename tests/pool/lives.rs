@@ -164,7 +164,7 @@ async fn the_builtin_provider_needs_no_process() {
     let (builtin, done) =
         bench.pool.configured(builtin::ADDRESS, "provider.terraform", &Value::empty_object(), &bench.ctx).await.expect("there");
     assert!(done);
-    assert!(builtin.known_schema().expect("known").resources.contains_key("terraform_data"));
+    assert!(builtin.known_schema().expect("known").resources.get("terraform_data").is_some());
     let seen = bench.bus.with_view(|v| v.plugins.values().map(|p| (p.id.0.clone(), p.state.word())).collect::<Vec<_>>());
     assert_eq!(seen, [("builtin/terraform".to_owned(), "ready")]);
     assert_eq!(bench.pids(), Vec::<u32>::new());

@@ -6,13 +6,17 @@ use super::settings::PluginSettings;
 use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
 use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
+use tonic::{Request, Status};
+use tonic_prost::ProstCodec;
 
-/// The schema as the plugin sent it.
+/// The schema as the plugin sent it, the schemas of types in the bytes that came.
 #[derive(Debug, Clone)]
 pub enum SchemaReply {
-    V5(Box<tfplugin5::get_provider_schema::Response>),
-    V6(Box<tfplugin6::get_provider_schema::Response>),
+    V5(Box<tfplugin5::get_provider_schema::Undecoded>),
+    V6(Box<tfplugin6::get_provider_schema::Undecoded>),
 }
 
 /// Asks for the schema, if that is wanted.
@@ -31,25 +35,39 @@ pub(super) async fn fetch_schema(settings: &PluginSettings, channel: &Channel, p
 }
 
 async fn ask_schema(channel: Channel, protocol: u32) -> Result<SchemaReply, String> {
-    let failed = |status: tonic::Status| match too_large(&status) {
+    let failed = |status: Status| match too_large(&status) {
         Some(why) => why,
         None if is_transport(&status) => status_text(&status),
         None => refusal(&status),
     };
     let (reply, errors): (_, Vec<String>) = if protocol == 5 {
-        let mut client = tfplugin5::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-        let reply = client.get_schema(tfplugin5::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
+        let request = tfplugin5::get_provider_schema::Request {};
+        let reply: tfplugin5::get_provider_schema::Undecoded =
+            ask(channel, "/tfplugin5.Provider/GetSchema", request).await.map_err(failed)?;
         let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin5::diagnostic::Severity::Error);
         let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
         (SchemaReply::V5(Box::new(reply)), errors)
     } else {
-        let mut client = tfplugin6::provider_client::ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-        let reply = client.get_provider_schema(tfplugin6::get_provider_schema::Request {}).await.map_err(failed)?.into_inner();
+        let request = tfplugin6::get_provider_schema::Request {};
+        let reply: tfplugin6::get_provider_schema::Undecoded =
+            ask(channel, "/tfplugin6.Provider/GetProviderSchema", request).await.map_err(failed)?;
         let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin6::diagnostic::Severity::Error);
         let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
         (SchemaReply::V6(Box::new(reply)), errors)
     };
     if errors.is_empty() { Ok(reply) } else { Err(errors.join("; ")) }
+}
+
+/// By hand and not by the generated client, which would decode all of the answer.
+async fn ask<Q, A>(channel: Channel, path: &'static str, request: Q) -> Result<A, Status>
+where
+    Q: prost::Message + 'static,
+    A: prost::Message + Default + 'static,
+{
+    let mut grpc = Grpc::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
+    grpc.ready().await.map_err(|e| Status::unknown(format!("Service was not ready: {e}")))?;
+    let codec = ProstCodec::<Q, A>::default();
+    Ok(grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await?.into_inner())
 }
 
 fn sentence(summary: &str, detail: &str) -> String {

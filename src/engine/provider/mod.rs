@@ -5,10 +5,12 @@ pub mod builtin;
 mod error;
 pub mod functions;
 mod model;
+mod schemas;
 pub mod tfplugin;
 
 pub use error::ProviderError;
 pub use model::*;
+pub use schemas::{ReadSchema, Schemas};
 
 use crate::engine::plugin::record::PluginId;
 use async_trait::async_trait;

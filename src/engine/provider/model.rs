@@ -1,7 +1,7 @@
 //! The one model of what providers say: schema, capabilities, requests, answers, diagnostics. Every dialect converts
 //! into it. Values carry no marks and have the implied type of their schema. Plain data.
 
-use super::Method;
+use super::{Method, Schemas};
 use crate::engine::Secrets;
 use crate::engine::event::Severity;
 use cty::schema::Schema;
@@ -16,9 +16,9 @@ pub use proto::Bytes;
 pub struct ProviderSchema {
     pub provider: Schema,
     pub provider_meta: Option<Schema>,
-    pub resources: BTreeMap<String, Schema>,
-    pub data_sources: BTreeMap<String, Schema>,
-    pub ephemeral: BTreeMap<String, Schema>,
+    pub resources: Schemas,
+    pub data_sources: Schemas,
+    pub ephemeral: Schemas,
     pub functions: BTreeMap<String, FunctionSignature>,
     /// By resource type; empty where the provider knows nothing of identities.
     pub identities: BTreeMap<String, IdentitySchema>,

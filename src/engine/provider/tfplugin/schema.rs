@@ -6,6 +6,7 @@ use crate::engine::plugin::SchemaReply;
 use crate::engine::provider::*;
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};
+use prost::Message as _;
 use proto::tfplugin6;
 use std::collections::BTreeMap;
 
@@ -67,9 +68,9 @@ macro_rules! dialect {
             use super::*;
             use proto::$pb as pb;
 
-            pub(super) fn provider_schema(reply: &pb::get_provider_schema::Response) -> Result<ProviderSchema, String> {
-                let all = |kind: &str, schemas: &std::collections::HashMap<String, pb::Schema>| {
-                    schemas.iter().map(|(name, s)| Ok((name.clone(), schema(s, &format!("{kind} {name}"))?))).collect::<Result<_, String>>()
+            pub(super) fn provider_schema(reply: &pb::get_provider_schema::Undecoded) -> Result<ProviderSchema, String> {
+                let all = |kind: &str, schemas: &std::collections::HashMap<String, Bytes>| {
+                    Schemas::undecoded(kind, schemas.iter().map(|(name, raw)| (name.clone(), raw.clone())), read)
                 };
                 let functions = reply.functions.iter().map(|(name, f)| Ok((name.clone(), function(f, name)?)));
                 let capabilities = reply.server_capabilities.as_ref();
@@ -93,6 +94,11 @@ macro_rules! dialect {
                         .map(|d| diagnostic(d.severity, d.summary.clone(), d.detail.clone(), None))
                         .collect(),
                 })
+            }
+
+            fn read(raw: &Bytes, at: &str) -> Result<Schema, String> {
+                let decoded = pb::Schema::decode(raw.clone()).map_err(|e| format!("{at} cannot be decoded: {e}"))?;
+                schema(&decoded, at)
             }
 
             fn schema(schema: &pb::Schema, at: &str) -> Result<Schema, String> {
@@ -185,6 +191,11 @@ mod tests {
     use super::*;
     use proto::tfplugin5;
 
+    /// The reply as it comes by the wire.
+    fn undecoded<A: prost::Message + Default>(reply: &impl prost::Message) -> Box<A> {
+        Box::new(A::decode(reply.encode_to_vec().as_slice()).expect("the same bytes"))
+    }
+
     fn json(text: &str) -> proto::Bytes {
         proto::Bytes::copy_from_slice(text.as_bytes())
     }
@@ -229,7 +240,7 @@ mod tests {
             }),
             ..Default::default()
         };
-        let schema = provider_schema(&SchemaReply::V6(Box::new(reply))).expect("converts");
+        let schema = provider_schema(&SchemaReply::V6(undecoded(&reply))).expect("converts");
         assert!(schema.capabilities.plan_destroy && schema.capabilities.get_schema_optional && !schema.capabilities.move_resource_state);
         let x = &schema.resources["x_y"];
         assert_eq!(x.version, 3);
@@ -249,7 +260,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_place() {
         use tfplugin5::schema as pb;
         let with = |block: pb::Block| {
-            provider_schema(&SchemaReply::V5(Box::new(tfplugin5::get_provider_schema::Response {
+            provider_schema(&SchemaReply::V5(undecoded(&tfplugin5::get_provider_schema::Response {
                 resource_schemas: [("x".to_owned(), tfplugin5::Schema { version: 0, block: Some(block) })].into(),
                 ..Default::default()
             })))
@@ -270,7 +281,7 @@ mod tests {
             provider: Some(tfplugin5::Schema { version: 0, block: Some(block) }),
             ..Default::default()
         };
-        let schema = provider_schema(&SchemaReply::V5(Box::new(reply))).expect("converts");
+        let schema = provider_schema(&SchemaReply::V5(undecoded(&reply))).expect("converts");
         assert!(schema.provider.block.attributes["a"].write_only);
     }
 }

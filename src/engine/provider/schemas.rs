@@ -1,0 +1,106 @@
+//! The schemas of a provider's types, each decoded when somebody asks for it: large providers have thousands of types, of
+//! which a workspace uses a few dozen. Owned by whoever holds the provider's schema.
+
+use cty::schema::Schema;
+use proto::Bytes;
+use std::collections::BTreeMap;
+use std::ops::Index;
+use std::sync::OnceLock;
+
+/// Reads a schema of the wire; the text says whose it is.
+pub type ReadSchema = fn(&Bytes, &str) -> Result<Schema, String>;
+
+/// Schemas by the names of their types.
+#[derive(Debug, Clone, Default)]
+pub struct Schemas(BTreeMap<String, Entry>);
+
+#[derive(Debug, Clone)]
+struct Entry {
+    schema: OnceLock<Box<Schema>>,
+    raw: Option<(Bytes, ReadSchema)>,
+}
+
+impl Schemas {
+    /// Of what came by the wire. All of it is read once, since a provider with a schema that makes no sense is refused as
+    /// a whole; what was read is not kept.
+    ///
+    /// # Errors
+    /// Where in which schema something makes no sense.
+    pub fn undecoded(kind: &str, all: impl IntoIterator<Item = (String, Bytes)>, read: ReadSchema) -> Result<Self, String> {
+        let one = |(name, raw): (String, Bytes)| {
+            read(&raw, &format!("{kind} {name}"))?;
+            Ok((name, Entry { schema: OnceLock::new(), raw: Some((raw, read)) }))
+        };
+        all.into_iter().map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Schema> {
+        self.0.get(name).map(|entry| entry.get(name))
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// By name. Decodes every one.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&String, &Schema)> {
+        self.0.iter().map(|(name, entry)| (name, entry.get(name)))
+    }
+}
+
+impl Entry {
+    fn get(&self, name: &str) -> &Schema {
+        self.schema.get_or_init(|| match &self.raw {
+            Some((raw, read)) => Box::new(read(raw, name).expect("it was read when it came")),
+            None => Box::default(),
+        })
+    }
+}
+
+impl FromIterator<(String, Schema)> for Schemas {
+    fn from_iter<I: IntoIterator<Item = (String, Schema)>>(all: I) -> Self {
+        let one = |(name, schema)| (name, Entry { schema: OnceLock::from(Box::new(schema)), raw: None });
+        Self(all.into_iter().map(one).collect())
+    }
+}
+
+impl<const N: usize> From<[(String, Schema); N]> for Schemas {
+    fn from(all: [(String, Schema); N]) -> Self {
+        all.into_iter().collect()
+    }
+}
+
+impl Index<&str> for Schemas {
+    type Output = Schema;
+
+    /// Panics where there is no such type, as maps do.
+    fn index(&self, name: &str) -> &Schema {
+        self.0[name].get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn a_schema_is_kept_decoded_once_it_was_asked_for_and_not_before() {
+        static READ: AtomicUsize = AtomicUsize::new(0);
+        let read: ReadSchema = |raw, at| {
+            READ.fetch_add(1, Ordering::Relaxed);
+            if raw.is_empty() { Err(format!("{at} is empty")) } else { Ok(Schema::new(raw[0].into(), cty::schema::Block::default())) }
+        };
+        let raw = |bytes: &'static [u8]| Bytes::from_static(bytes);
+        let all = Schemas::undecoded("resource", [("a".to_owned(), raw(&[1])), ("b".to_owned(), raw(&[2]))], read).expect("read");
+        assert!(all.0.values().all(|e| e.schema.get().is_none()), "what was checked is not kept");
+        assert_eq!((all["b"].version, all.get("b").map(|s| s.version), all.get("c").is_none()), (2, Some(2), true));
+        assert_eq!(READ.load(Ordering::Relaxed), 3, "two to check, one asked for twice");
+        assert!(all.0["a"].schema.get().is_none());
+        assert_eq!(Schemas::undecoded("resource", [("e".to_owned(), raw(&[]))], read).expect_err("refused"), "resource e is empty");
+    }
+}
