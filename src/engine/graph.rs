@@ -136,12 +136,19 @@ impl Graph {
         Fut: Future<Output = bool>,
     {
         let may = || if go_on() { Starts::All } else { Starts::None };
-        self.walk_urgent_first(limit, &Urgency::default(), may, run).await
+        self.walk_urgent_first(limit, &Urgency::default(), may, run, |_| {}).await
     }
 
     /// As [`Graph::walk`], but urgent steps start before all others, and beyond the limit (up to twice as many): the others
-    /// may be waiting for them.
-    pub async fn walk_urgent_first<F, Fut>(&self, limit: usize, urgency: &Urgency, may: impl Fn() -> Starts, run: F) -> Vec<Ended>
+    /// may be waiting for them. `told` hears of each step that has ended, or will not begin because of one that failed.
+    pub async fn walk_urgent_first<F, Fut>(
+        &self,
+        limit: usize,
+        urgency: &Urgency,
+        may: impl Fn() -> Starts,
+        run: F,
+        told: impl Fn(Step),
+    ) -> Vec<Ended>
     where
         F: Fn(Step) -> Fut,
         Fut: Future<Output = bool>,
@@ -158,11 +165,13 @@ impl Graph {
             }
             let Some((step, ok)) = running.next().await else { break };
             ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
+            told(step);
             let mut settled = vec![(step, ok)];
             while let Some((step, ok)) = settled.pop() {
                 for d in line.dependents[step].clone() {
                     if !ok && ended[d].is_none() {
                         ended[d] = Some(Ended::Skipped);
+                        told(d);
                         settled.push((d, false));
                     }
                     line.one_less(d, ended[d].is_none());
@@ -216,6 +225,69 @@ impl Urgency {
 
     fn news(&self) -> Vec<Step> {
         std::mem::take(&mut lock(&self.inner).news)
+    }
+}
+
+/// Which steps nothing needs any more: they have ended, and so has all that depends on them. A step that is held keeps what
+/// it needs itself until it is let go.
+#[derive(Debug)]
+pub struct Releases {
+    /// How many of a step's direct dependents are needed still.
+    dependents: Vec<usize>,
+    ended: Vec<bool>,
+    released: Vec<bool>,
+    held: HashSet<Step>,
+}
+
+impl Releases {
+    /// All steps of a graph, none of which has ended.
+    pub fn new(graph: &Graph) -> Self {
+        let dependents = graph.dependents().iter().map(Vec::len).collect();
+        Self { dependents, ended: vec![false; graph.len()], released: vec![false; graph.len()], held: HashSet::new() }
+    }
+
+    /// Keeps a step, which has not ended, from being released by itself.
+    pub fn hold(&mut self, step: Step) {
+        self.held.insert(step);
+    }
+
+    /// A step has ended, or will not begin. Gives the steps that are held and that nothing needs any more.
+    pub fn end(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
+        self.ended[step] = true;
+        self.settle(graph, step)
+    }
+
+    /// Everything has ended.
+    pub fn end_all(&mut self, graph: &Graph) -> Vec<Step> {
+        let open: Vec<Step> = (0..graph.len()).filter(|step| !self.ended[*step]).collect();
+        open.iter().for_each(|step| self.ended[*step] = true);
+        open.into_iter().flat_map(|step| self.settle(graph, step)).collect()
+    }
+
+    /// A step that was held and that nothing needs is held no longer.
+    pub fn let_go(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
+        self.held.remove(&step);
+        self.settle(graph, step)
+    }
+
+    fn settle(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
+        let mut due = Vec::new();
+        let mut queue = vec![step];
+        while let Some(step) = queue.pop() {
+            if self.released[step] || !self.ended[step] || self.dependents[step] > 0 {
+                continue;
+            }
+            if self.held.contains(&step) {
+                due.push(step);
+                continue;
+            }
+            self.released[step] = true;
+            for need in graph.needs(step) {
+                self.dependents[need] -= 1;
+                queue.push(need);
+            }
+        }
+        due
     }
 }
 
@@ -333,6 +405,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_walk_tells_of_each_step_that_ended_or_will_not_begin() {
+        let g = graph(&[(1, 0), (2, 1), (4, 3)], 5);
+        let told = Mutex::new(Vec::new());
+        let run = |s| async move { s != 0 };
+        g.walk_urgent_first(1, &Urgency::default(), || Starts::All, run, |s| told.lock().unwrap().push(s)).await;
+        assert_eq!(*told.lock().unwrap(), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_held_is_released_once_nothing_needs_it() {
+        // 0 is needed by 1, that by 2 and 3; 1 is held too, so 0 is needed until it was let go.
+        let g = graph(&[(1, 0), (2, 1), (3, 1)], 5);
+        let mut releases = Releases::new(&g);
+        releases.hold(0);
+        releases.hold(1);
+        assert!([0, 1, 2].iter().all(|s| releases.end(&g, *s).is_empty()));
+        assert_eq!(releases.end(&g, 3), [1]);
+        assert_eq!(releases.let_go(&g, 1), [0]);
+        assert!(releases.let_go(&g, 0).is_empty());
+        assert!(releases.end_all(&g).is_empty());
+        // Whatever was not begun needs nothing either.
+        let mut releases = Releases::new(&g);
+        releases.hold(0);
+        assert!(releases.end(&g, 0).is_empty());
+        assert_eq!(releases.end_all(&g), [0]);
+    }
+
+    #[tokio::test]
     async fn nothing_starts_once_no_more_is_wanted() {
         let g = graph(&[(1, 0)], 3);
         let left = Mutex::new(1);
@@ -361,7 +461,7 @@ mod tests {
             }
             async { true }
         };
-        let ended = g.walk_urgent_first(1, &urgency, || Starts::All, run).await;
+        let ended = g.walk_urgent_first(1, &urgency, || Starts::All, run, |_| {}).await;
         assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(ended, [Ended::Done; 6]);
     }
@@ -379,7 +479,7 @@ mod tests {
             async { true }
         };
         let may = || if ran.lock().unwrap().is_empty() { Starts::All } else { Starts::Urgent };
-        let ended = g.walk_urgent_first(8, &urgency, may, run).await;
+        let ended = g.walk_urgent_first(8, &urgency, may, run, |_| {}).await;
         assert_eq!(*ran.lock().unwrap(), [0, 4, 1]);
         assert_eq!(ended, [Ended::Done, Ended::Done, Ended::Skipped, Ended::Skipped, Ended::Done]);
     }

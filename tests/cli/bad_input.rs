@@ -135,7 +135,9 @@ fn not_accepted() -> Vec<Case> {
         lab("instance of a provider", "provider configurations with for_each are not supported yet")
             .main("provider \"lab\" {\n  alias = \"x\"\n}\nresource \"lab_thing\" \"a\" {\n  provider = lab.x[\"a\"]\n  name     = \"a\"\n}\n")
             .at("main.tf", 5, 19),
-        lab("ephemeral resource", "ephemeral").main("\nephemeral \"lab_token\" \"t\" {\n}\n").at("main.tf", 2, 1),
+        lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
+            .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
+            .at("main.tf", 2, 1),
         case("encryption", "\"encryption\" blocks are not supported yet").main("terraform {\n  encryption {\n  }\n}\n").at("main.tf", 2, 3),
         case("another edition", "language edition \"tofu2099\" is not supported")
             .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")

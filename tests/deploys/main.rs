@@ -7,6 +7,7 @@
 mod support;
 
 mod drift;
+mod ephemeral;
 mod failing;
 mod staged;
 
@@ -20,7 +21,7 @@ pub(crate) struct Lab {
 }
 
 /// What every configuration here begins with. `file` is relative: plugins run in the workspace.
-const HEAD: &str = r#"
+pub(crate) const HEAD: &str = r#"
 terraform {
   required_providers {
     lab = { source = "flightdeck.internal/bundled/lab" }

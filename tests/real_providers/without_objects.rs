@@ -166,17 +166,29 @@ resource "interop_vault" "v" {
 "#;
 
 #[test]
-fn ephemeral_resources_are_known_of_and_refused_by_name() {
+fn an_ephemeral_resource_feeds_a_write_only_argument_and_is_renewed_and_closed() {
     let Some(place) = Place::built(&[("main.tf", LEASE)]) else { return };
+    let calls = || {
+        let fields = &place.kept()["lease-l"]["fields"];
+        ["opened", "renewed", "closed"].map(|call| fields[call].as_str().map_or(0, |n| n.parse::<u32>().unwrap()))
+    };
+    let plan = place.plan(&[]);
+    assert_eq!(calls(), [1, 0, 1]);
+    assert!(!plan.0.to_string().contains("token-for-l"), "{:#}", plan.0);
+    assert_eq!(plan.0["resource_changes"].as_array().unwrap().len(), 1, "{:#}", plan.0);
+    let run = place.deploy(&[], 0);
+    // A deploy without a stage makes one first.
+    assert_eq!(calls(), [3, 0, 3]);
+    assert!(!run.stdout.contains("token-for-l"), "{run:#?}");
+    let digest = "c375fa0e024e4e12b236f871000af0c399326a2a53d2943456ff091b7ff92189";
+    assert_eq!(place.kept()["vault-v"]["text"], digest, "the provider got the token");
     let plugin = place.run(&["plugins", "interop", "--json"]).expect(0).result()["plugins"][0].clone();
     assert_eq!(plugin["schema"]["ephemeral"]["interop_lease"]["block"]["attributes"]["token"]["sensitive"], true);
-    for command in [&["stage", "--json"][..], &["deploy", "--auto-approve", "--json"]] {
-        let refused = place.run(command).expect(1);
-        let errors: Vec<serde_json::Value> = refused.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
-        assert_eq!(errors.len(), 1, "{errors:#?}");
-        assert_eq!(errors[0]["summary"], "Unsupported block type \"ephemeral\"");
-        assert!(errors[0]["detail"].as_str().unwrap().contains("ephemeral.interop_lease.l cannot be opened"), "{}", errors[0]);
-        assert_eq!(errors[0]["range"]["start"]["line"], line(LEASE, "ephemeral \"interop_lease\""));
-    }
-    assert!(!place.objects().exists(), "nothing was opened");
+    // What its provider refuses, it refuses at the argument.
+    place.workspace.write("main.tf", &LEASE.replace("name = \"l\"", "name = \"refuse\""));
+    let errors: Vec<serde_json::Value> =
+        place.run(&["stage", "--json"]).expect(1).diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert_eq!(errors[0]["summary"], "Lease refused");
+    assert_eq!(errors[0]["range"]["start"]["line"], line(LEASE, "name = \"l\""));
 }

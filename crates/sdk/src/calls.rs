@@ -7,7 +7,7 @@ use proto::tfplugin6 as pb;
 
 use crate::codec;
 use crate::diagnostics::{Diagnostic, Diagnostics, Failure, path_to_wire};
-use crate::provider::{Change, Context, Planning, Resource, State};
+use crate::provider::{Change, Context, EphemeralResource, Planning, Resource, State};
 use crate::service::{Entry, Outcome};
 
 /// Diagnostics of a failure; a failure always says something.
@@ -26,6 +26,33 @@ pub(crate) fn diagnostics_of(outcome: Outcome<Diagnostics>) -> Vec<pb::Diagnosti
 /// What the host keeps of an answer: private bytes that the author did not set stay as they were.
 fn private_of(state: &State, former: &[u8]) -> proto::Bytes {
     if state.private.is_empty() { proto::Bytes::copy_from_slice(former) } else { state.private.clone().into() }
+}
+
+pub(crate) async fn open(
+    entry: Arc<Entry<dyn EphemeralResource>>,
+    cx: Context,
+    request: pb::open_ephemeral_resource::Request,
+) -> Outcome<pb::open_ephemeral_resource::Response> {
+    let opened = entry.item.open(&cx, codec::decode(request.config, &entry.ty)?).await?;
+    Ok(pb::open_ephemeral_resource::Response {
+        result: Some(codec::encode(&opened.value, &entry.ty)?),
+        private: Some(opened.private.into()),
+        renew_at: opened.renew_at.map(Into::into),
+        ..Default::default()
+    })
+}
+
+pub(crate) async fn renew(
+    entry: Arc<Entry<dyn EphemeralResource>>,
+    cx: Context,
+    request: pb::renew_ephemeral_resource::Request,
+) -> Outcome<pb::renew_ephemeral_resource::Response> {
+    let renewed = entry.item.renew(&cx, request.private.unwrap_or_default().to_vec()).await?;
+    Ok(pb::renew_ephemeral_resource::Response {
+        private: Some(renewed.private.into()),
+        renew_at: renewed.renew_at.map(Into::into),
+        ..Default::default()
+    })
 }
 
 pub(crate) async fn plan(

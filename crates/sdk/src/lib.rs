@@ -1,6 +1,7 @@
 //! Write a provider in Rust: the server side of provider protocol 6.
 //!
-//! An author writes a [`Provider`] with [`Resource`]s and [`DataSource`]s, and a `main` of one line.
+//! An author writes a [`Provider`] with [`Resource`]s, [`DataSource`]s and [`EphemeralResource`]s, and a `main` of one
+//! line.
 //! Processes, sockets, certificates and encodings are done here; the state of the world is the author's.
 //!
 //! ```no_run
@@ -74,6 +75,8 @@ pub use async_trait::async_trait;
 pub use codec::{from_json, to_json};
 pub use diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
 pub use object::Object;
-pub use provider::{Change, Context, DataSource, Planned, Planning, Provider, Resource, State, import_by};
+pub use provider::{
+    Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed, Resource, State, import_by,
+};
 pub use schema::{Attr, Block, Nested, Nesting, Schema};
 pub use serve::{Options, ServeError, main, serve, serve_with};

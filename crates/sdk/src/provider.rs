@@ -2,6 +2,7 @@
 //! else (processes, sockets, certificates, encodings, the order of calls) is the business of `serve`.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use cty::{Path, Value};
@@ -29,6 +30,11 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Its data sources. Asked once, before anything else.
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
+        Vec::new()
+    }
+
+    /// Its ephemeral resources. Asked once, before anything else.
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
         Vec::new()
     }
 
@@ -110,6 +116,54 @@ pub trait DataSource: Send + Sync + 'static {
 
     /// Reads it: the configuration with the computed attributes filled in.
     async fn read(&self, cx: &Context, config: Value) -> Result<Value, Failure>;
+}
+
+/// An ephemeral resource: something that is there for as long as a run of the host needs it, and is kept nowhere.
+#[async_trait]
+pub trait EphemeralResource: Send + Sync + 'static {
+    /// Its type name, with the provider's in front: `lab_session`.
+    fn name(&self) -> &str;
+
+    /// Its schema. Asked once.
+    fn schema(&self) -> Schema;
+
+    /// Checks a configuration beyond what its schema says. Values may be unknown.
+    async fn validate(&self, _cx: &Context, _config: &Value) -> Diagnostics {
+        Diagnostics::new()
+    }
+
+    /// Opens it.
+    async fn open(&self, cx: &Context, config: Value) -> Result<Opened, Failure>;
+
+    /// Keeps it open; called at the time that opening or the last renewing said, with what that kept.
+    async fn renew(&self, _cx: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
+        Ok(Renewed { private, renew_at: None })
+    }
+
+    /// Closes it, with what opening or the last renewing kept.
+    async fn close(&self, _cx: &Context, _private: Vec<u8>) -> Result<Diagnostics, Failure> {
+        Ok(Diagnostics::new())
+    }
+}
+
+/// An ephemeral resource that is open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    /// The configuration with the computed attributes filled in.
+    pub value: Value,
+    /// What renewing and closing need; nobody else looks into it.
+    pub private: Vec<u8>,
+    /// When it must be renewed, where it must.
+    pub renew_at: Option<SystemTime>,
+}
+
+/// An ephemeral resource that stays open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Renewed {
+    /// What the next renewing or closing needs.
+    pub private: Vec<u8>,
+    /// When it must be renewed again, where it must.
+    pub renew_at: Option<SystemTime>,
 }
 
 /// What every call is given.

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status};
 
-use crate::calls::{apply, diagnostics_of, plan, read, upgrade, words};
+use crate::calls::{apply, diagnostics_of, open, plan, read, renew, upgrade, words};
 use crate::codec;
 use crate::diagnostics::Failure;
-use crate::provider::{Context, DataSource, Provider, Resource};
+use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
 use crate::{check, wire_schema};
 
@@ -40,6 +40,7 @@ pub(crate) struct Service {
     provider: Arc<Entry<dyn Provider>>,
     resources: BTreeMap<String, Arc<Entry<dyn Resource>>>,
     data_sources: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
+    ephemeral: BTreeMap<String, Arc<Entry<dyn EphemeralResource>>>,
     schema: pb::get_provider_schema::Response,
     stop: Mutex<CancellationToken>,
     end: CancellationToken,
@@ -56,6 +57,11 @@ impl Service {
             provider.resources().into_iter().map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema()))).collect();
         let data_sources: BTreeMap<_, _> =
             provider.data_sources().into_iter().map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema()))).collect();
+        let ephemeral: BTreeMap<_, _> = provider
+            .ephemeral_resources()
+            .into_iter()
+            .map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema())))
+            .collect();
         let schema = provider.schema();
         let provider = Entry::new(provider, schema);
         let mut answer = pb::get_provider_schema::Response {
@@ -69,8 +75,11 @@ impl Service {
         for (name, entry) in &data_sources {
             answer.data_source_schemas.insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
         }
+        for (name, entry) in &ephemeral {
+            answer.ephemeral_resource_schemas.insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
+        }
         let stop = Mutex::new(end.child_token());
-        Ok(Service { provider, resources, data_sources, schema: answer, stop, end, tasks })
+        Ok(Service { provider, resources, data_sources, ephemeral, schema: answer, stop, end, tasks })
     }
 
     fn resource(&self, name: &str) -> Result<Arc<Entry<dyn Resource>>, Failure> {
@@ -79,6 +88,10 @@ impl Service {
 
     fn data_source(&self, name: &str) -> Result<Arc<Entry<dyn DataSource>>, Failure> {
         self.data_sources.get(name).cloned().ok_or_else(|| self.not_here("data source", name))
+    }
+
+    fn ephemeral(&self, name: &str) -> Result<Arc<Entry<dyn EphemeralResource>>, Failure> {
+        self.ephemeral.get(name).cloned().ok_or_else(|| self.not_here("ephemeral resource", name))
     }
 
     fn not_here(&self, what: &str, name: &str) -> Failure {
@@ -125,10 +138,12 @@ impl Wire for Service {
     async fn get_metadata(&self, _: Request<pb::get_metadata::Request>) -> Answer<pb::get_metadata::Response> {
         let resource = |name: &String| pb::get_metadata::ResourceMetadata { type_name: name.clone() };
         let data = |name: &String| pb::get_metadata::DataSourceMetadata { type_name: name.clone() };
+        let ephemeral = |name: &String| pb::get_metadata::EphemeralMetadata { type_name: name.clone() };
         Ok(Response::new(pb::get_metadata::Response {
             server_capabilities: Some(capabilities()),
             resources: self.resources.keys().map(resource).collect(),
             data_sources: self.data_sources.keys().map(data).collect(),
+            ephemeral_resources: self.ephemeral.keys().map(ephemeral).collect(),
             ..Default::default()
         }))
     }
@@ -330,30 +345,52 @@ impl Wire for Service {
 
     async fn validate_ephemeral_resource_config(
         &self,
-        _: Request<pb::validate_ephemeral_resource_config::Request>,
+        request: Request<pb::validate_ephemeral_resource_config::Request>,
     ) -> Answer<pb::validate_ephemeral_resource_config::Response> {
-        Err(not_served("ValidateEphemeralResourceConfig"))
+        let request = request.into_inner();
+        let entry = self.ephemeral(&request.type_name);
+        let outcome = self.run(|cx| async move {
+            let entry = entry?;
+            let config = codec::decode(request.config, &entry.ty)?;
+            let mut diagnostics = check::against(&entry.schema, &config);
+            diagnostics.extend(entry.item.validate(&cx, &config).await);
+            Ok(diagnostics)
+        });
+        Ok(Response::new(pb::validate_ephemeral_resource_config::Response { diagnostics: diagnostics_of(outcome.await) }))
     }
 
     async fn open_ephemeral_resource(
         &self,
-        _: Request<pb::open_ephemeral_resource::Request>,
+        request: Request<pb::open_ephemeral_resource::Request>,
     ) -> Answer<pb::open_ephemeral_resource::Response> {
-        Err(not_served("OpenEphemeralResource"))
+        let request = request.into_inner();
+        let entry = self.ephemeral(&request.type_name);
+        Ok(Response::new(self.run(|cx| async move { open(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
+            pb::open_ephemeral_resource::Response { diagnostics: words(failure).into_wire(), ..Default::default() }
+        })))
     }
 
     async fn renew_ephemeral_resource(
         &self,
-        _: Request<pb::renew_ephemeral_resource::Request>,
+        request: Request<pb::renew_ephemeral_resource::Request>,
     ) -> Answer<pb::renew_ephemeral_resource::Response> {
-        Err(not_served("RenewEphemeralResource"))
+        let request = request.into_inner();
+        let entry = self.ephemeral(&request.type_name);
+        let private = request.private.clone();
+        let answer = self.run(|cx| async move { renew(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
+            pb::renew_ephemeral_resource::Response { private, diagnostics: words(failure).into_wire(), ..Default::default() }
+        });
+        Ok(Response::new(answer))
     }
 
     async fn close_ephemeral_resource(
         &self,
-        _: Request<pb::close_ephemeral_resource::Request>,
+        request: Request<pb::close_ephemeral_resource::Request>,
     ) -> Answer<pb::close_ephemeral_resource::Response> {
-        Err(not_served("CloseEphemeralResource"))
+        let request = request.into_inner();
+        let entry = self.ephemeral(&request.type_name);
+        let outcome = self.run(|cx| async move { entry?.item.close(&cx, request.private.unwrap_or_default().to_vec()).await });
+        Ok(Response::new(pb::close_ephemeral_resource::Response { diagnostics: diagnostics_of(outcome.await) }))
     }
 
     async fn list_resource(&self, _: Request<pb::list_resource::Request>) -> Answer<Self::ListResourceStream> {

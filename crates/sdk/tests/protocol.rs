@@ -86,7 +86,7 @@ async fn what_is_not_served_is_answered_with_unimplemented() {
     let mut served = serve().await;
     let refused = served.host.client.move_resource_state(pb::move_resource_state::Request::default()).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unimplemented);
-    let refused = served.host.client.open_ephemeral_resource(pb::open_ephemeral_resource::Request::default()).await.unwrap_err();
+    let refused = served.host.client.call_function(pb::call_function::Request::default()).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unimplemented);
     let functions = served.host.client.get_functions(pb::get_functions::Request {}).await.unwrap().into_inner();
     assert!(functions.functions.is_empty() && functions.diagnostics.is_empty());

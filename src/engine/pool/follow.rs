@@ -153,9 +153,13 @@ impl Provider for Follow {
     }
 
     async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
+        let asked = config.clone();
         let answer = pass!(self, OpenEphemeral, ctx, |inner| inner.open_ephemeral(type_name, config, ctx))?;
-        // Nothing of what is ephemeral may be kept, whatever its schema says of it.
-        self.process.lane().secrets().learn(&answer.result.clone().mark(cty::Mark::Ephemeral));
+        // Nothing that comes with it may be kept, whatever its schema says; what was asked is as secret as its configuration.
+        let given = |name: &str, value: &Value| asked.get_attr(name).is_some_and(|a| a.raw_equals(value));
+        let new = answer.result.as_map().into_iter().flatten().filter(|(name, value)| !given(name, value));
+        new.for_each(|(_, value)| self.process.lane().secrets().learn(&value.clone().mark(cty::Mark::Ephemeral)));
+        self.learn(Method::OpenEphemeral, type_name, Some(&answer.result));
         Ok(answer)
     }
 

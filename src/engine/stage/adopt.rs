@@ -1,6 +1,7 @@
 //! One object taken into the state by hand: its place in the configuration, its provider configured with what the state
 //! has, the object found by its id and read. Pure but for the provider's calls; whoever asks keeps the record.
 
+use super::ephemeral::When;
 use super::expand::{self, Meta};
 use super::import::{self, Wanted};
 use super::nodes::Node;
@@ -13,7 +14,7 @@ use super::walk::Walk;
 use crate::engine::calls::lock;
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr;
-use lang::addr::{AbsInstance, AbsResource};
+use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
 use lang::diag::Diagnostic;
 use std::collections::BTreeSet;
@@ -44,9 +45,12 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
             if !wanted {
                 return true;
             }
-            match walk.common(&walk.nodes.nodes[s]).await {
-                Some(good) => good,
-                None => keep_as_stored(walk, prior, s),
+            match &walk.nodes.nodes[s] {
+                Node::Resource(r) if r.resource.mode == Mode::Ephemeral => walk.open(s, r, &|_| When::Now).await,
+                node => match walk.common(node).await {
+                    Some(good) => good,
+                    None => keep_as_stored(walk, prior, s),
+                },
             }
         }
     };

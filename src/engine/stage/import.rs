@@ -102,7 +102,8 @@ pub fn validate(walk: &Walk<'_>) {
         let declared = root.descendant(&target.module.0).is_some_and(|m| m.resources.contains_key(&target.resource));
         if target.resource.mode != Mode::Managed {
             let detail = format!("{target} is no managed resource; only those can be imported.");
-            diags.push(Diagnostic::error("Invalid import target", detail).at(import.to.span));
+            let place = if target.resource.mode == Mode::Ephemeral { import.span } else { import.to.span };
+            diags.push(Diagnostic::error("Invalid import target", detail).at(place));
         } else if !declared {
             diags.push(no_configuration(&target.to_string(), import.span));
         } else if let Some(provider) = &import.provider {

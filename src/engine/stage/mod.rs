@@ -6,6 +6,7 @@ pub mod change;
 pub mod commands;
 pub mod conditions;
 pub mod diff;
+pub mod ephemeral;
 pub mod expand;
 pub mod ignore;
 pub mod import;

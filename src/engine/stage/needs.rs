@@ -65,7 +65,7 @@ impl Needing<'_> {
         }
     }
 
-    /// Looks at a data source whose instance the walk has passed: what refers to it goes on from what it needs.
+    /// Looks at a data source or ephemeral resource whose instance the walk has passed: what refers to it goes on from what it needs.
     pub fn pass_data(&self, address: &AbsInstance) {
         for key in [None, Some(address.key.clone())] {
             self.named(&address.module, Named::Data(address.resource.clone(), key));
@@ -264,9 +264,12 @@ impl Needing<'_> {
         let repeated = declared.count.is_some() || declared.for_each.is_some();
         let abs = AbsResource { module: place.instance.clone(), resource: name.clone() };
         let key = if repeated { key } else { Some(InstanceKey::None) };
-        out.insert(key.clone().map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()));
+        // What is opened anew each time is in no stage and no state.
+        if name.mode != Mode::Ephemeral {
+            out.insert(key.clone().map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()));
+        }
         // What was read while staging is no change, and leads on to what it needed.
-        if name.mode == Mode::Data {
+        if name.mode != Mode::Managed {
             out.extend(self.named(place.instance, Named::Data(name.clone(), key)).iter().cloned());
         }
     }

@@ -337,6 +337,9 @@ impl<'a> ModuleScope<'a> {
 
     /// A resource that is not worked out: while planning, one that asks how many it is has no instances so far.
     fn nothing_yet(&self, resource: &Resource) -> Value {
+        if resource.mode == Mode::Ephemeral {
+            return Value::dynamic().mark(cty::Mark::Ephemeral);
+        }
         let declared = self.module.resources.get(resource).filter(|_| self.around.phase == Phase::Plan);
         match declared {
             Some(r) if r.count.is_some() => Value::empty_tuple(),

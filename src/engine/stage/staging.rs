@@ -2,6 +2,7 @@
 
 use super::change::{Change, Digests, OutputChange, Stage};
 use super::conditions::Statuses;
+use super::ephemeral::Leases;
 use super::import;
 use super::moves;
 use super::narrow::Narrow;
@@ -21,7 +22,7 @@ use crate::engine::bus::now_ms;
 use crate::engine::calls::lock;
 use crate::engine::deploy::steps;
 use crate::engine::event::{Action, StageId, StageMode};
-use crate::engine::graph::Step;
+use crate::engine::graph::{Starts, Step, Urgency};
 use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::store::model::State;
@@ -51,6 +52,8 @@ pub struct Order<'p> {
     pub digests: Digests,
     pub providers: &'p dyn Providers,
     pub cancel: CancellationToken,
+    /// Set when plugins are killed: what is open cannot be closed any more.
+    pub kill: CancellationToken,
     pub parallelism: usize,
     /// Called after each resource instance: how many are done, of how many, and which.
     pub progress: &'p (dyn Fn(u32, u32, &str) + Send + Sync),
@@ -76,7 +79,7 @@ impl<'p> Order<'p> {
             in_state: &prior.config_resources(),
             orphan_providers: &prior.providers(),
         });
-        Walk::new(around, nodes, self.providers, self.cancel.clone(), self.given.clone())
+        Walk { leases: Leases::new(self.kill.clone()), ..Walk::new(around, nodes, self.providers, self.cancel.clone(), self.given.clone()) }
     }
 }
 
@@ -124,7 +127,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
 
-    let go_on = || !order.cancel.is_cancelled();
+    let may = || if order.cancel.is_cancelled() { Starts::None } else { Starts::All };
     let planning = Walk { destroying: order.request.mode == StageMode::Destroy, ..order.walk(Phase::Plan, &prior, at) };
     diags.extend(nowhere(&order.request, &planning.nodes));
     let narrow = Narrow::new(&planning.nodes, &order.root, &prior, targets.target, targets.exclude, order.request.mode);
@@ -154,19 +157,19 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         }),
     };
     let plan_ref = &plan;
-    plan.walk
-        .nodes
-        .graph
-        .walk(NODES_AT_A_TIME, go_on, |step| async move {
-            let good = if plan_ref.wishes.works_out(step) {
-                plan_ref.run(step).await
-            } else {
-                keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) && plan_ref.by_state(step).await
-            };
-            plan_ref.needing().pass(&plan_ref.walk.nodes.nodes[step]);
-            good
-        })
-        .await;
+    let (graph, leases) = (&plan.walk.nodes.graph, &plan.walk.leases);
+    let run = |step| async move {
+        let good = if plan_ref.wishes.works_out(step) {
+            plan_ref.run(step).await
+        } else {
+            keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) && plan_ref.by_state(step).await
+        };
+        plan_ref.needing().pass(&plan_ref.walk.nodes.nodes[step]);
+        good
+    };
+    let urgency = Urgency::default();
+    let walking = graph.walk_urgent_first(NODES_AT_A_TIME, &urgency, may, run, |step| leases.ended(graph, step));
+    leases.beside(&plan.walk, graph, walking).await;
     let faults = plan.moves_faults();
     if faults.has_errors() && !order.cancel.is_cancelled() {
         // Objects that were moved wrongly are likely the cause of all other errors, so those are not shown.
@@ -333,6 +336,10 @@ pub(super) fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> 
 /// A node that is not staged: resources keep the value that the state has, everything else stays without one.
 pub(super) fn keep_as_stored(walk: &Walk<'_>, prior: &PriorState, step: Step) -> bool {
     let Node::Resource(address) = &walk.nodes.nodes[step] else { return true };
+    if address.resource.mode == Mode::Ephemeral {
+        walk.leave_shut(address);
+        return true;
+    }
     let Some(module) = walk.module(&address.module) else { return true };
     let Some(resource) = module.resources.get(&address.resource) else { return true };
     let key = crate::engine::workspace::provider_addr::for_resource(&walk.around.root, module, resource);

@@ -2,6 +2,7 @@
 //! those of the planning walk, as with the reference engine.
 
 use super::conditions::{self, Kind};
+use super::ephemeral::nothing_known;
 use super::expand::{self, Meta};
 use super::nodes::Node;
 use super::scope::ModuleScope;
@@ -83,10 +84,6 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
     let Some(module) = walk.module(&address.module) else { return true };
     let Some(resource) = module.resources.get(&address.resource) else { return true };
     let key = provider_addr::for_resource(&walk.around.root, module, resource);
-    if resource.name.mode == Mode::Ephemeral {
-        let detail = format!("{} cannot be opened: ephemeral resources are not supported yet. Take the block out to go on.", resource.name);
-        return walk.report(Diagnostic::error("Unsupported block type \"ephemeral\"", detail).at(resource.span).into());
-    }
     let instances = walk.around.values.instances(&address.module);
     for instance in instances.iter() {
         let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
@@ -126,6 +123,10 @@ async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
 
 /// A resource of which nothing is known but its type; not even that where it is there in any number.
 fn anything(walk: &Walk<'_>, provider: &str, resource: &Resource) -> Value {
+    // One that may not be there at all shows with the plan what it is.
+    if resource.name.mode == Mode::Ephemeral && resource.lifecycle.enabled.is_none() {
+        return nothing_known(resource, walk.around.schema(provider, &resource.name));
+    }
     let repeated = resource.count.is_some() || resource.for_each.is_some();
     let Some(schema) = walk.around.schema(provider, &resource.name).filter(|_| !repeated) else { return Value::dynamic() };
     if schema.block.contains_sensitive() && resource.lifecycle.enabled.is_none() {

@@ -3,6 +3,7 @@
 //! walk.
 
 use super::conditions::{self, Kind, Statuses};
+use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
@@ -53,6 +54,8 @@ pub struct Walk<'p> {
     pub statuses: Mutex<Statuses>,
     /// Data sources of checks that could not be read.
     pub unread: Mutex<HashSet<AbsResource>>,
+    /// What is open of ephemeral resources.
+    pub leases: Leases,
     /// Whether root outputs and what only they need is evaluated at all.
     pub destroying: bool,
     /// Values of root outputs that are settled: they are not worked out anew.
@@ -69,6 +72,7 @@ impl<'p> Walk<'p> {
         given: HashMap<Arc<str>, (Value, Option<Span>)>,
     ) -> Self {
         Self {
+            leases: Leases::new(cancel.clone()),
             around,
             nodes,
             providers,
@@ -342,11 +346,12 @@ impl<'p> Walk<'p> {
             }
             let (value, mut diags) = scope.evaluate(&output.value);
             if !diags.has_errors() {
-                if value.contains_mark(&Mark::Sensitive) && !output.sensitive && path.is_root() {
+                let fleeting = value.contains_mark(&Mark::Ephemeral) && !output.ephemeral;
+                if value.contains_mark(&Mark::Sensitive) && !output.sensitive && path.is_root() && !fleeting {
                     let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
                     diags.push(Diagnostic::error("Output refers to sensitive values", detail).at(output.span));
                 }
-                if value.contains_mark(&Mark::Ephemeral) && !output.ephemeral {
+                if fleeting {
                     let detail =
                         "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
                     diags.push(Diagnostic::error("Output refers to ephemeral values", detail).at(output.value.span));

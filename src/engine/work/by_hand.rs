@@ -1,6 +1,7 @@
 //! What operators do to the state by hand: import and forget. Each settles what is unknown of the address.
 
 use super::*;
+use crate::engine::stage::ephemeral::Leases;
 use crate::engine::stage::{adopt, moves};
 use crate::engine::store::model::{StateEdit, StateObject, UnknownOutcome};
 use lang::addr::{AbsInstance, Mode, Target};
@@ -61,8 +62,11 @@ impl Work {
         let pooled = Pooled { pool: self.pool.clone() };
         let nodes = nodes(&root, &schemas, &prior);
         let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms(), &switches.stop, Sights::default());
-        let walk = Walk::new(around, nodes, &pooled, switches.stop.clone(), loaded.given.clone());
-        let object = Box::pin(adopt::adopt(&walk, &prior, &address, &id)).await;
+        let leases = Leases::new(switches.kill.clone());
+        let walk = Walk { leases, ..Walk::new(around, nodes, &pooled, switches.stop.clone(), loaded.given.clone()) };
+        // What the provider's configuration has opened is needed until the object was looked at.
+        let adopting = Box::pin(adopt::adopt(&walk, &prior, &address, &id));
+        let object = walk.leases.beside(&walk, &walk.nodes.graph, adopting).await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }

@@ -52,6 +52,9 @@ impl Work {
         let order = Order { id, state, progress: &progress, ..self.order(request, &loaded, found, &pooled, switches) };
         let (stage, diags) = staged_anew(order).await;
         if switches.stop.is_cancelled() {
+            // What fails then fails because of that; what is left open is worth knowing.
+            let warnings = diags.iter().filter(|d| !d.is_error());
+            self.tell(tell_all(warnings, &loaded.sources, self.pool.secrets()))?;
             return Err(EngineError::Cancelled);
         }
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
@@ -107,6 +110,7 @@ impl Work {
             digests: Digests { config: loaded.config_digest.clone(), variables: loaded.variables_digest.clone(), plugins },
             providers,
             cancel: switches.stop.clone(),
+            kill: switches.kill.clone(),
             parallelism: self.settings.parallelism,
             progress: &|_, _, _| {},
         }

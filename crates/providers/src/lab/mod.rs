@@ -15,6 +15,7 @@ mod network;
 mod parsed;
 mod provider;
 mod resource;
+mod session;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use cloud::{Cloud, Object};
 pub use fault::{Kind, On};
 pub use lab_file::LabFile;
 pub use provider::{Lab, serve};
+pub use session::sessions;
 pub use store::SharedFile;
 
 /// The folder of the lab file where the configuration names none, and of what `slowstart` counts.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cty::{Number, Value};
 use sdk::schema::{Attr, Schema};
-use sdk::{Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource, async_trait};
+use sdk::{Context, DataSource, Diagnostic, Diagnostics, EphemeralResource, Failure, Object, Provider, Resource, async_trait};
 
 use super::control::Watched;
 use super::fault::{Fault, On};
@@ -14,6 +14,7 @@ use super::image::Image;
 use super::kinds::KINDS;
 use super::lab_file::LabFile;
 use super::resource::LabResource;
+use super::session::Session;
 
 /// What the provider's configuration says.
 #[derive(Clone, Debug)]
@@ -110,6 +111,10 @@ impl Provider for Lab {
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
         vec![Arc::new(Image)]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        vec![Arc::new(Session::new(self.configured.clone()))]
     }
 
     async fn configure(&self, _: &Context, config: &Value) -> Diagnostics {

@@ -20,6 +20,7 @@ use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::stage::change::{Change, OutputChange, Stage};
 use crate::engine::stage::conditions::{self, Kind};
+use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed::{self, NoPlan, Prior, Question};
 use crate::engine::stage::needs::Needs;
@@ -35,7 +36,7 @@ use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use crate::engine::workspace::provider_addr;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
-use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, ModuleInstance};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance};
 use lang::config::{Condition, Module, Resource};
 use lang::diag::{Diagnostic, Diagnostics};
 use proto::Bytes;
@@ -137,8 +138,10 @@ impl<'p> Deploying<'p> {
             Ok(steps) => {
                 self.waiting(&steps);
                 let (this, all) = (&self, &steps);
-                let ended = all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), |step| this.step(all, step));
-                let ended = ended.await;
+                let told = |step| this.walk.leases.ended(&all.graph, step);
+                let walking =
+                    all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), |step| this.step(all, step), told);
+                let ended = self.walk.leases.beside(&self.walk, &all.graph, walking).await;
                 self.outputs(&outputs, &steps, &ended).await;
             }
         }
@@ -214,7 +217,7 @@ impl<'p> Deploying<'p> {
 
     async fn step(&self, steps: &Steps, step: Step) -> bool {
         let ok = match &steps.tasks[step] {
-            Task::Node(node) => self.node(*node).await,
+            Task::Node(node) => self.node(*node, Some(step)).await,
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
@@ -252,12 +255,20 @@ impl<'p> Deploying<'p> {
         }
     }
 
-    async fn node(&self, step: Step) -> bool {
-        let node = &self.walk.nodes.nodes[step];
+    /// `within`: the step of the deploy, for as long as which something may be open; outside of one nothing is opened.
+    async fn node(&self, node: Step, within: Option<Step>) -> bool {
+        let node = &self.walk.nodes.nodes[node];
         if let Some(good) = self.walk.common(node).await {
             return good;
         }
         match node {
+            Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match within {
+                Some(step) => self.walk.open(step, address, &|_| When::Now).await,
+                None => {
+                    self.walk.leave_shut(address);
+                    true
+                }
+            },
             Node::Resource(address) => self.close(address),
             _ => true,
         }

@@ -116,7 +116,7 @@ impl<'p> Deploying<'p> {
             let mut good = true;
             let all = nodes.graph.closure([step]);
             for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
-                good = good && (matches!(nodes.nodes[node], Node::Provider(_)) || self.node(node).await);
+                good = good && (matches!(nodes.nodes[node], Node::Provider(_)) || self.node(node, None).await);
             }
             let value = self.walk.around.values.output(&ModuleInstance::root(), name);
             kept.extend(value.filter(|_| good).map(|value| (name, output, value)));

@@ -1,6 +1,7 @@
 //! Data sources: read now where that can be done, else with the deploy.
 
 use super::*;
+use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::walk::{call_failed, placed};
 use lang::diag::Diagnostics;
 
@@ -23,7 +24,7 @@ impl PlanWalk<'_> {
         self.nothing_ephemeral(declared, address, &config)?;
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         self.validate(declared, address, &config, &ctx).await?;
-        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared, address);
+        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {
             Some(Reason::ReadBecauseConfigUnknown)
         } else if pending {
@@ -140,23 +141,38 @@ impl PlanWalk<'_> {
         }
     }
 
+    /// Whether an ephemeral resource's instance is opened while planning: what it waits for, it waits for as a data source does.
+    pub(super) fn when(&self, step: Step, address: &AbsInstance) -> When {
+        self.needing().pass_data(address);
+        (self.progress)(&address.to_string());
+        let config = address.config();
+        let declared = self.walk.module(&config.module).and_then(|m| Some((m, m.resources.get(&config.resource)?)));
+        match declared {
+            _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => When::Never,
+            Some((module, resource)) if self.wishes.mode == StageMode::Normal && self.pending(step, module, resource, address) => {
+                When::Later
+            }
+            _ => When::Now,
+        }
+    }
+
     /// Whether something that the data source is to wait for is going to change: a managed resource that it refers to or
     /// names in `depends_on`, anything in a module that it names there or that a call around it waits for; with
     /// conditions of its own anything that it depends on at all.
-    pub(super) fn pending(&self, declared: &Declared<'_>, address: &AbsInstance) -> bool {
+    fn pending(&self, step: Step, module: &Module, resource: &Resource, address: &AbsInstance) -> bool {
         let (graph, nodes) = (&self.walk.nodes.graph, &self.walk.nodes);
-        let lifecycle = &declared.resource.lifecycle;
+        let lifecycle = &resource.lifecycle;
         let mut reached: BTreeSet<Step> = if lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty() {
             let managed = |s: &Step| nodes.nodes[*s].resource().is_some_and(|r| r.resource.mode == Mode::Managed);
-            graph.needs(declared.step).filter(managed).collect()
+            graph.needs(step).filter(managed).collect()
         } else {
-            graph.closure(graph.needs(declared.step))
+            graph.closure(graph.needs(step))
         };
-        let named = declared.resource.depends_on.iter().flat_map(|t| nodes.of_whole(declared.module, t));
+        let named = resource.depends_on.iter().flat_map(|t| nodes.of_whole(module, t));
         let (resources, others): (Vec<Step>, Vec<Step>) = named.partition(|s| nodes.nodes[*s].resource().is_some());
         reached.extend(resources);
         reached.extend(graph.closure(others));
-        let mut at = declared.module.path.clone();
+        let mut at = module.path.clone();
         while let Some((parent, call)) = at.parent().map(|(p, c)| (p, c.clone())) {
             if let Some(module) = self.walk.module(&parent)
                 && let Some(call) = module.calls.get(&call)
@@ -165,7 +181,7 @@ impl PlanWalk<'_> {
             }
             at = parent;
         }
-        let elsewhere = |c: &Change| c.address.module != address.module && c.address.module.path() == declared.module.path;
+        let elsewhere = |c: &Change| c.address.module != address.module && c.address.module.path() == module.path;
         let found = lock(&self.found);
         found.changes.iter().any(|(step, c)| {
             reached.contains(step) && c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c)

@@ -49,11 +49,12 @@ impl PlanWalk<'_> {
     }
 
     pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr) -> Result<bool, ()> {
-        let Some((abs, key, path)) = trigger(scope, expr) else {
+        let found = trigger(scope, expr).filter(|(abs, ..)| abs.resource.mode != Mode::Ephemeral);
+        let Some((abs, key, path)) = found else {
             self.walk.report(
                 Diagnostic::error(
                     "Invalid replace_triggered_by expression",
-                    "Only references to resources, their instances and their attributes are allowed here.",
+                    "Only references to resources, their instances and their attributes are allowed here, and none to ephemeral ones, which never change.",
                 )
                 .at(expr.span)
                 .into(),

@@ -142,6 +142,9 @@ impl PlanWalk<'_> {
     }
 
     async fn resource(&self, step: Step, address: &ConfigResource) -> bool {
+        if address.resource.mode == Mode::Ephemeral {
+            return self.walk.open(step, address, &|instance| self.when(step, instance)).await;
+        }
         let imports = match self.wishes.mode {
             StageMode::Normal => self.imports(address),
             _ => Some(BTreeMap::new()),

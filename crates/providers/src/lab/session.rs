@@ -1,0 +1,105 @@
+//! The ephemeral resource `lab_session`: a token for as long as a run needs it. What was opened, renewed and closed stands in
+//! a log beside the lab's file, a line each: `opened NAME`.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use cty::{Number, Value};
+use sdk::schema::{Attr, Schema};
+use sdk::{Context, Diagnostics, EphemeralResource, Failure, Object, Opened, Renewed, async_trait};
+use serde::{Deserialize, Serialize};
+
+use super::LabError;
+use super::provider::{Configured, settings};
+
+/// The log of sessions beside a lab's file.
+pub fn sessions(file: &Path) -> PathBuf {
+    file.with_extension("sessions")
+}
+
+/// The ephemeral resource.
+pub(super) struct Session {
+    configured: Configured,
+}
+
+/// What the host keeps of a session that is open.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    name: String,
+    renew_ms: Option<u64>,
+    fails: Option<String>,
+}
+
+impl Kept {
+    fn read(private: &[u8]) -> Result<Kept, Failure> {
+        serde_json::from_slice(private).map_err(|error| Failure::new("the session is not known", error.to_string()))
+    }
+
+    fn private(&self) -> Result<Vec<u8>, Failure> {
+        serde_json::to_vec(self).map_err(|error| Failure::new("the session cannot be kept", error.to_string()))
+    }
+
+    fn renew_at(&self) -> Option<SystemTime> {
+        SystemTime::now().checked_add(Duration::from_millis(self.renew_ms?))
+    }
+}
+
+impl Session {
+    pub(super) fn new(configured: Configured) -> Session {
+        Session { configured }
+    }
+
+    /// Writes one line of the log, or fails where that is wished for.
+    fn log(&self, done: &str, call: &str, kept: &Kept) -> Result<(), Failure> {
+        if kept.fails.as_deref() == Some(call) {
+            return Err(Failure::new(format!("the session cannot be {done}"), format!("{} is set to fail at that", kept.name)));
+        }
+        let path = sessions(settings(&self.configured)?.file.path());
+        let write = || OpenOptions::new().create(true).append(true).open(&path)?.write_all(format!("{done} {}\n", kept.name).as_bytes());
+        write().map_err(|source| LabError::Io { doing: "write", path: path.clone(), source }.into())
+    }
+}
+
+#[async_trait]
+impl EphemeralResource for Session {
+    fn name(&self) -> &str {
+        "lab_session"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .describe("A session: opened for as long as a run needs it, kept nowhere.")
+            .attr(Attr::string("name").required())
+            .attr(Attr::number("renew_ms").describe("How long it lasts unless it is renewed, in milliseconds; default: to the end."))
+            .attr(Attr::string("fails").one_of(&["open", "renew", "close"]).describe("The call that fails; default: none."))
+            .attr(Attr::string("token").computed().sensitive())
+    }
+
+    async fn open(&self, _: &Context, config: Value) -> Result<Opened, Failure> {
+        let wrong = |problem| Failure::new("the configuration cannot be read", problem);
+        let mut object = Object::of(&config).map_err(wrong)?;
+        let text = |name: &str| object.text(name).map(str::to_owned);
+        let kept = Kept {
+            name: text("name").unwrap_or_default(),
+            renew_ms: object.get("renew_ms").as_number().and_then(Number::to_u64),
+            fails: text("fails"),
+        };
+        self.log("opened", "open", &kept)?;
+        object.set("token", format!("token-of-{}", kept.name));
+        let value = object.into_value().map_err(wrong)?;
+        Ok(Opened { value, private: kept.private()?, renew_at: kept.renew_at() })
+    }
+
+    async fn renew(&self, _: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
+        let kept = Kept::read(&private)?;
+        self.log("renewed", "renew", &kept)?;
+        Ok(Renewed { private, renew_at: kept.renew_at() })
+    }
+
+    async fn close(&self, _: &Context, private: Vec<u8>) -> Result<Diagnostics, Failure> {
+        self.log("closed", "close", &Kept::read(&private)?)?;
+        Ok(Diagnostics::new())
+    }
+}

@@ -1,0 +1,194 @@
+//! Opening the instances of an ephemeral resource: from its configuration to the value that others see.
+
+use super::leases::Lease;
+use crate::engine::calls::lock;
+use crate::engine::graph::Step;
+use crate::engine::provider::{CallContext, OpenResponse, Provider};
+use crate::engine::stage::conditions::{self, Kind, Status};
+use crate::engine::stage::expand::{self, Meta};
+use crate::engine::stage::managed;
+use crate::engine::stage::plan::{about, assemble, unknown_object};
+use crate::engine::stage::scope::{ModuleScope, Phase};
+use crate::engine::stage::values::Repetition;
+use crate::engine::stage::walk::Walk;
+use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use cty::schema::Schema;
+use cty::{Mark, Value};
+use futures_util::stream::{self, StreamExt};
+use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
+use lang::config::{Condition, Module, Resource};
+use lang::diag::Diagnostic;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many instances of one resource are opened at a time.
+const AT_A_TIME: usize = 10;
+
+/// Whether an instance is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    Now,
+    /// With the deploy: what it is to wait for has not happened yet.
+    Later,
+    /// It is outside of what is asked for.
+    Never,
+}
+
+/// What all instances of a resource share.
+struct Declared<'a> {
+    step: Step,
+    module: &'a Module,
+    resource: &'a Resource,
+    key: ConfigKey,
+    provider: Arc<dyn Provider>,
+    schema: &'a Schema,
+}
+
+/// An ephemeral resource of which nothing is known.
+pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
+    let repeated = resource.count.is_some() || resource.for_each.is_some();
+    let value = match schema.filter(|_| !repeated) {
+        Some(schema) => managed::mark(schema, unknown_object(&schema.block), &[]),
+        None => Value::dynamic(),
+    };
+    value.mark(Mark::Ephemeral)
+}
+
+impl Walk<'_> {
+    /// Opens all instances of an ephemeral resource that are to be open by now, and gives it its value.
+    pub async fn open(&self, step: Step, address: &ConfigResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> bool {
+        let Some(declared) = self.ephemeral(step, address) else { return false };
+        let mut good = true;
+        for module_instance in self.around.values.instances(&address.module).iter() {
+            let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
+            good &= self.open_all(&declared, abs, when).await.is_ok();
+        }
+        good
+    }
+
+    /// Gives an ephemeral resource that is not opened at all its value.
+    pub fn leave_shut(&self, address: &ConfigResource) {
+        let Some(module) = self.module(&address.module) else { return };
+        let Some(resource) = module.resources.get(&address.resource) else { return };
+        let key = provider_addr::for_resource(&self.around.root, module, resource);
+        let value = nothing_known(resource, self.around.schema(&key.address, &address.resource));
+        for instance in self.around.values.instances(&address.module).iter() {
+            self.around.values.put_resource(AbsResource { module: instance.clone(), resource: address.resource.clone() }, value.clone());
+        }
+    }
+
+    /// `None` where its provider is not there.
+    fn ephemeral(&self, step: Step, address: &ConfigResource) -> Option<Declared<'_>> {
+        let module = self.module(&address.module)?;
+        let resource = module.resources.get(&address.resource)?;
+        let key = provider_addr::for_resource(&self.around.root, module, resource);
+        let (provider, schema) = (self.ready(&key)?, self.around.schema(&key.address, &address.resource)?);
+        Some(Declared { step, module, resource, provider, schema, key })
+    }
+
+    async fn open_all(&self, declared: &Declared<'_>, abs: AbsResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> Result<(), ()> {
+        let resource = declared.resource;
+        let scope = ModuleScope::new(&self.around, declared.module, &abs.module);
+        let meta =
+            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let (expansion, diags) = expand::expand(&scope, meta);
+        let expansion = expansion.filter(|_| self.report(diags)).ok_or(())?;
+        let one = |(key, repetition): (InstanceKey, Repetition)| {
+            let address = abs.instance(key.clone());
+            async move { (key, self.open_one(declared, &address, repetition, when(&address)).await) }
+        };
+        let opened: Vec<(InstanceKey, Result<Value, ()>)> =
+            stream::iter(expansion.instances()).map(one).buffer_unordered(AT_A_TIME).collect().await;
+        let good = opened.iter().all(|(_, value)| value.is_ok());
+        let values: HashMap<InstanceKey, Value> = opened.into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect();
+        self.around.values.put_resource(abs, assemble(&expansion, &values, declared.schema));
+        ok(good)
+    }
+
+    async fn open_one(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition, when: When) -> Result<Value, ()> {
+        let Declared { module, resource, schema, .. } = *declared;
+        if when == When::Never {
+            return Ok(unknown_object(&schema.block).mark(Mark::Ephemeral));
+        }
+        let scope = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.around, module, &address.module) };
+        let scope = scope.repeated(repetition);
+        self.fulfilled(declared, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
+        ok(self.report(about(diags, address)))?;
+        let (plain, marks) = config.unmark_deep_with_paths();
+        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&declared.key.address, address).ok_or(())? };
+        self.validated(declared, address, &plain, &ctx).await?;
+        let value = match when {
+            When::Now if plain.is_wholly_known() => self.opened(declared, address, plain, &ctx).await?,
+            _ if self.around.phase == Phase::Plan => cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain),
+            _ => {
+                let detail = format!(
+                    "{address} cannot be opened: its configuration has values that are not known, since what they rest on is not there."
+                );
+                let diagnostic = Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
+                self.report(diagnostic.at(resource.span).about(address.to_string()).into());
+                return Err(());
+            }
+        };
+        let value = managed::mark(schema, value, &marks).mark(Mark::Ephemeral);
+        let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
+        self.fulfilled(declared, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        Ok(value)
+    }
+
+    async fn validated(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, ctx: &CallContext) -> Result<(), ()> {
+        let resource = declared.resource;
+        match declared.provider.validate_ephemeral(&resource.name.kind, config.clone(), ctx).await {
+            Err(error) => ok(self.report_call(&error, &address.to_string(), Some(resource.span))),
+            Ok(answer) => {
+                let said = &answer.diagnostics;
+                ok(self.report_provider(said, &address.to_string(), Some(&resource.body), Some(resource.span)))
+            }
+        }
+    }
+
+    async fn opened(&self, declared: &Declared<'_>, address: &AbsInstance, config: Value, ctx: &CallContext) -> Result<Value, ()> {
+        // Nothing more is begun once the end was asked for; what was begun is waited for, so that it can be closed.
+        if self.cancel.is_cancelled() {
+            return Err(());
+        }
+        let resource = declared.resource;
+        let (text, span) = (address.to_string(), Some(resource.span));
+        let answer = match declared.provider.open_ephemeral(&resource.name.kind, config, ctx).await {
+            Err(error) => {
+                self.report_call(&error, &text, span);
+                return Err(());
+            }
+            Ok(answer) => answer,
+        };
+        if !self.report_provider(&answer.diagnostics, &text, Some(&resource.body), span) {
+            return Err(());
+        }
+        let OpenResponse { result, private, renew_at, .. } = answer;
+        let provider = declared.provider.clone();
+        self.leases.hold(declared.step, Lease { address: address.clone(), span: resource.span, provider, private, renew_at });
+        if result.is_null() || !result.is_wholly_known() {
+            let what = if result.is_null() { "nothing" } else { "values that are not known" };
+            let detail =
+                format!("{} has opened {address} and answered {what} as its value. This is a fault of the provider.", declared.key);
+            self.report(Diagnostic::error("Provider produced invalid object", detail).at(resource.span).about(text).into());
+            return Err(());
+        }
+        Ok(result)
+    }
+
+    fn fulfilled(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, all: &[Condition], kind: Kind) -> Result<(), ()> {
+        let object = self.object(&declared.module.path, &declared.resource.name.to_string());
+        let mut good = true;
+        for condition in all {
+            let (status, diags) = conditions::check(scope, condition, kind);
+            lock(&self.statuses).note(&object, status);
+            good &= self.report(diags) && !matches!(status, Status::Fail | Status::Error);
+        }
+        ok(good)
+    }
+}
+
+fn ok(good: bool) -> Result<(), ()> {
+    if good { Ok(()) } else { Err(()) }
+}
