@@ -19,10 +19,10 @@ macro_rules! commands {
 #[rustfmt::skip]
 pub static COMMANDS: &[Command] = commands![
     // Plugins
-    "plugin-start", "s", "start", "start this plugin, or launch it again after it gave up", Scope::In(&[Plugins]), on_plugin, plugin_start;
-    "plugin-restart", "R", "restart", "restart this plugin; asks first when calls are under way", Scope::In(&[Plugins]), on_plugin, plugin_restart;
+    "plugin-start", "s", "start", "start this plugin, or launch it again after it gave up", Scope::In(&[Plugins]), on_program, plugin_start;
+    "plugin-restart", "R", "restart", "restart this plugin; asks first when calls are under way", Scope::In(&[Plugins]), on_program, plugin_restart;
     "plugin-stop", "S", "stop", "stop this plugin; asks first when calls are under way", Scope::In(&[Plugins]), on_process, plugin_stop;
-    "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_plugin, plugin_toggle;
+    "plugin-enable", "E", "", "enable or disable this plugin", Scope::In(&[Plugins]), on_program, plugin_toggle;
     "plugin-logs", "l", "logs", "show what this plugin says", Scope::In(&[Plugins]), has_row, plugin_logs;
     "plugins-load", "L", "", "read the configuration and launch every plugin that it needs", Scope::In(&[Plugins]), writable, plugins_load;
     "pane-next", "right", "", "the next pane of the plugin: attempts, schema, calls, logs, about", Scope::In(&[Plugins, Schema]), always, tab_next;

@@ -26,6 +26,13 @@ fn the_builtin_provider_waits_for_no_launch() {
     c.press("1");
     c.shows("it needs no process, and is never launched");
     c.hides("not launched yet");
+    for key in ["s", "R", "S", "E"] {
+        c.take_effects();
+        c.press(key);
+        c.shows("it is part of flightdeck and has no process");
+        assert!(!c.take_effects().iter().any(|e| matches!(e, Effect::Plugin(..))), "{key}");
+        c.press("esc");
+    }
 }
 
 #[test]

@@ -15,12 +15,20 @@ pub fn on_plugin(state: &State) -> Available {
     if state.plugin().is_some() { Ok(()) } else { Err("there is no plugin under the cursor".into()) }
 }
 
+/// There is a plugin under the cursor that is a program of its own.
+pub fn on_program(state: &State) -> Available {
+    on_plugin(state)?;
+    match state.plugin() {
+        Some(p) if p.is_builtin() => Err("it is part of flightdeck and has no process".into()),
+        _ => Ok(()),
+    }
+}
+
 /// There is a process under the cursor, or one about to be, that we may stop.
 pub fn on_process(state: &State) -> Available {
-    on_plugin(state)?;
+    on_program(state)?;
     let Some(p) = state.plugin() else { return Ok(()) };
     match p.state {
-        _ if p.is_builtin() => Err("it is part of flightdeck and has no process".into()),
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
         | PluginState::Ready { .. }
