@@ -60,6 +60,8 @@ pub(super) enum Command {
     },
     /// Say what is wrong with the configuration, whatever its variables are and whatever is there
     Validate(ValidateArgs),
+    /// Lay configuration files out in the usual way
+    Fmt(FmtArgs),
     /// Work out the changes
     Stage(StageArgs),
     /// Apply a stage, or stage anew and apply after a yes
@@ -177,12 +179,8 @@ pub(super) struct ImportArgs {
     pub(super) address: String,
     /// Its id, as its provider has it
     pub(super) id: String,
-    /// Value of a variable; may be repeated
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
-    pub(super) vars: Vec<(String, String)>,
-    /// File with values of variables; may be repeated
-    #[arg(long = "var-file", value_name = "FILE")]
-    pub(super) var_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) variables: Variables,
     /// One JSON object a line
     #[arg(long)]
     pub(super) json: bool,
@@ -231,15 +229,22 @@ pub(super) struct Choice {
     pub(super) values: Values,
 }
 
-/// Variables and limits, which `destroy` takes too.
+/// What the variables of the root module are. Validating, only those count that decide where modules come from.
 #[derive(Debug, Default, ClapArgs)]
-pub(super) struct Values {
+pub(super) struct Variables {
     /// Value of a variable; may be repeated
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     pub(super) vars: Vec<(String, String)>,
     /// File with values of variables; may be repeated
     #[arg(long = "var-file", value_name = "FILE")]
     pub(super) var_files: Vec<PathBuf>,
+}
+
+/// Variables and limits, which `destroy` takes too.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Values {
+    #[command(flatten)]
+    pub(super) variables: Variables,
     /// How many operations at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(super) parallelism: Option<u16>,
@@ -247,14 +252,35 @@ pub(super) struct Values {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct ValidateArgs {
-    /// Value of a variable that decides where modules come from; may be repeated
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
-    pub(super) vars: Vec<(String, String)>,
-    /// File with such values; may be repeated
-    #[arg(long = "var-file", value_name = "FILE")]
-    pub(super) var_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) variables: Variables,
     /// One JSON object a line
     #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct FmtArgs {
+    /// Files and directories, or `-` for standard input; the current directory where nothing is named
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Change nothing, and end with 3 where something would change
+    #[arg(long)]
+    pub(super) check: bool,
+    /// Show what changes
+    #[arg(long)]
+    pub(super) diff: bool,
+    /// The directories below as well
+    #[arg(long)]
+    pub(super) recursive: bool,
+    /// Whether changed files are named
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) list: bool,
+    /// Whether files are written
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) write: bool,
+    /// One JSON object a line
+    #[arg(long, conflicts_with = "diff")]
     pub(super) json: bool,
 }
 
@@ -324,6 +350,7 @@ impl Command {
             Self::State(StateCommand::Import(args)) => args.json,
             Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
             Self::Validate(args) => args.json,
+            Self::Fmt(args) => args.json,
             Self::Stage(args) => args.json,
             Self::Deploy(args) => args.json,
             Self::Destroy(args) => args.json,
@@ -337,6 +364,7 @@ impl Command {
             Self::Demo => "demo",
             Self::Plugins { .. } => "plugins",
             Self::Validate(_) => "validate",
+            Self::Fmt(_) => "fmt",
             Self::Stage(_) => "stage",
             Self::Deploy(_) => "deploy",
             Self::Destroy(_) => "destroy",
@@ -382,8 +410,8 @@ impl Choice {
             (self.destroy, "--destroy"),
             (self.refresh_only, "--refresh-only"),
             (!self.refresh, "--refresh=false"),
-            (!self.values.vars.is_empty(), "--var"),
-            (!self.values.var_files.is_empty(), "--var-file"),
+            (!self.values.variables.vars.is_empty(), "--var"),
+            (!self.values.variables.var_files.is_empty(), "--var-file"),
         ];
         flags.into_iter().find_map(|(given, name)| given.then_some(name))
     }

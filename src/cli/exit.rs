@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 1;
 pub(super) const CHANGES: u8 = 2;
+/// As with the reference engine, so that pipelines need not know which of both they call.
+pub(super) const UNFORMATTED: u8 = 3;
 pub(super) const FAILURES: u8 = 5;
 pub(super) const CANCELLED: u8 = 130;
 

@@ -6,6 +6,7 @@ pub mod calls;
 pub mod deploy;
 pub mod error;
 pub mod event;
+pub mod fmt;
 pub mod graph;
 pub mod handle;
 pub mod memory;

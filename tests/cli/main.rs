@@ -6,6 +6,7 @@ mod bad_input;
 mod by_hand;
 mod deploys;
 mod files;
+mod fmt;
 mod foreign_store;
 mod kept;
 mod lab;

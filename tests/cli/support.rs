@@ -40,6 +40,10 @@ impl Workspace {
         std::fs::write(path, text).unwrap();
     }
 
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
     /// The binary with these arguments, ready to be run.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flightdeck"));

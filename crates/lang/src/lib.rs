@@ -7,6 +7,7 @@ pub mod config;
 pub mod decode;
 pub mod diag;
 pub mod eval;
+pub mod format;
 pub mod functions;
 pub mod source;
 pub mod syntax;

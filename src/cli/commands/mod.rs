@@ -4,6 +4,7 @@ mod console;
 mod deploy;
 mod failures;
 mod files;
+mod fmt;
 mod history;
 mod logs;
 mod plugins;
@@ -49,6 +50,7 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::Demo => console::demo(args.ascii, out).await,
         Command::Plugins { name, .. } => plugins::run(name.as_deref(), out).await,
         Command::Validate(args) => validate::run(args, out).await,
+        Command::Fmt(args) => fmt::run(&args, out),
         Command::Stage(args) => stage::run(args, out).await,
         Command::Deploy(args) => deploy::deploy(args, out).await,
         Command::Destroy(args) => deploy::destroy(args, out).await,

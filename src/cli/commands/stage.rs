@@ -28,8 +28,8 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
         exclude: choice.exclude.clone(),
         replace: choice.replace.clone(),
         no_refresh: !choice.refresh,
-        vars: choice.values.vars.clone(),
-        var_files: choice.values.var_files.clone(),
+        vars: choice.values.variables.vars.clone(),
+        var_files: choice.values.variables.var_files.clone(),
         name,
         rest_of: choice.rest_of,
     }

@@ -50,7 +50,7 @@ async fn import(args: ImportArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("state import", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let object = ImportObject { address: args.address, id: args.id, vars: args.vars, var_files: args.var_files };
+    let object = ImportObject { address: args.address, id: args.id, vars: args.variables.vars, var_files: args.variables.var_files };
     let change = session.wait(out, &mut progress, engine.import(object)).await;
     session.end(out).await;
     changed("state import", vec![change?], out)

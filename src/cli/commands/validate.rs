@@ -13,7 +13,7 @@ pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("validate", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let request = StageRequest { vars: args.vars, var_files: args.var_files, ..StageRequest::default() };
+    let request = StageRequest { vars: args.variables.vars, var_files: args.variables.var_files, ..StageRequest::default() };
     let validated = session.wait(out, &mut progress, engine.validate(request)).await;
     session.end(out).await;
     validated?;

@@ -29,7 +29,7 @@ fn extension(name: &str) -> Option<(&'static str, bool)> {
 }
 
 /// Hidden files, and what editors leave behind.
-fn is_ignored(name: &str) -> bool {
+pub fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 

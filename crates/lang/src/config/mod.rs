@@ -18,7 +18,7 @@ pub(crate) mod types;
 mod values;
 mod version;
 
-pub use files::is_config_dir;
+pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
 pub use load::{Loaded, load_root};
 pub use model::*;

@@ -10,12 +10,12 @@ mod expression;
 mod follow;
 mod for_expr;
 pub mod json;
-mod lexer;
+pub(crate) mod lexer;
 mod parser;
 mod strings;
 mod structure;
 mod template;
-mod token;
+pub(crate) mod token;
 mod traversal;
 mod walk;
 
@@ -26,7 +26,7 @@ pub(crate) use traversal::parse_traversal_text;
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap};
-use lexer::Start;
+pub(crate) use lexer::{Start, scan};
 use parser::Parser;
 use token::Kind;
 

@@ -1,0 +1,160 @@
+//! What is written in its usual form before it is laid out: labels, texts that are one interpolation, types of old.
+
+use std::fmt::Write as _;
+
+use super::token::Token;
+use crate::source::Span;
+use crate::syntax::token::Kind;
+use crate::syntax::{NativeBlock, NativeBody};
+
+/// Tokens that take the place of others.
+struct Edit<'t> {
+    from: usize,
+    to: usize,
+    tokens: Vec<Token<'t>>,
+}
+
+/// The tokens of a file, with what is usual in place of what is not.
+pub(super) fn usual<'t>(tokens: Vec<Token<'t>>, body: &NativeBody) -> Vec<Token<'t>> {
+    let mut edits = Vec::new();
+    in_body(&tokens, body, &[], &mut edits);
+    edits.sort_by_key(|e| e.from);
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    for edit in edits {
+        out.extend_from_slice(&tokens[at..edit.from]);
+        out.extend(edit.tokens);
+        at = edit.to;
+    }
+    out.extend_from_slice(&tokens[at..]);
+    out
+}
+
+/// `path`: the types of the blocks that a body is in.
+fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &mut Vec<Edit<'t>>) {
+    for attribute in body.attributes.values() {
+        let (from, to) = expression(tokens, attribute.name_span);
+        let written = &tokens[from..to];
+        let usual = if path == ["variable"] && &*attribute.name == "type" { usual_type(written) } else { unwrapped(written) };
+        edits.extend(usual.map(|tokens| Edit { from, to, tokens }));
+    }
+    for block in &body.blocks {
+        labels(tokens, block, edits);
+        let inner: Vec<&str> = path.iter().copied().chain([&*block.type_name]).collect();
+        in_body(tokens, &block.body, &inner, edits);
+    }
+}
+
+/// The first token that starts at a place or behind it.
+fn index_at(tokens: &[Token<'_>], start: u32) -> usize {
+    tokens.partition_point(|t| t.start < start)
+}
+
+/// Where the expression of an argument is, without the comments around it.
+fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
+    let mut from = index_at(tokens, name.end);
+    while tokens.get(from).is_some_and(|t| matches!(t.kind, Kind::Equal | Kind::Comment)) {
+        from += 1;
+    }
+    let (mut to, mut depth) = (from, 0);
+    while let Some(token) = tokens.get(to) {
+        let over = token.ends_line() || matches!(token.kind, Kind::Eof | Kind::CBrace);
+        if depth == 0 && over {
+            break;
+        }
+        depth += token.brackets();
+        to += 1;
+    }
+    while to > from && tokens[to - 1].kind == Kind::Comment {
+        to -= 1;
+    }
+    (from, to)
+}
+
+fn labels<'t>(tokens: &[Token<'t>], block: &NativeBlock, edits: &mut Vec<Edit<'t>>) {
+    for label in &block.labels {
+        let (from, to) = (index_at(tokens, label.span.start), index_at(tokens, label.span.end));
+        let start = label.span.start;
+        let tokens = vec![
+            Token::new(Kind::OQuote, "\"", start),
+            Token::new(Kind::QuotedLit, escaped(&label.text), start),
+            Token::new(Kind::CQuote, "\"", start),
+        ];
+        edits.push(Edit { from, to, tokens });
+    }
+}
+
+/// As it stands between quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '$' | '%' if chars.peek() == Some(&'{') => out.extend([c, c]),
+            // A text takes any write.
+            c if c.is_control() && c < '\u{10000}' => drop(write!(out, "\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What `"${ … }"` holds, where it is nothing but that. In parentheses where it goes over lines, which mean something
+/// outside of the text.
+fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
+    let [first, open, inside @ .., close, last] = tokens else { return None };
+    let kinds = [first.kind, open.kind, close.kind, last.kind];
+    if inside.is_empty() || kinds != [Kind::OQuote, Kind::TemplateInterp, Kind::TemplateSeqEnd, Kind::CQuote] {
+        return None;
+    }
+    let mut quotes = 0;
+    for token in inside {
+        match token.kind {
+            Kind::OQuote => quotes += 1,
+            Kind::CQuote => quotes -= 1,
+            // Another sequence beside the first, or text.
+            Kind::TemplateInterp | Kind::TemplateSeqEnd | Kind::QuotedLit if quotes <= 0 => return None,
+            _ => {}
+        }
+    }
+    let start = inside.iter().position(|t| t.kind != Kind::Newline)?;
+    let end = inside.iter().rposition(|t| t.kind != Kind::Newline)? + 1;
+    let inside = &inside[start..end];
+    let lines = inside.iter().any(|t| t.kind == Kind::Newline);
+    let in_parentheses = inside[0].kind == Kind::OParen && inside[inside.len() - 1].kind == Kind::CParen;
+    if !lines || in_parentheses {
+        return Some(inside.to_vec());
+    }
+    let mut out = vec![Token::new(Kind::OParen, "(", open.start)];
+    out.extend_from_slice(inside);
+    out.push(Token::new(Kind::CParen, ")", close.start));
+    Some(out)
+}
+
+/// A type as it is written today: collections name what they hold, and nothing is in quotes.
+fn usual_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
+    let (name, of) = match tokens {
+        [name] if name.kind == Kind::Ident && matches!(&*name.text, "list" | "map" | "set") => (name, Some("any")),
+        [open, name, close] if [open.kind, name.kind, close.kind] == [Kind::OQuote, Kind::QuotedLit, Kind::CQuote] => {
+            match &*name.text {
+                "string" => (name, None),
+                // There was no `any` when types were in quotes.
+                "list" | "map" => (name, Some("string")),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let mut out = vec![Token::new(Kind::Ident, name.text.clone(), name.start)];
+    if let Some(of) = of {
+        out.push(Token::new(Kind::OParen, "(", name.start));
+        out.push(Token::new(Kind::Ident, of, name.start));
+        out.push(Token::new(Kind::CParen, ")", name.start));
+    }
+    Some(out)
+}

@@ -1,0 +1,127 @@
+//! `flightdeck fmt`: configuration files in the usual layout.
+
+use crate::cli::args::FmtArgs;
+use crate::cli::exit::{CliError, ERROR, Ended, OK, UNFORMATTED, fields};
+use crate::cli::output::{Ink, Output};
+use crate::cli::safe::{safe, safe_lines};
+use crate::engine::event::Diagnostic;
+use crate::engine::fmt::{self, Unformatted};
+use serde_json::json;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Largest text that is taken from standard input, in bytes.
+const MOST: u64 = 64 << 20;
+
+/// What has come of the files.
+#[derive(Default)]
+struct Seen {
+    changed: Vec<String>,
+    failed: bool,
+}
+
+pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
+    let mut seen = Seen::default();
+    if args.paths.iter().any(|p| p == Path::new("-")) {
+        standard_input(args, out, &mut seen)?;
+    } else {
+        let here = [PathBuf::from(".")];
+        let paths = if args.paths.is_empty() { &here[..] } else { &args.paths };
+        for path in paths {
+            match fmt::files(path, args.recursive) {
+                Ok(files) => files.iter().for_each(|file| one_file(args, file, out, &mut seen)),
+                Err(problem) => complain(vec![problem], out, &mut seen),
+            }
+        }
+    }
+    out.flush_diagnostics();
+    let code = match seen {
+        Seen { failed: true, .. } => ERROR,
+        Seen { ref changed, .. } if args.check && !changed.is_empty() => UNFORMATTED,
+        _ => OK,
+    };
+    if out.json {
+        let outcome = if seen.failed { "error" } else { "done" };
+        out.result("fmt", fields(json!({ "outcome": outcome, "exit_code": code, "files": seen.changed })));
+    }
+    if code == ERROR { Err(CliError::Said(ERROR)) } else { Ok(code) }
+}
+
+fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
+    let found = match fmt::look_at(file) {
+        Ok(None) => return,
+        Ok(Some(found)) => found,
+        Err(problems) => return complain(problems, out, seen),
+    };
+    let name = file.display().to_string();
+    if args.write
+        && !args.check
+        && let Err(problem) = fmt::write(file, &found.after)
+    {
+        return complain(vec![problem], out, seen);
+    }
+    if !out.json {
+        if args.list {
+            out.line(&safe(&name));
+        }
+        if args.diff {
+            diff(&name, &found, out);
+        }
+    }
+    seen.changed.push(name);
+}
+
+/// Standard input is not written back but printed, unless only what changes is wanted.
+fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(), CliError> {
+    const NAME: &str = "<stdin>";
+    if args.paths.len() > 1 {
+        return Err(CliError::Refused("`-` stands for standard input, and for nothing beside it; give either that or paths".to_owned()));
+    }
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text);
+    read.map_err(|e| CliError::Refused(format!("standard input cannot be read: {e}")))?;
+    if text.len() as u64 > MOST {
+        return Err(CliError::Refused(format!("standard input is larger than {} MiB; give the file's name instead", MOST >> 20)));
+    }
+    let (quiet, same) = (args.check || args.diff || out.json, text.clone());
+    match fmt::lay_out(NAME, text) {
+        Err(problems) => complain(problems, out, seen),
+        Ok(found) => {
+            if !quiet {
+                out.write(found.as_ref().map_or(&same, |f| &f.after).as_bytes());
+            }
+            if let Some(found) = found {
+                if args.diff {
+                    diff(NAME, &found, out);
+                }
+                seen.changed.push(NAME.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn complain(problems: Vec<Diagnostic>, out: &mut Output, seen: &mut Seen) {
+    seen.failed = true;
+    for problem in problems {
+        out.diagnostic(&problem);
+    }
+}
+
+/// As `diff -u` writes it.
+fn diff(name: &str, found: &Unformatted, out: &mut Output) {
+    let lines = similar::TextDiff::from_lines(&found.before, &found.after);
+    let text = lines.unified_diff().header(&format!("old/{name}"), &format!("new/{name}")).to_string();
+    out.together(|out| {
+        for line in safe_lines(&text).lines() {
+            let ink = match line.as_bytes().first() {
+                Some(b'-') => Some(Ink::Red),
+                Some(b'+') => Some(Ink::Green),
+                Some(b'@') => Some(Ink::Cyan),
+                _ => None,
+            };
+            let shown = ink.map_or_else(|| line.to_owned(), |ink| out.paint(ink, line));
+            out.line(&shown);
+        }
+    });
+}
