@@ -13,6 +13,9 @@ const EXTENSIONS: [&str; 5] = [".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofut
 /// Directories within one another that are walked through.
 const DEEPEST: usize = 100;
 
+/// Why a file is not laid out.
+pub type Problems = Vec<Diagnostic>;
+
 /// A text that is not as it is usually laid out.
 #[derive(Debug)]
 pub struct Unformatted {
@@ -24,7 +27,7 @@ pub struct Unformatted {
 ///
 /// # Errors
 /// Where it cannot be parsed: why, and where.
-pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Vec<Diagnostic>> {
+pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems> {
     let sources = SourceMap::default();
     let file = sources.add(name, text.as_str());
     match lang::format::format(&text, file) {
@@ -38,9 +41,9 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Vec<Diag
 ///
 /// # Errors
 /// Where it cannot be read or parsed.
-pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Vec<Diagnostic>> {
-    let bytes = lang::functions::read_regular(path).map_err(|e| vec![problem("Failed to read file", path, &e)])?;
-    let text = String::from_utf8(bytes).map_err(|e| vec![problem("Invalid character encoding", path, &e.utf8_error())])?;
+pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
+    let bytes = lang::functions::read_regular(path).map_err(|e| problem("Failed to read file", path, &e))?;
+    let text = String::from_utf8(bytes).map_err(|e| problem("Invalid character encoding", path, &e.utf8_error()))?;
     lay_out(&path.display().to_string(), text)
 }
 
@@ -48,7 +51,7 @@ pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// Where there is nothing of that name, or a file of another kind.
-pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Diagnostic> {
+pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Problems> {
     let found = std::fs::metadata(path).map_err(|e| problem("Invalid file or directory path", path, &e))?;
     if found.is_dir() {
         let mut out = Vec::new();
@@ -66,7 +69,7 @@ fn is_formatted(path: &Path) -> bool {
     path.file_name().and_then(|n| n.to_str()).is_some_and(|name| EXTENSIONS.iter().any(|e| name.ends_with(e)))
 }
 
-fn below(dir: &Path, recursive: bool, depth: usize, out: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+fn below(dir: &Path, recursive: bool, depth: usize, out: &mut Vec<PathBuf>) -> Result<(), Problems> {
     let why = |e: std::io::Error| problem("Invalid path", dir, &e);
     if depth > DEEPEST {
         return Err(problem("Invalid path", dir, &format!("directories lie deeper than {DEEPEST} in one another")));
@@ -94,7 +97,7 @@ fn below(dir: &Path, recursive: bool, depth: usize, out: &mut Vec<PathBuf>) -> R
 ///
 /// # Errors
 /// Where its directory may not be written, or has no room.
-pub fn write(path: &Path, text: &str) -> Result<(), Diagnostic> {
+pub fn write(path: &Path, text: &str) -> Result<(), Problems> {
     let replace = || -> std::io::Result<()> {
         let path = path.canonicalize()?;
         let mut new = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
@@ -107,7 +110,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Diagnostic> {
     replace().map_err(|e| problem("Writing formatted file failed", path, &e))
 }
 
-fn problem(summary: &str, path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
+fn problem(summary: &str, path: &Path, why: &dyn std::fmt::Display) -> Problems {
     let detail = format!("{}: {why}", path.display());
-    Diagnostic { severity: Severity::Error, summary: summary.to_owned(), detail, address: None, range: None, snippet: None }
+    vec![Diagnostic { severity: Severity::Error, summary: summary.to_owned(), detail, address: None, range: None, snippet: None }]
 }

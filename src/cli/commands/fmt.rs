@@ -4,8 +4,7 @@ use crate::cli::args::FmtArgs;
 use crate::cli::exit::{CliError, ERROR, Ended, OK, UNFORMATTED, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::safe::{safe, safe_lines};
-use crate::engine::event::Diagnostic;
-use crate::engine::fmt::{self, Unformatted};
+use crate::engine::fmt::{self, Problems, Unformatted};
 use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
         for path in paths {
             match fmt::files(path, args.recursive) {
                 Ok(files) => files.iter().for_each(|file| one_file(args, file, out, &mut seen)),
-                Err(problem) => complain(vec![problem], out, &mut seen),
+                Err(problems) => complain(problems, out, &mut seen),
             }
         }
     }
@@ -56,9 +55,9 @@ fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
     let name = file.display().to_string();
     if args.write
         && !args.check
-        && let Err(problem) = fmt::write(file, &found.after)
+        && let Err(problems) = fmt::write(file, &found.after)
     {
-        return complain(vec![problem], out, seen);
+        return complain(problems, out, seen);
     }
     if !out.json {
         if args.list {
@@ -101,7 +100,7 @@ fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(
     Ok(())
 }
 
-fn complain(problems: Vec<Diagnostic>, out: &mut Output, seen: &mut Seen) {
+fn complain(problems: Problems, out: &mut Output, seen: &mut Seen) {
     seen.failed = true;
     for problem in problems {
         out.diagnostic(&problem);
