@@ -99,7 +99,7 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         out.line(&line);
     }
     for command in &change.commands {
-        let line = format!("      {} {}", out.paint(Ink::Yellow, "runs on this machine:"), indented(&command.text()));
+        let line = format!("      {} {}", out.paint(Ink::Yellow, &format!("{}:", command.lead())), indented(&command.text()));
         out.line(&line);
     }
 }

@@ -356,7 +356,7 @@ pub struct ChangeView {
     /// Resources, as declared, that it depends on and that have changes in this stage.
     pub needs: Vec<String>,
     pub drifted: bool,
-    /// What its provisioners would run on this machine.
+    /// What its provisioners would run, here and elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandView>,
 }

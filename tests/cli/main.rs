@@ -17,6 +17,7 @@ mod outputs;
 mod prompt;
 mod provisioners;
 mod reasons;
+mod remote;
 mod replaces;
 mod sensitive;
 mod support;

@@ -45,11 +45,13 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     } else if !same.is_empty() {
         doc.push(line(Role::Dim, format!("    {} unchanged", crate::app::format::count(same.len(), "attribute"))));
     }
-    if !c.commands.is_empty() {
-        push_heading(&mut doc, "runs on this machine");
-        for command in &c.commands {
-            push_text(&mut doc, Role::Warn, "  ", &command.text());
+    let mut lead = String::new();
+    for command in &c.commands {
+        if command.lead() != lead {
+            lead = command.lead();
+            push_heading(&mut doc, &lead);
         }
+        push_text(&mut doc, Role::Warn, "  ", &command.text());
     }
     if !c.needs.is_empty() {
         push_heading(&mut doc, "needs");

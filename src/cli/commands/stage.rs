@@ -43,7 +43,7 @@ pub(super) fn has_changes(summary: &StageSummary) -> bool {
         || (summary.mode == StageMode::RefreshOnly && !summary.drift.is_empty())
 }
 
-/// What its deploy would run on this machine, for programs.
+/// What its deploy would run, here and elsewhere, for programs.
 fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
     let taken = summary.changes.iter().filter(|c| !summary.left.contains(&c.address));
     let all = taken.flat_map(|c| c.commands.iter().map(|command| (&c.address, json!(command))));

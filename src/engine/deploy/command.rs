@@ -2,21 +2,14 @@
 //! ended with the deploy. Knows nothing of configuration.
 
 use super::guard::guarded;
-use crate::engine::plugin::{Group, read_line};
-use std::collections::{BTreeMap, VecDeque};
+use super::output::Output;
+use crate::engine::plugin::Group;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
-use tokio::io::{AsyncRead, BufReader};
 use tokio_util::sync::CancellationToken;
 
-/// Lines of output that are told of one command.
-const TOLD_LINES: usize = 10_000;
-/// The last of them that an error repeats.
-const LAST_LINES: usize = 20;
-/// Bytes of one line that are kept; the rest of it is counted.
-const LINE: usize = 64 * 1024;
 /// How long a killed group may take to be gone.
 const REAP: Duration = Duration::from_secs(5);
 
@@ -42,7 +35,7 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started or waited for.
-    pub(super) async fn run(&self, say: impl Fn(&str), cancel: &CancellationToken) -> std::io::Result<Ended> {
+    pub(super) async fn run(&self, say: &(dyn Fn(&str) + Sync), cancel: &CancellationToken) -> std::io::Result<Ended> {
         let words = guarded(&self.words);
         let mut command = tokio::process::Command::new(&words[0]);
         command.args(&words[1..]).envs(&self.environment).current_dir(&self.dir);
@@ -51,22 +44,10 @@ impl Command {
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let mut group = Group::of(child.id());
         let line_of_life = child.stdin.take();
-        let last = Mutex::new((0, VecDeque::new()));
-        let hear = |line: &[u8]| {
-            let line = String::from_utf8_lossy(line);
-            let mut last = crate::engine::calls::lock(&last);
-            last.0 += 1;
-            if last.0 <= TOLD_LINES {
-                say(&line);
-            }
-            if last.1.len() == LAST_LINES {
-                last.1.pop_front();
-            }
-            last.1.push_back(line.into_owned());
-        };
+        let output = Output::new(say);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let ended = async {
-            let reading = async { tokio::join!(lines(out, &hear), lines(err, &hear)) };
+            let reading = async { tokio::join!(output.lines(out), output.lines(err)) };
             reading.await;
             child.wait().await
         };
@@ -82,17 +63,6 @@ impl Command {
             return Ok(Ended::Killed);
         };
         group.let_go();
-        let (_, last) = last.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(Ended::Status(status?, last.into()))
-    }
-}
-
-/// All lines of a stream, to its end; bytes that are no UTF-8 are replaced.
-async fn lines<R: AsyncRead + Unpin>(stream: Option<R>, hear: &impl Fn(&[u8])) {
-    let Some(stream) = stream else { return };
-    let (mut reader, mut line) = (BufReader::new(stream), Vec::new());
-    // Bounded by the life of the process, which closes the stream.
-    while let Ok(1..) = read_line(&mut reader, &mut line, LINE).await {
-        hear(line.strip_suffix(b"\r").unwrap_or(&line));
+        Ok(Ended::Status(status?, output.last()))
     }
 }

@@ -76,7 +76,7 @@ pub struct Change {
     pub drifted: bool,
     /// A read that waits for the deploy.
     pub deferred_read: bool,
-    /// What its provisioners would run on this machine, in order, as it is shown.
+    /// What its provisioners would run, here and elsewhere, in order, as it is shown.
     pub commands: Vec<CommandView>,
 }
 

@@ -1,5 +1,5 @@
-//! Commands of `local-exec` as they are named before anything runs: worked out with the planned object as `self`, piece by
-//! piece, so that one unknown or sensitive part of a command leaves the rest of it to be read.
+//! Commands and copies of provisioners as they are named before anything runs: worked out with the planned object as `self`,
+//! piece by piece, so that one unknown or sensitive part of a command leaves the rest of it to be read.
 
 use super::diff;
 use super::scope::ModuleScope;
@@ -12,8 +12,8 @@ use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
 use serde::{Deserialize, Serialize};
 
-/// A command that a provisioner would run on this machine. What is sensitive in it is masked, and what only the deploy can
-/// tell says so.
+/// What a provisioner would run on this machine or another, or copy to another. What is sensitive in it is masked, and what
+/// only the deploy can tell says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandView {
     pub command: String,
@@ -26,9 +26,24 @@ pub struct CommandView {
     /// Whether it runs before an object is destroyed, and not after one was created.
     #[serde(default)]
     pub on_destroy: bool,
+    /// On which machine, where that is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Whether it is no command: what is copied there, and to where.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copies: bool,
 }
 
 impl CommandView {
+    /// What is done, and where.
+    pub fn lead(&self) -> String {
+        match &self.host {
+            None => "runs on this machine".to_owned(),
+            Some(host) if self.copies => format!("copies to {host}"),
+            Some(host) => format!("runs on {host}"),
+        }
+    }
+
     /// When, what it is handed to, and where, around the command.
     pub fn text(&self) -> String {
         let when = if self.on_destroy { "before it is destroyed: " } else { "" };
@@ -49,7 +64,7 @@ impl CommandView {
     }
 
     pub(super) fn hide(&mut self, secrets: &Secrets) {
-        let parts = [Some(&mut self.command), self.interpreter.as_mut(), self.working_dir.as_mut()];
+        let parts = [Some(&mut self.command), self.interpreter.as_mut(), self.working_dir.as_mut(), self.host.as_mut()];
         parts.into_iter().flatten().for_each(|text| secrets.hide_in(text));
     }
 }
@@ -57,37 +72,100 @@ impl CommandView {
 /// So many commands are named where a yes is asked for; the others are counted, and stand in the stage.
 const NAMED: usize = 8;
 
-/// What these changes would run on this machine, before a yes: how many commands, and the first of them, a line each.
+/// What these changes would run here and elsewhere, before a yes: how many commands, and the first of them, a line each.
 /// Nothing where they run none.
 pub fn asked_for<'c>(changes: impl Iterator<Item = &'c ChangeView>) -> Option<(String, Vec<String>)> {
     let all: Vec<(&ChangeView, &CommandView)> = changes.flat_map(|c| c.commands.iter().map(move |command| (c, command))).collect();
-    let count = match all.len() {
-        0 => return None,
-        1 => "runs 1 command on this machine".to_owned(),
-        n => format!("runs {n} commands on this machine"),
+    if all.is_empty() {
+        return None;
+    }
+    let line = |c: &ChangeView, command: &CommandView| match &command.host {
+        None => format!("{}: {}", c.address, command.line()),
+        Some(_) => format!("{} {}: {}", c.address, command.lead(), command.line()),
     };
-    let mut lines: Vec<String> = all.iter().take(NAMED).map(|(c, command)| format!("{}: {}", c.address, command.line())).collect();
+    let mut lines: Vec<String> = all.iter().take(NAMED).map(|(c, command)| line(c, command)).collect();
     if all.len() > NAMED {
         lines.push(format!("and {} more", all.len() - NAMED));
     }
-    Some((count, lines))
+    Some((counted(all.iter().map(|(_, command)| *command)), lines))
 }
 
-/// What a provisioner would run; nothing where its kind runs nothing here.
-pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
-    if &*provisioner.kind != "local-exec" {
-        return None;
+/// How many commands run where, and how much is copied.
+fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
+    let mut counts = [0; 3];
+    for command in all {
+        counts[if command.copies { 2 } else { usize::from(command.host.is_some()) }] += 1;
     }
-    let (content, ..) = provisioner.body.partial_content(&BodySchema::new().optional(&["command", "interpreter", "working_dir"]));
+    let words = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let [here, elsewhere, copies] = counts;
+    let runs = match (here, elsewhere) {
+        (0, 0) => None,
+        (here, 0) => Some(format!("runs {} on this machine", words(here, "command"))),
+        (0, elsewhere) => Some(format!("runs {} on other machines", words(elsewhere, "command"))),
+        (here, elsewhere) => Some(format!("runs {} on this machine and {elsewhere} on others", words(here, "command"))),
+    };
+    let copies = (copies > 0)
+        .then(|| format!("makes {} to other machines", if copies == 1 { "1 copy".to_owned() } else { format!("{copies} copies") }));
+    runs.into_iter().chain(copies).collect::<Vec<_>>().join(" and ")
+}
+
+/// What a provisioner would do.
+pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
+    let names = ["command", "interpreter", "working_dir", "inline", "script", "scripts", "source", "content", "destination"];
+    let (content, ..) = provisioner.body.partial_content(&BodySchema::new().optional(&names));
     let text = |name: &str| content.attribute(name).map(|a| text(scope, &a.expr));
     // An empty list of words, and no text, are as none.
     let given = |text: &String| !matches!(text.as_str(), "" | "[]" | "null");
-    Some(CommandView {
-        command: text("command").unwrap_or_else(|| diff::UNKNOWN.to_owned()),
-        interpreter: text("interpreter").filter(given),
-        working_dir: text("working_dir").filter(given),
+    let unknown = || diff::UNKNOWN.to_owned();
+    let view = CommandView {
+        command: unknown(),
+        interpreter: None,
+        working_dir: None,
         on_destroy: provisioner.on_destroy,
-    })
+        host: None,
+        copies: false,
+    };
+    match &*provisioner.kind {
+        "local-exec" => Some(CommandView {
+            command: text("command").unwrap_or_else(unknown),
+            interpreter: text("interpreter").filter(given),
+            working_dir: text("working_dir").filter(given),
+            ..view
+        }),
+        "remote-exec" => {
+            let inline = content.attribute("inline").map(|a| lines(scope, &a.expr)).filter(given);
+            let script = || text("script").filter(given).map(|path| format!("the script {path}"));
+            let scripts = || text("scripts").filter(given).map(|paths| format!("the scripts {paths}"));
+            let command = inline.or_else(script).or_else(scripts).unwrap_or_else(unknown);
+            Some(CommandView { command, host: Some(host(scope, provisioner)), ..view })
+        }
+        "file" => {
+            let source = text("source").filter(given).unwrap_or_else(|| "a text".to_owned());
+            let command = format!("{source} as {}", text("destination").unwrap_or_else(unknown));
+            Some(CommandView { command, host: Some(host(scope, provisioner)), copies: true, ..view })
+        }
+        _ => None,
+    }
+}
+
+/// Who on which machine, as far as it may be shown and is known.
+fn host(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
+    let schema = BodySchema::new().optional(&["user", "host"]);
+    let Some((content, ..)) = provisioner.connection.as_ref().map(|body| body.partial_content(&schema)) else {
+        return "another machine".to_owned();
+    };
+    let part = |name: &str| content.attribute(name).map(|a| text(scope, &a.expr));
+    let host = part("host")
+        .map_or_else(|| "another machine".to_owned(), |host| if host == diff::UNKNOWN { format!("a host {host}") } else { host });
+    part("user").map_or_else(|| host.clone(), |user| format!("{user}@{host}"))
+}
+
+/// A list of texts, one a line.
+fn lines(scope: &ModuleScope<'_>, expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Tuple(items) => items.iter().map(|item| text(scope, item)).collect::<Vec<_>>().join("\n"),
+        _ => text(scope, expr),
+    }
 }
 
 /// A text as far as it may be shown and is known; templates part by part.

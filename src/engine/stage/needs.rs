@@ -208,7 +208,7 @@ impl Needing<'_> {
         let expressions = expressions.chain(conditions(&lifecycle.preconditions)).chain(conditions(&lifecycle.postconditions));
         all.extend(expressions.flat_map(Expr::lookups));
         for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
-            for body in [Some(&provisioner.body), provisioner.connection.as_ref(), resource.connection.as_ref()].into_iter().flatten() {
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref()].into_iter().flatten() {
                 all.extend(body.just_attributes().0.values().flat_map(|attribute| attribute.expr.lookups()));
             }
         }

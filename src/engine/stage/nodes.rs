@@ -225,7 +225,7 @@ impl Nodes {
         self.need_conditions(step, module, &resource.lifecycle.preconditions);
         self.need_conditions(step, module, &resource.lifecycle.postconditions);
         for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
-            for body in [Some(&provisioner.body), provisioner.connection.as_ref(), resource.connection.as_ref()].into_iter().flatten() {
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref()].into_iter().flatten() {
                 for attribute in body.just_attributes().0.values() {
                     self.need_expr(step, module, &attribute.expr);
                 }

@@ -204,7 +204,11 @@ fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &M
             repetition: scope.repetition.clone(),
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
+        // What is wrong with a connection that they share is said once.
         good &= walk.report(crate::engine::deploy::provision::validate(&scope, provisioner));
+        if !good {
+            break;
+        }
     }
     good
 }

@@ -110,8 +110,10 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
             if id == "ID" { " under the id that it has there" } else { "" }
         )
     } else if unknown.is_provisioner() {
+        let elsewhere = "its connection ended before it was seen to end: it may have gone on over there, and may do so still";
+        let what = if unknown.step.starts_with("local-exec") { "its command ended with flightdeck" } else { elsewhere };
         format!(
-            "{begun}: its command ended with flightdeck, and what it had done by then is done. An object whose provisioners did not all run is \
+            "{begun}: {what}; what it had done by then is done. An object whose provisioners did not all run is \
              tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
              is as it should be, `flightdeck state forget {name}` lets go of it."
         )

@@ -84,8 +84,12 @@ fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line
     if c.drifted {
         l.push(span(Role::Warn, "drift "));
     }
-    if !c.commands.is_empty() {
-        l.push(span(Role::Warn, format!("runs {} ", crate::app::format::count(c.commands.len(), "command"))));
+    let copies = c.commands.iter().filter(|command| command.copies).count();
+    if c.commands.len() > copies {
+        l.push(span(Role::Warn, format!("runs {} ", crate::app::format::count(c.commands.len() - copies, "command"))));
+    }
+    if copies > 0 {
+        l.push(span(Role::Warn, format!("copies {} ", crate::app::format::count(copies, "file"))));
     }
     let forcing: Vec<&str> = c.attributes.iter().filter(|a| a.forces_replacement).map(|a| a.path.as_str()).collect();
     if !forcing.is_empty() {

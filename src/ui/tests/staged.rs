@@ -127,6 +127,8 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
             interpreter: None,
             working_dir: Some("scripts".into()),
             on_destroy: n == 0,
+            host: (n == 8).then(|| "root@db".to_owned()),
+            copies: false,
         };
         summary.changes[create].commands = (0..9).map(command).collect();
         let address = summary.changes[create].address.clone();
@@ -141,7 +143,7 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
         c.shows("before it is destroyed: echo 0");
         c.shows("rm -rf /tmp/0");
         c.press("esc a");
-        c.shows("runs 9 commands on this machine:");
+        c.shows("runs 8 commands on this machine and 1 on others:");
         c.shows(": before it is destroyed: echo 0");
         c.press("esc space");
         c.take_effects();

@@ -7,6 +7,7 @@ mod data;
 mod dynamic;
 mod edges;
 mod overrides;
+mod provisioners;
 mod refused;
 mod unknown;
 

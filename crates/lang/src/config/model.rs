@@ -286,7 +286,7 @@ pub struct Provisioner {
     pub on_destroy: bool,
     /// `on_failure = continue`.
     pub go_on_after_failure: bool,
-    /// Its own `connection` block.
+    /// Its `connection` block, upon that of its resource.
     pub connection: Option<Body>,
     /// The block's header.
     pub span: Span,

@@ -83,6 +83,12 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
     {
         only_self_references(connection, diags);
     }
+    for provisioner in &mut resource.provisioners {
+        provisioner.connection = match (&resource.connection, provisioner.connection.take()) {
+            (Some(shared), Some(own)) => Some(Body::merged(shared.clone(), own)),
+            (shared, own) => own.or_else(|| shared.clone()),
+        };
+    }
     resource
 }
 

@@ -142,7 +142,13 @@ impl Deploying<'_> {
         let failed = applied.failure.clone();
         if failed.as_ref().is_some_and(|f| f.unknown) {
             // The intent stays open: that is what an unknown outcome is.
-            return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));
+            return Err(Box::new(Trouble {
+                failed,
+                diags: Diagnostics::new(),
+                method: Some("ApplyResourceChange"),
+                unknown: true,
+                class: None,
+            }));
         }
         self.walk.report_provider(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
@@ -186,6 +192,7 @@ impl Deploying<'_> {
                 diags: Diagnostics::new(),
                 method: Some("ApplyResourceChange"),
                 unknown: false,
+                class: None,
             }));
         }
         let Some(value) = value else { return Ok(()) };

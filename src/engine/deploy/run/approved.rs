@@ -61,6 +61,12 @@ impl Deploying<'_> {
             error: None,
             unknown: false,
         };
-        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: Some("PlanResourceChange"), unknown: false }))
+        Err(Box::new(Trouble {
+            failed: Some(failed),
+            diags: Diagnostics::new(),
+            method: Some("PlanResourceChange"),
+            unknown: false,
+            class: None,
+        }))
     }
 }

@@ -84,7 +84,13 @@ impl Deploying<'_> {
         }
         let failed = applied.failure.clone();
         if failed.as_ref().is_some_and(|f| f.unknown) {
-            return Err(Box::new(Trouble { failed, diags: Diagnostics::new(), method: Some("ApplyResourceChange"), unknown: true }));
+            return Err(Box::new(Trouble {
+                failed,
+                diags: Diagnostics::new(),
+                method: Some("ApplyResourceChange"),
+                unknown: true,
+                class: None,
+            }));
         }
         let edit = match &applied.object {
             None => remove,
@@ -118,6 +124,7 @@ impl Deploying<'_> {
                 diags: Diagnostics::new(),
                 method: Some("ApplyResourceChange"),
                 unknown: false,
+                class: None,
             })),
         }
     }

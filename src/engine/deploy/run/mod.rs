@@ -380,9 +380,16 @@ pub struct Trouble {
     pub diags: Diagnostics,
     pub method: Option<&'static str>,
     pub unknown: bool,
+    /// What kind of failure it is, where nobody else says so.
+    pub class: Option<FailureClass>,
 }
 
 impl Trouble {
+    /// What we have found ourselves.
+    pub fn of(diags: Diagnostics, class: Option<FailureClass>, unknown: bool) -> Box<Self> {
+        Box::new(Self { failed: None, diags, method: None, unknown, class })
+    }
+
     /// No trouble: the end was asked for before anything was done.
     fn not_begun() -> Box<Self> {
         Diagnostics::new().into()
@@ -403,7 +410,7 @@ impl Trouble {
             None => {
                 let first = self.diags.errors().next();
                 let text = |pick: fn(&Diagnostic) -> &String| first.map(pick).cloned().unwrap_or_default();
-                (FailureClass::BadInput, text(|d| &d.summary), text(|d| &d.detail), None)
+                (self.class.unwrap_or(FailureClass::BadInput), text(|d| &d.summary), text(|d| &d.detail), None)
             }
         };
         if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
@@ -431,7 +438,7 @@ impl Trouble {
 
 impl From<Diagnostics> for Box<Trouble> {
     fn from(diags: Diagnostics) -> Self {
-        Box::new(Trouble { failed: None, diags, method: None, unknown: false })
+        Trouble::of(diags, None, false)
     }
 }
 
@@ -439,6 +446,6 @@ impl From<ProviderError> for Box<Trouble> {
     fn from(error: ProviderError) -> Self {
         let method = error.method().map(|m| m.name());
         let failed = Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown: false };
-        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method, unknown: false })
+        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method, unknown: false, class: None })
     }
 }

@@ -11,7 +11,7 @@ impl Deploying<'_> {
             return Ok(());
         }
         let failed = Failed { class: class_of(said), diagnostics: said.to_vec(), error: None, unknown: false };
-        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false }))
+        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false, class: None }))
     }
 
     /// What cannot be written down is not done: nothing more starts, this neither.
@@ -27,7 +27,7 @@ impl Deploying<'_> {
         self.store_failed.store(true, Ordering::Relaxed);
         let said = ProviderDiagnostic::error("Its outcome cannot be written down", error.to_string());
         let failed = Failed { class: FailureClass::Unexpected, diagnostics: vec![said], error: None, unknown: true };
-        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: true })
+        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: true, class: None })
     }
 
     /// Records a failed operation and reports it at its place.

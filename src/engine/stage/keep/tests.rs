@@ -57,7 +57,14 @@ fn whole() -> Stage {
     first.identity_before = Some(Value::object([("name", Value::string("a"))]));
     first.identity_after = Some(Value::object([("name", Value::unknown(Type::String))]));
     first.drifted = true;
-    first.commands = vec![CommandView { command: "echo".into(), interpreter: None, working_dir: Some("x".into()), on_destroy: true }];
+    first.commands = vec![CommandView {
+        command: "echo".into(),
+        interpreter: None,
+        working_dir: Some("x".into()),
+        on_destroy: true,
+        host: Some("h".into()),
+        copies: true,
+    }];
     let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
     second.deferred_read = true;
     second.importing = Some(Importing::Identity { identity: serde_json::json!({"name": "b"}) });

@@ -4,6 +4,8 @@ mod time;
 
 use cty::{Type, Value};
 
+pub use self::time::duration;
+
 use self::time::Moment;
 use super::call::{CallError, Function, Param, text};
 

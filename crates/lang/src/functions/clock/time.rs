@@ -276,7 +276,7 @@ fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, Strin
 ///
 /// # Errors
 /// Quotes the text that is no duration.
-pub(crate) fn duration(text: &str) -> Result<i128, String> {
+pub fn duration(text: &str) -> Result<i128, String> {
     let bad = || format!("time: invalid duration {text:?}");
     let (negative, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),

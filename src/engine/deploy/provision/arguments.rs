@@ -1,0 +1,131 @@
+//! Arguments of a provisioner or of its connection: evaluated with the object as `self`, each looked at by itself, and told
+//! to the register of secrets.
+
+use crate::engine::Secrets;
+use crate::engine::stage::scope::ModuleScope;
+use cty::{Mark, Type, Value};
+use lang::body::{Body, BodySchema, Content};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::source::Span;
+
+/// What an argument says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Given<T> {
+    /// Nothing, or null.
+    No,
+    /// What only a deploy can tell.
+    Unknown,
+    Yes(T),
+}
+
+impl<T> Given<T> {
+    pub(super) fn map<U>(self, how: impl FnOnce(T) -> U) -> Given<U> {
+        match self {
+            Self::No => Given::No,
+            Self::Unknown => Given::Unknown,
+            Self::Yes(value) => Given::Yes(how(value)),
+        }
+    }
+
+    pub(super) fn is_given(&self) -> bool {
+        !matches!(self, Self::No)
+    }
+
+    pub(super) fn known(self) -> Option<T> {
+        match self {
+            Self::Yes(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// A body that is being read.
+pub(super) struct Arguments<'a, 's> {
+    scope: &'a ModuleScope<'s>,
+    secrets: Option<&'a Secrets>,
+    content: Content,
+    diags: Diagnostics,
+    /// Whether anything of it is sensitive or ephemeral.
+    pub(super) secret: bool,
+}
+
+impl<'a, 's> Arguments<'a, 's> {
+    /// `secrets` learn of what is given. Without them nothing is run yet, and what is not known is no error.
+    pub(super) fn of(scope: &'a ModuleScope<'s>, body: &Body, schema: &BodySchema, secrets: Option<&'a Secrets>) -> Self {
+        let (content, diags) = body.content(schema);
+        Self { scope, secrets, content, diags, secret: false }
+    }
+
+    /// Whether nothing is run yet.
+    pub(super) fn early(&self) -> bool {
+        self.secrets.is_none()
+    }
+
+    /// The place of an argument's value.
+    pub(super) fn place(&self, name: &str) -> Option<Span> {
+        self.content.attribute(name).map(|a| a.expr.span)
+    }
+
+    pub(super) fn get(&mut self, name: &str, ty: &Type) -> Given<Value> {
+        let Some(attribute) = self.content.attribute(name) else { return Given::No };
+        let faults = self.scope.check(&attribute.expr.traversals());
+        if faults.has_errors() {
+            self.diags.append(faults);
+            return Given::Unknown;
+        }
+        let (value, mut more) = lang::eval::evaluate_as(&attribute.expr, ty, self.scope);
+        self.scope.unchanged(&mut more, Some(attribute.expr.span));
+        let faulty = more.has_errors();
+        self.diags.append(more);
+        if let Some(secrets) = self.secrets {
+            secrets.learn(&value);
+        }
+        self.secret |= value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral);
+        let value = value.unmark_deep().0;
+        match () {
+            () if faulty => Given::Unknown,
+            () if value.is_null() => Given::No,
+            () if value.is_wholly_known() => Given::Yes(value),
+            () => {
+                if !self.early() {
+                    let detail = format!("The argument {name:?} must be known by now, and is not.");
+                    self.diags.push(Diagnostic::error("Unknown value", detail).at(attribute.expr.span));
+                }
+                Given::Unknown
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Given<String> {
+        self.get(name, &Type::String).map(|v| v.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// A text; none where it is empty.
+    pub(super) fn filled(&mut self, name: &str) -> Option<String> {
+        self.text(name).known().filter(|text| !text.is_empty())
+    }
+
+    /// A list of texts; those that are null are none.
+    pub(super) fn texts(&mut self, name: &str) -> Given<Vec<Option<String>>> {
+        let all = |v: Value| v.as_slice().unwrap_or_default().iter().map(|e| e.as_str().map(str::to_owned)).collect();
+        self.get(name, &Type::list(Type::String)).map(all)
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Given<bool> {
+        self.get(name, &Type::Bool).map(|v| v.as_bool().unwrap_or_default())
+    }
+
+    pub(super) fn fault(&mut self, diagnostic: Diagnostic) {
+        self.diags.push(diagnostic);
+    }
+
+    /// Whether anything is wrong by now.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.diags.has_errors()
+    }
+
+    /// What is wrong with it, where anything is.
+    pub(super) fn end(self) -> Result<(), Diagnostics> {
+        if self.diags.has_errors() { Err(self.diags) } else { Ok(()) }
+    }
+}

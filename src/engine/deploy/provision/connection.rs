@@ -1,0 +1,234 @@
+//! A `connection` block: which machine, who to be there, and how it is proven. The resource's and the provisioner's own are
+//! one block by then.
+
+use super::arguments::{Arguments, Given};
+use crate::engine::Secrets;
+use crate::engine::deploy::ssh::{Agent, Endpoint, Proxy, Target};
+use crate::engine::stage::scope::ModuleScope;
+use cty::Type;
+use lang::body::{Body, BodySchema};
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+use std::time::Duration;
+
+const TEXTS: [&str; 22] = [
+    "host",
+    "type",
+    "user",
+    "password",
+    "timeout",
+    "script_path",
+    "target_platform",
+    "private_key",
+    "certificate",
+    "host_key",
+    "agent_identity",
+    "proxy_scheme",
+    "proxy_host",
+    "proxy_user_name",
+    "proxy_user_password",
+    "bastion_host",
+    "bastion_host_key",
+    "bastion_user",
+    "bastion_password",
+    "bastion_private_key",
+    "bastion_certificate",
+    "cacert",
+];
+const NUMBERS: [&str; 3] = ["port", "proxy_port", "bastion_port"];
+const FLAGS: [&str; 4] = ["agent", "https", "insecure", "use_ntlm"];
+
+/// How long it is tried to connect unless the block says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(5 * 60);
+const PORT: u16 = 22;
+const USER: &str = "root";
+/// What is put in the place of a number that nobody else has.
+const RANDOM: &str = "%RAND%";
+
+/// A machine that is to be connected to.
+pub(super) struct Connection {
+    pub(super) target: Target,
+    script_path: String,
+}
+
+impl Connection {
+    /// A path for a script there that no other has.
+    pub(super) fn script_path(&self) -> String {
+        let number = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
+        self.script_path.replace(RANDOM, &number.to_string())
+    }
+}
+
+fn schema() -> BodySchema {
+    BodySchema::new().required(&TEXTS[..1]).optional(&TEXTS[1..]).optional(&NUMBERS).optional(&FLAGS)
+}
+
+/// What is wrong with the block of a provisioner before there is an object.
+pub(super) fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
+    let Some(body) = &provisioner.connection else { return Diagnostics::new() };
+    let mut arguments = Arguments::of(scope, body, &schema(), None);
+    let all = TEXTS.iter().map(|name| (name, Type::String)).chain(NUMBERS.iter().map(|name| (name, Type::Number)));
+    for (name, ty) in all.chain(FLAGS.iter().map(|name| (name, Type::Bool))) {
+        arguments.get(name, &ty);
+    }
+    if !arguments.is_wrong() {
+        no_winrm(&mut arguments, provisioner);
+    }
+    arguments.end().err().unwrap_or_default()
+}
+
+fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
+    if arguments.text("type") == Given::Yes("winrm".to_owned()) {
+        let detail = "Connections of type \"winrm\" are not supported. Where the machine runs an OpenSSH server, use type = \"ssh\" with \
+                      target_platform = \"windows\".";
+        let place = arguments.place("type").unwrap_or(provisioner.span);
+        arguments.fault(Diagnostic::error("Unsupported connection type", detail).at(place));
+    }
+}
+
+/// Why there is no machine: the block has no values, or they are no good. The latter is a failure of the provisioner, which
+/// may be told to go on.
+pub(super) enum Unread {
+    Faulty(Diagnostics),
+    Wrong(Diagnostics),
+}
+
+/// The machine of a provisioner.
+pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: &Secrets) -> Result<Connection, Unread> {
+    let Some(body) = &provisioner.connection else {
+        let detail =
+            format!("A {:?} provisioner needs a connection block, of its own or of its resource, and there is none.", &*provisioner.kind);
+        return Err(Unread::Wrong(Diagnostic::error("Missing connection configuration", detail).at(provisioner.span).into()));
+    };
+    let arguments = Arguments::of(scope, body, &schema(), Some(secrets));
+    let mut reading = Reading { arguments, provisioner, wrong: Diagnostics::new() };
+    let connection = reading.connection(body, scope);
+    reading.arguments.end().map_err(Unread::Faulty)?;
+    match connection {
+        Some(connection) if !reading.wrong.has_errors() => Ok(connection),
+        _ => Err(Unread::Wrong(reading.wrong)),
+    }
+}
+
+struct Reading<'a, 's> {
+    arguments: Arguments<'a, 's>,
+    provisioner: &'a Provisioner,
+    /// Values that are no good.
+    wrong: Diagnostics,
+}
+
+impl Reading<'_, '_> {
+    fn connection(&mut self, body: &Body, scope: &ModuleScope<'_>) -> Option<Connection> {
+        no_winrm(&mut self.arguments, self.provisioner);
+        if let Some(other) = self.arguments.filled("type").filter(|t| !matches!(t.as_str(), "ssh" | "winrm")) {
+            self.wrong("type", body, format!("There is no connection type {other:?}. There is \"ssh\"."));
+        }
+        let windows = match self.arguments.filled("target_platform").as_deref() {
+            None | Some("unix") => false,
+            Some("windows") => true,
+            Some(_) => {
+                self.wrong("target_platform", body, "The target_platform is \"unix\" or \"windows\".".to_owned());
+                false
+            }
+        };
+        let Some(host) = self.arguments.filled("host") else {
+            self.wrong("host", body, "The host is empty.".to_owned());
+            return None;
+        };
+        let to = Endpoint {
+            host: bare(&host),
+            port: self.port("port", body).unwrap_or(PORT),
+            user: self.arguments.filled("user").unwrap_or_else(|| USER.to_owned()),
+            password: self.arguments.filled("password"),
+            private_key: self.arguments.filled("private_key"),
+            certificate: self.arguments.filled("certificate"),
+            host_key: self.arguments.filled("host_key"),
+        };
+        let bastion = self.bastion(body, &to);
+        let proxy = self.proxy(body);
+        let agent = self.agent(body, scope);
+        let timeout = self.timeout();
+        let standard = if windows { "C:/windows/temp/terraform_%RAND%.cmd" } else { "/tmp/terraform_%RAND%.sh" };
+        let script_path = self.arguments.filled("script_path").unwrap_or_else(|| standard.to_owned());
+        Some(Connection { target: Target { to, bastion, proxy, agent, timeout, windows }, script_path })
+    }
+
+    /// What is not given for the bastion is as for the machine itself.
+    fn bastion(&mut self, body: &Body, to: &Endpoint) -> Option<Endpoint> {
+        let host = self.arguments.filled("bastion_host")?;
+        let mut or = |name: &str, other: &Option<String>| self.arguments.filled(name).or_else(|| other.clone());
+        Some(Endpoint {
+            host: bare(&host),
+            user: or("bastion_user", &None).unwrap_or_else(|| to.user.clone()),
+            password: or("bastion_password", &to.password),
+            private_key: or("bastion_private_key", &to.private_key),
+            certificate: or("bastion_certificate", &to.certificate),
+            host_key: or("bastion_host_key", &None),
+            port: self.port("bastion_port", body).unwrap_or(to.port),
+        })
+    }
+
+    fn proxy(&mut self, body: &Body) -> Option<Proxy> {
+        let host = self.arguments.filled("proxy_host")?;
+        let scheme = self.arguments.filled("proxy_scheme");
+        if let Some(other) = scheme.filter(|s| !matches!(s.as_str(), "http" | "https")) {
+            self.wrong("proxy_scheme", body, format!("Proxies of the scheme {other:?} are not supported; \"http\" is."));
+        }
+        let port = self.port("proxy_port", body);
+        if port.is_none() && !self.wrong.has_errors() {
+            self.wrong("proxy_host", body, "A proxy needs its proxy_port.".to_owned());
+        }
+        Some(Proxy {
+            host: bare(&host),
+            port: port.unwrap_or_default(),
+            user: self.arguments.filled("proxy_user_name").unwrap_or_default(),
+            password: self.arguments.filled("proxy_user_password").unwrap_or_default(),
+        })
+    }
+
+    /// The agent of whoever runs this, unless it is not wanted.
+    fn agent(&mut self, body: &Body, scope: &ModuleScope<'_>) -> Option<Agent> {
+        let wanted = self.arguments.flag("agent").known();
+        let identity = self.arguments.filled("agent_identity");
+        if wanted == Some(false) {
+            return None;
+        }
+        let Some(socket) = std::env::var_os("SSH_AUTH_SOCK").filter(|s| !s.is_empty()) else {
+            if wanted.is_some() {
+                self.wrong("agent", body, "The ssh agent is to be used, and SSH_AUTH_SOCK, which says where it is, is not set.".to_owned());
+            }
+            return None;
+        };
+        let identity = identity.map(|name| (name.clone(), scope.around.dir.join(name)));
+        Some(Agent { socket: socket.into(), identity })
+    }
+
+    /// What is no duration is as if it were not there, as in the reference engine.
+    fn timeout(&mut self) -> Duration {
+        let Some(text) = self.arguments.filled("timeout") else { return TIMEOUT };
+        match lang::functions::duration(&text) {
+            Ok(nanos) => Duration::from_nanos(u64::try_from(nanos).unwrap_or_default()),
+            Err(_) => TIMEOUT,
+        }
+    }
+
+    /// Zero is as if it were not there.
+    fn port(&mut self, name: &str, body: &Body) -> Option<u16> {
+        let number = self.arguments.get(name, &Type::Number).known()?;
+        let port = number.as_number().and_then(|n| n.to_u64()).and_then(|n| u16::try_from(n).ok());
+        if port.is_none() {
+            self.wrong(name, body, format!("The {name} is a whole number from 0 to 65535."));
+        }
+        port.filter(|p| *p != 0)
+    }
+
+    fn wrong(&mut self, name: &str, body: &Body, detail: String) {
+        let place = self.arguments.place(name).unwrap_or_else(|| body.missing_span());
+        self.wrong.push(Diagnostic::error("Invalid connection", detail).at(place));
+    }
+}
+
+/// An address of version 6 may stand in brackets.
+fn bare(host: &str) -> String {
+    host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host).to_owned()
+}

@@ -1,0 +1,171 @@
+//! Provisioners: what is run on this machine or another, or copied there, with the object as `self`. The intent is on record
+//! before it is done and the outcome after it, what is written goes to the log.
+
+mod arguments;
+mod connection;
+mod file;
+mod local;
+mod remote;
+
+use self::connection::Unread;
+use super::record::Recorder;
+use super::run::Trouble;
+use super::ssh::{Remote, SshError, Target};
+use crate::engine::Secrets;
+use crate::engine::event::FailureClass;
+use crate::engine::stage::change::Change;
+use crate::engine::stage::scope::ModuleScope;
+use crate::engine::store::StoreError;
+use crate::engine::store::model::provisioner_step;
+use crate::engine::workspace::refs::{self, Ref};
+use cty::{Type, Value};
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+/// What is told in the place of what a command says that was given secrets: it may say them in any spelling.
+const HIDDEN: &str = "(output hidden: the command was given a sensitive value)";
+
+/// Why a provisioner did not end well.
+pub enum Failed {
+    /// It ran, or could not be run.
+    Trouble(Box<Trouble>),
+    /// Its intent or its outcome could not be written down; whether it had run by then.
+    Store(StoreError, bool),
+}
+
+impl From<Diagnostics> for Failed {
+    fn from(diags: Diagnostics) -> Self {
+        Self::Trouble(diags.into())
+    }
+}
+
+/// What went wrong with one that was begun.
+struct Fault {
+    diags: Diagnostics,
+    class: Option<FailureClass>,
+    /// Whether it may go on, or have ended, where nobody sees it.
+    unknown: bool,
+}
+
+/// What a block says.
+enum What {
+    Local(local::LocalExec),
+    Remote(remote::RemoteExec),
+    File(file::FileCopy),
+}
+
+/// A provisioner at work.
+struct Doing<'a> {
+    recorder: &'a Recorder,
+    provisioner: &'a Provisioner,
+    /// The address of the object.
+    name: String,
+    /// Where paths of this machine begin.
+    base: &'a Path,
+    cancel: &'a CancellationToken,
+}
+
+/// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a failure counts unless it is
+/// told to go on.
+pub async fn run(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    place: usize,
+    recorder: &Recorder,
+    change: &Change,
+    cancel: &CancellationToken,
+) -> Result<(), Failed> {
+    let what = read(scope, provisioner, Some(recorder.secrets()))?;
+    let connection = match what {
+        What::Local(_) => None,
+        _ => match connection::read(scope, provisioner, recorder.secrets()) {
+            Err(Unread::Faulty(diags)) => return Err(diags.into()),
+            read => Some(read),
+        },
+    };
+    let step = provisioner_step(&provisioner.kind, place);
+    recorder.intend(change, "", &step, &Value::null(Type::Dynamic)).await.map_err(|e| Failed::Store(e, false))?;
+    let doing = Doing { recorder, provisioner, name: change.address.to_string(), base: &scope.around.dir, cancel };
+    let done = match (&what, connection) {
+        (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault { diags, class: None, unknown: false }),
+        (What::Remote(what), Some(Ok(connection))) => Box::pin(remote::run(what, &connection, &doing)).await,
+        (What::File(what), Some(Ok(connection))) => Box::pin(file::run(what, &connection, &doing)).await,
+        (What::Local(what), _) => local::run(what, &doing).await,
+        (What::Remote(_) | What::File(_), None) => Ok(()),
+    };
+    let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
+    // What may still go on over there has no outcome.
+    if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
+        recorder.settle(change, &step, done.is_ok() || go_on, Vec::new()).await.map_err(|e| Failed::Store(e, true))?;
+    }
+    match done {
+        Err(fault) if go_on => {
+            let why = fault.diags.errors().next().map(|d| d.detail.as_str()).unwrap_or_default();
+            doing.say(&format!("the provisioner failed; on_failure = continue. {why}"));
+            Ok(())
+        }
+        done => done.map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
+    }
+}
+
+/// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
+pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
+    let mut diags = read(scope, provisioner, None).err().unwrap_or_default();
+    diags.append(connection::validate(scope, provisioner));
+    diags
+}
+
+/// Whether a provisioner refers to this resource by its name.
+pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
+    let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
+    [Some(&provisioner.body), provisioner.connection.as_ref()].into_iter().flatten().any(|body| {
+        let attributes = body.just_attributes().0;
+        attributes.values().any(|attribute| attribute.expr.traversals().into_iter().any(named))
+    })
+}
+
+/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and values that are not known
+/// yet are no error.
+fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<What, Diagnostics> {
+    match &*provisioner.kind {
+        "local-exec" => local::read(scope, provisioner, secrets).map(What::Local),
+        "remote-exec" => remote::read(scope, provisioner, secrets).map(What::Remote),
+        "file" => file::read(scope, provisioner, secrets).map(What::File),
+        other => {
+            let detail = format!("There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\".");
+            Err(Diagnostic::error("Missing provisioner", detail).at(provisioner.span).into())
+        }
+    }
+}
+
+impl Doing<'_> {
+    fn say(&self, text: &str) {
+        self.recorder.say(&self.name, text);
+    }
+
+    fn fault(&self, detail: String) -> Fault {
+        let summary = format!("{} provisioner error", self.provisioner.kind);
+        let diagnostic = Diagnostic::error(summary, detail).at(self.provisioner.span).about(self.name.as_str());
+        Fault { diags: diagnostic.into(), class: None, unknown: false }
+    }
+
+    fn ssh_fault(&self, error: &SshError) -> Fault {
+        let text = error.to_string();
+        let mut detail: String = text.chars().take(1).flat_map(char::to_uppercase).chain(text.chars().skip(1)).collect();
+        detail.push('.');
+        Fault { class: Some(error.class()), unknown: error.leaves_unknown(), ..self.fault(detail) }
+    }
+
+    async fn connect<'t>(&self, target: &'t Target) -> Result<Remote<'t>, Fault> {
+        let agent = target.agent.is_some();
+        self.say(&format!("connecting to {}", target.to.text(agent)));
+        if let Some(bastion) = &target.bastion {
+            self.say(&format!("through the bastion {}", bastion.text(agent)));
+        }
+        let remote = Remote::connect(target, &|text| self.say(text), self.cancel).await.map_err(|e| self.ssh_fault(&e))?;
+        self.say("connected");
+        Ok(remote)
+    }
+}

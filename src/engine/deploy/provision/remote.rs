@@ -1,0 +1,170 @@
+//! `remote-exec`: scripts on another machine, each copied there, run and removed.
+
+use super::arguments::{Arguments, Given};
+use super::connection::Connection;
+use super::{Doing, Fault, HIDDEN};
+use crate::engine::Secrets;
+use crate::engine::deploy::output::Output;
+use crate::engine::deploy::ssh::{Ended, Remote, Source};
+use crate::engine::event::FailureClass;
+use crate::engine::stage::scope::ModuleScope;
+use lang::body::BodySchema;
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What opens a script that does not say what it is for.
+const SHEBANG: &[u8] = b"#!/bin/sh\n";
+/// Who may do what with a script: it may say what only its owner is to know.
+const MODE: u32 = 0o700;
+/// How long a script that was stopped is tried to be removed.
+const REMOVE: Duration = Duration::from_secs(3);
+
+/// What a `remote-exec` block says.
+pub(super) struct RemoteExec {
+    scripts: Scripts,
+    /// Whether anything of it is sensitive or ephemeral.
+    secret: bool,
+}
+
+enum Scripts {
+    /// Lines of one script.
+    Inline(Vec<Option<String>>),
+    /// Files of this machine.
+    Files(&'static str, Vec<Option<String>>),
+}
+
+pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<RemoteExec, Diagnostics> {
+    let schema = BodySchema::new().optional(&["inline", "script", "scripts"]);
+    let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
+    let inline = arguments.texts("inline");
+    let script = arguments.text("script").map(|one| vec![Some(one)]);
+    let scripts = arguments.texts("scripts");
+    let given = [inline.is_given(), script.is_given(), scripts.is_given()].iter().filter(|g| **g).count();
+    if given != 1 && !arguments.is_wrong() {
+        let detail = "One of \"inline\", \"script\" and \"scripts\" must be set, and no other.";
+        arguments.fault(Diagnostic::error("Invalid remote-exec provisioner configuration", detail).at(provisioner.span));
+    }
+    let secret = arguments.secret;
+    arguments.end()?;
+    let scripts = match (inline, script, scripts) {
+        (Given::Yes(lines), ..) => Scripts::Inline(lines),
+        (_, Given::Yes(one), _) => Scripts::Files("script", one),
+        (.., Given::Yes(all)) => Scripts::Files("scripts", all),
+        _ => Scripts::Inline(Vec::new()),
+    };
+    Ok(RemoteExec { scripts, secret })
+}
+
+pub(super) async fn run(what: &RemoteExec, connection: &Connection, doing: &Doing<'_>) -> Result<(), Fault> {
+    let scripts = what.scripts.contents(doing.base, connection.target.windows).await.map_err(|text| doing.fault(text))?;
+    if what.secret {
+        doing.say(HIDDEN);
+    }
+    let mut remote = doing.connect(&connection.target).await?;
+    let done = all(what, &scripts, connection, &mut remote, doing).await;
+    remote.close().await;
+    done
+}
+
+async fn all(
+    what: &RemoteExec,
+    scripts: &[(String, Vec<u8>)],
+    connection: &Connection,
+    remote: &mut Remote<'_>,
+    doing: &Doing<'_>,
+) -> Result<(), Fault> {
+    for (name, script) in scripts {
+        let path = connection.script_path();
+        remote.copy(&Source::Bytes(script), &path, MODE, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))?;
+        let done = one(what, name, &path, connection, remote, doing).await;
+        if done.as_ref().err().is_none_or(|fault| !fault.unknown) {
+            remove(&path, connection.target.windows, remote, doing).await;
+        }
+        done?;
+    }
+    Ok(())
+}
+
+async fn one(
+    what: &RemoteExec,
+    name: &str,
+    path: &str,
+    connection: &Connection,
+    remote: &mut Remote<'_>,
+    doing: &Doing<'_>,
+) -> Result<(), Fault> {
+    let nothing = |_: &str| {};
+    if !connection.target.windows {
+        let output = Output::new(&nothing);
+        let ended = remote.run(&format!("chmod {MODE:04o} {path}"), &output, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))?;
+        if ended != Ended::Status(0) {
+            return Err(doing.fault(format!("The script cannot be made executable as {path}: {}", output.last().join("\n"))));
+        }
+    }
+    doing.say(&format!("running {name} as {path}"));
+    let say = |line: &str| {
+        if !what.secret {
+            doing.say(line);
+        }
+    };
+    let output = Output::new(&say);
+    let how = match remote.run(path, &output, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))? {
+        Ended::Status(0) => return Ok(()),
+        Ended::Killed => {
+            let killed = doing.fault(format!("The script {name} was stopped with the deploy, in the middle of its work."));
+            return Err(Fault { class: Some(FailureClass::Cancelled), ..killed });
+        }
+        Ended::Status(code) => format!("exit status: {code}"),
+        Ended::Signal(name) => format!("signal: {name}"),
+    };
+    let output = if what.secret { HIDDEN.to_owned() } else { output.last().join("\n") };
+    Err(doing.fault(format!("Error running {name} on {}: {how}. Output: {output}", connection.target.to.address())))
+}
+
+/// Nothing of a script stays; that it does where it cannot be removed is told.
+async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doing<'_>) {
+    let nothing = |_: &str| {};
+    let (output, none) = (Output::new(&nothing), CancellationToken::new());
+    let command = if windows { format!("cmd /c del {}", path.replace('/', "\\")) } else { format!("rm -f {path}") };
+    let removed = tokio::time::timeout(REMOVE, remote.run(&command, &output, &none)).await;
+    if !matches!(removed, Ok(Ok(Ended::Status(0)))) {
+        doing.say(&format!("the script stays at {path}: it could not be removed"));
+    }
+}
+
+impl Scripts {
+    /// Each with the name by which it is shown.
+    async fn contents(&self, base: &Path, windows: bool) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let empty = |name: &str| format!("There is a text that is null or empty in {name:?}.");
+        let mut all = Vec::new();
+        match self {
+            Self::Inline(lines) => {
+                let mut text = String::new();
+                for line in lines {
+                    text += line.as_deref().filter(|l| !l.is_empty()).ok_or_else(|| empty("inline"))?;
+                    text.push('\n');
+                }
+                all.push(("the inline script".to_owned(), text.into_bytes()));
+            }
+            Self::Files(argument, names) => {
+                for name in names {
+                    let name = name.as_deref().filter(|n| !n.is_empty()).ok_or_else(|| empty(argument))?;
+                    let read = tokio::fs::read(base.join(name)).await;
+                    all.push((format!("{name:?}"), read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?));
+                }
+            }
+        }
+        for (name, script) in &mut all {
+            if script.len() < 2 {
+                return Err(format!("There is nothing in {name}."));
+            }
+            if !script.starts_with(b"#!") && !windows {
+                script.splice(0..0, SHEBANG.iter().copied());
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,82 @@
+//! Connecting until it works: whoever was made a moment ago is not reachable at once, and may not know its users yet.
+
+use super::Target;
+use super::error::{SshError, shown};
+use super::keys::Keys;
+use super::line::Line;
+use russh::Channel;
+use russh::client::Msg;
+use std::time::Duration;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The pause after the first attempt that failed; each further one is twice as long, up to the longest.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// A machine that is connected to.
+pub(in crate::engine::deploy) struct Remote<'t> {
+    pub(super) target: &'t Target,
+    to: Keys,
+    bastion: Option<Keys>,
+    line: Option<Line>,
+}
+
+impl<'t> Remote<'t> {
+    /// Tries to connect for as long as the target allows, or until `cancel`; each failure is told.
+    pub(in crate::engine::deploy) async fn connect(
+        target: &'t Target,
+        say: &(dyn Fn(&str) + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<Self, SshError> {
+        let to = Keys::of(&target.to)?;
+        let bastion = target.bastion.as_ref().map(Keys::of).transpose()?;
+        let ends = Instant::now() + target.timeout;
+        let (mut pause, mut last) = (Duration::ZERO, None);
+        loop {
+            let attempt = async {
+                tokio::time::sleep(pause).await;
+                Line::open(target, &to, bastion.as_ref()).await
+            };
+            let outcome = tokio::select! { biased;
+                () = cancel.cancelled() => return Err(SshError::Interrupted(last)),
+                outcome = tokio::time::timeout_at(ends, Box::pin(attempt)) => outcome,
+            };
+            match outcome {
+                Err(_) => return Err(SshError::Timeout(target.timeout, last)),
+                Ok(Ok(line)) => return Ok(Self { target, to, bastion, line: Some(line) }),
+                Ok(Err(error)) if error.is_final() => return Err(error),
+                Ok(Err(error)) => {
+                    pause = (pause * 2).clamp(PAUSE, LONGEST);
+                    say(&format!("no connection yet: {error}; next attempt in {}", shown(pause)));
+                    last = Some(Box::new(error));
+                }
+            }
+        }
+    }
+
+    /// A channel for one command; where the connection has gone meanwhile, over a new one.
+    pub(super) async fn channel(&mut self) -> Result<Channel<Msg>, SshError> {
+        if let Some(line) = &self.line
+            && let Ok(channel) = line.channel().await
+        {
+            return Ok(channel);
+        }
+        let line = Box::pin(Line::open(self.target, &self.to, self.bastion.as_ref())).await?;
+        let channel = line.channel().await.map_err(|e| self.lost(e));
+        if let Some(old) = self.line.replace(line) {
+            old.close().await;
+        }
+        channel
+    }
+
+    pub(super) fn lost(&self, why: impl ToString) -> SshError {
+        SshError::Broken(self.target.to.address(), why.to_string())
+    }
+
+    pub(in crate::engine::deploy) async fn close(mut self) {
+        if let Some(line) = self.line.take() {
+            line.close().await;
+        }
+    }
+}

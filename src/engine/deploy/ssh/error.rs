@@ -1,0 +1,91 @@
+//! What can go wrong on the way to another machine and there.
+
+use crate::engine::event::FailureClass;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub(in crate::engine::deploy) enum SshError {
+    #[error("the private key for {0} cannot be read: {1}")]
+    PrivateKey(String, String),
+    #[error("the certificate for {0} cannot be read: {1}")]
+    Certificate(String, String),
+    #[error("the host key that is given for {0} is none: {1}")]
+    HostKeyUnread(String, String),
+    #[error("the ssh agent at {0} cannot be asked: {1}")]
+    Agent(String, String),
+    #[error("{0} cannot be reached: {1}")]
+    Unreachable(String, std::io::Error),
+    #[error("the proxy {0} does not let through to {1}: {2}")]
+    Proxy(String, String, String),
+    #[error("the bastion {0} does not let through to {1}: {2}")]
+    Bastion(String, String, String),
+    #[error("{0} does not answer as an ssh server: {1}")]
+    NotSsh(String, String),
+    #[error("{0} shows the key {1}, which is not the one that is given for it")]
+    HostKey(String, String),
+    #[error("{0} did not let in {1}; {2}")]
+    Denied(String, String, String),
+    #[error("no connection within {time}: {last}", time = shown(*.0), last = last(.1.as_deref()))]
+    Timeout(Duration, Option<Box<SshError>>),
+    #[error("the deploy ended before there was a connection: {last}", last = last(.0.as_deref()))]
+    Interrupted(Option<Box<SshError>>),
+    #[error("the connection to {0} was lost: {1}")]
+    Lost(String, String),
+    #[error("the connection to {0} was lost, and whether what was begun there has ended is not known: {1}")]
+    Broken(String, String),
+    #[error("the connection to {0} was closed with the deploy; whether what was begun there has ended is not known")]
+    Left(String),
+    #[error("{0} refused {1}")]
+    Refused(String, String),
+    #[error("{path}: {1}", path = .0.display())]
+    Local(PathBuf, std::io::Error),
+    #[error("{path} became shorter while it was copied", path = .0.display())]
+    Shrunk(PathBuf),
+    #[error("scp is not installed on {0}, and files are copied with it")]
+    NoScp(String),
+    #[error("scp on {0} says: {1}")]
+    Scp(String, String),
+}
+
+impl SshError {
+    pub(in crate::engine::deploy) fn class(&self) -> FailureClass {
+        match self {
+            Self::Unreachable(..) | Self::Proxy(..) | Self::Bastion(..) | Self::NotSsh(..) | Self::Lost(..) | Self::Broken(..) => {
+                FailureClass::Transient
+            }
+            Self::Denied(..) => FailureClass::Denied,
+            Self::Timeout(_, Some(last)) => last.class(),
+            Self::Timeout(_, None) => FailureClass::Transient,
+            Self::Interrupted(_) | Self::Left(_) => FailureClass::Cancelled,
+            Self::PrivateKey(..) | Self::Certificate(..) | Self::HostKeyUnread(..) | Self::HostKey(..) | Self::Agent(..) => {
+                FailureClass::BadInput
+            }
+            Self::Refused(..) | Self::Local(..) | Self::Shrunk(_) | Self::NoScp(_) | Self::Scp(..) => FailureClass::BadInput,
+        }
+    }
+
+    /// Whether it is no use to try again.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::PrivateKey(..) | Self::Certificate(..) | Self::HostKeyUnread(..) | Self::Agent(..))
+    }
+
+    /// Whether what was begun may go on, or have ended.
+    pub(in crate::engine::deploy) fn leaves_unknown(&self) -> bool {
+        matches!(self, Self::Broken(..) | Self::Left(_))
+    }
+}
+
+fn last(error: Option<&SshError>) -> String {
+    error.map_or_else(|| "no answer".to_owned(), ToString::to_string)
+}
+
+/// A duration as the configuration would say it.
+pub(super) fn shown(duration: Duration) -> String {
+    match duration.as_secs() {
+        0 => format!("{duration:?}"),
+        s if s % 60 == 0 => format!("{}m", s / 60),
+        s if s < 60 => format!("{s}s"),
+        s => format!("{}m{}s", s / 60, s % 60),
+    }
+}

@@ -1,0 +1,75 @@
+//! Keys, certificates and keys of servers, from the texts of the configuration.
+
+use super::Endpoint;
+use super::error::SshError;
+use russh::keys::ssh_key::HashAlg;
+use russh::keys::ssh_key::certificate::CertType;
+use russh::keys::{Certificate, PrivateKey, PublicKey, PublicKeyOrCertificate};
+use std::sync::Arc;
+
+/// What is known of an endpoint before anybody is asked.
+#[derive(Clone)]
+pub(super) struct Keys {
+    pub(super) private: Option<Arc<PrivateKey>>,
+    pub(super) certificate: Option<Certificate>,
+    pub(super) host: Option<PublicKey>,
+}
+
+impl Keys {
+    pub(super) fn of(endpoint: &Endpoint) -> Result<Self, SshError> {
+        let private =
+            endpoint.private_key.as_deref().map(|text| private(text).map_err(|why| SshError::PrivateKey(endpoint.address(), why)));
+        let private = private.transpose()?.map(Arc::new);
+        let certificate = endpoint.certificate.as_deref().filter(|_| private.is_some());
+        let certificate = certificate.map(|text| certificate_of(text).map_err(|why| SshError::Certificate(endpoint.address(), why)));
+        let host = endpoint
+            .host_key
+            .as_deref()
+            .map(|text| PublicKey::from_openssh(text.trim()).map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.to_string())));
+        Ok(Self { private, certificate: certificate.transpose()?, host: host.transpose()? })
+    }
+}
+
+fn private(text: &str) -> Result<PrivateKey, String> {
+    const LOCKED: &str = "it is protected by a password, which is not supported; decrypt it before";
+    match russh::keys::decode_secret_key(text, None) {
+        Ok(key) if key.is_encrypted() => Err(LOCKED.to_owned()),
+        Ok(key) => Ok(key),
+        Err(russh::keys::Error::KeyIsEncrypted) => Err(LOCKED.to_owned()),
+        Err(_) if text.contains("ENCRYPTED") => Err(LOCKED.to_owned()),
+        Err(russh::keys::Error::CouldNotReadKey) => Err("there is no key in it".to_owned()),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+fn certificate_of(text: &str) -> Result<Certificate, String> {
+    Certificate::from_openssh(text.trim()).map_err(|error| match text.split_whitespace().next() {
+        Some(kind) if !kind.contains("-cert-") && PublicKey::from_openssh(text.trim()).is_ok() => {
+            format!("{kind} is a plain key and no certificate; leave `certificate` out to use the key alone")
+        }
+        _ => error.to_string(),
+    })
+}
+
+/// Whether the server at `host` is the one whose key, or whose authority's key, is expected.
+pub(super) fn is_expected(expected: &PublicKey, host: &str, shown: &PublicKeyOrCertificate) -> bool {
+    let wanted = expected.key_data();
+    match shown {
+        PublicKeyOrCertificate::PublicKey { key, .. } => key.key_data() == wanted,
+        PublicKeyOrCertificate::Certificate(certificate) => {
+            let signed = || certificate.validate([&expected.fingerprint(HashAlg::Sha256)]).is_ok();
+            let names = certificate.valid_principals();
+            let named = || names.is_empty() || names.iter().any(|name| name == host);
+            certificate.public_key() == wanted || certificate.cert_type() == CertType::Host && named() && signed()
+        }
+    }
+}
+
+/// What a server has shown, in the short form of such keys.
+pub(super) fn fingerprint(shown: &PublicKeyOrCertificate) -> String {
+    let (kind, print) = match shown {
+        PublicKeyOrCertificate::PublicKey { key, .. } => (key.algorithm(), key.fingerprint(HashAlg::Sha256)),
+        PublicKeyOrCertificate::Certificate(c) => (c.algorithm(), c.public_key().fingerprint(HashAlg::Sha256)),
+    };
+    format!("{kind} {print}")
+}

@@ -1,0 +1,189 @@
+//! One connection: dialled, the server's key looked at, ourselves proven, the agent forwarded.
+
+use super::error::SshError;
+use super::keys::{self, Keys};
+use super::{Target, address, auth, proxy};
+use russh::client::{Handle, Handler, Msg};
+use russh::keys::PublicKeyOrCertificate;
+use russh::keys::ssh_key::{Algorithm, PublicKey};
+use russh::{Channel, ChannelMsg, Disconnect};
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+/// How long a machine may take to take a connection, or to open a channel in one.
+const DIAL: Duration = Duration::from_secs(15);
+/// How often it is asked for a sign of life, and how many may stay out.
+const KEEPALIVE: Duration = Duration::from_secs(2);
+const KEEPALIVES: usize = 60;
+/// How long the end of a connection is waited for.
+const CLOSE: Duration = Duration::from_secs(2);
+
+/// A connection, with the one to the bastion that it goes through.
+pub(super) struct Line {
+    handle: Handle<Ours>,
+    bastion: Option<Handle<Ours>>,
+    forwards: TaskTracker,
+    /// What is forwarded ends with it.
+    end: DropGuard,
+}
+
+impl Line {
+    /// One attempt to connect.
+    pub(super) async fn open(target: &Target, to: &Keys, bastion: Option<&Keys>) -> Result<Self, SshError> {
+        let (forwards, end) = (TaskTracker::new(), CancellationToken::new());
+        let first = target.bastion.as_ref().unwrap_or(&target.to);
+        let stream = match &target.proxy {
+            Some(proxy) => proxy::through(proxy, &first.host, first.port).await?,
+            None => dial(&first.host, first.port).await?,
+        };
+        let mut through = None;
+        let ours = |keys: &Keys, host: &str| Ours {
+            expected: keys.host.clone(),
+            host: host.to_owned(),
+            shown: Arc::default(),
+            agent: target.agent.as_ref().map(|a| a.socket.clone()),
+            forwards: forwards.clone(),
+            end: end.clone(),
+        };
+        let guard = end.clone().drop_guard();
+        let handle = match (&target.bastion, bastion) {
+            (Some(at), Some(keys)) => {
+                let handle = greet(stream, &at.address(), ours(keys, &at.host)).await?;
+                let mut handle = handle;
+                auth::prove(&mut handle, at, keys, target.agent.as_ref()).await?;
+                let refused = |why: String| SshError::Bastion(at.address(), target.to.address(), why);
+                let asked = handle.channel_open_direct_tcpip(&target.to.host, u32::from(target.to.port), "127.0.0.1", 0);
+                let channel = tokio::time::timeout(DIAL, asked).await.map_err(|_| refused("no answer".to_owned()))?;
+                let channel = channel.map_err(|e| refused(e.to_string()))?;
+                through = Some(handle);
+                greet(channel.into_stream(), &target.to.address(), ours(to, &target.to.host)).await?
+            }
+            _ => greet(stream, &target.to.address(), ours(to, &target.to.host)).await?,
+        };
+        let mut line = Self { handle, bastion: through, forwards: forwards.clone(), end: guard };
+        auth::prove(&mut line.handle, &target.to, to, target.agent.as_ref()).await?;
+        if target.agent.is_some() {
+            line.offer_agent().await.ok();
+        }
+        Ok(line)
+    }
+
+    /// A channel for one command.
+    pub(super) async fn channel(&self) -> Result<Channel<Msg>, russh::Error> {
+        tokio::time::timeout(DIAL, self.handle.channel_open_session()).await?
+    }
+
+    /// Says that the agent may be asked over there; a server that does not want it is none the worse.
+    async fn offer_agent(&self) -> Result<(), russh::Error> {
+        let mut channel = self.channel().await?;
+        channel.agent_forward(true).await?;
+        let answered = async { while !matches!(channel.wait().await, Some(ChannelMsg::Success | ChannelMsg::Failure) | None) {} };
+        tokio::time::timeout(DIAL, answered).await?;
+        channel.close().await
+    }
+
+    /// Closes it, as far as the other side takes part.
+    pub(super) async fn close(self) {
+        drop(self.end);
+        for handle in [Some(self.handle), self.bastion].into_iter().flatten() {
+            let closed = async {
+                handle.disconnect(Disconnect::ByApplication, "", "").await.ok();
+                handle.await.ok();
+            };
+            tokio::time::timeout(CLOSE, closed).await.ok();
+        }
+        self.forwards.close();
+        tokio::time::timeout(CLOSE, self.forwards.wait()).await.ok();
+    }
+}
+
+/// Our side of a connection, as the library asks it.
+pub(super) struct Ours {
+    expected: Option<PublicKey>,
+    host: String,
+    /// The key that was shown and was not the expected one.
+    shown: Arc<OnceLock<String>>,
+    agent: Option<PathBuf>,
+    forwards: TaskTracker,
+    end: CancellationToken,
+}
+
+impl Handler for Ours {
+    type Error = russh::Error;
+
+    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
+        let good = self.expected.as_ref().is_none_or(|expected| keys::is_expected(expected, &self.host, shown));
+        if !good {
+            self.shown.set(keys::fingerprint(shown)).ok();
+        }
+        Ok(good)
+    }
+
+    async fn server_channel_open_agent_forward(
+        &mut self,
+        channel: Channel<Msg>,
+        reply: russh::client::ChannelOpenHandle,
+        _session: &mut russh::client::Session,
+    ) -> Result<(), russh::Error> {
+        // Dropping the reply refuses.
+        if let Some(socket) = self.agent.clone() {
+            reply.accept().await;
+            let end = self.end.clone();
+            self.forwards.spawn(async move { end.run_until_cancelled(super::agent::forward(channel, socket)).await });
+        }
+        Ok(())
+    }
+}
+
+/// A connection to a machine, each of its addresses in turn.
+pub(super) async fn dial(host: &str, port: u16) -> Result<TcpStream, SshError> {
+    let unreachable = |e| SshError::Unreachable(address(host, port), e);
+    let dialled = tokio::time::timeout(DIAL, TcpStream::connect((host, port))).await;
+    let stream = dialled.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(unreachable)?;
+    stream.set_nodelay(true).ok();
+    Ok(stream)
+}
+
+/// The beginning of the protocol, up to where the server's key was found good.
+async fn greet<S>(stream: S, address: &str, ours: Ours) -> Result<Handle<Ours>, SshError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let shown = ours.shown.clone();
+    let config = config(ours.expected.as_ref());
+    russh::client::connect_stream(Arc::new(config), stream, ours).await.map_err(|error| match (error, shown.get()) {
+        (_, Some(shown)) => SshError::HostKey(address.to_owned(), shown.clone()),
+        (russh::Error::IO(error), None) => SshError::NotSsh(address.to_owned(), error.to_string()),
+        (error, None) => SshError::NotSsh(address.to_owned(), error.to_string()),
+    })
+}
+
+/// Where a key is expected, the server is asked for one of its kind first, and for a certificate where it has one.
+fn config(expected: Option<&PublicKey>) -> russh::client::Config {
+    let mut config =
+        russh::client::Config { keepalive_interval: Some(KEEPALIVE), keepalive_max: KEEPALIVES, ..russh::client::Config::default() };
+    if let Some(expected) = expected {
+        let same = |a: &Algorithm| {
+            std::mem::discriminant(a) == std::mem::discriminant(&expected.algorithm()) && curve(a) == curve(&expected.algorithm())
+        };
+        let mut all = config.preferred.key.to_vec();
+        all.sort_by_key(|a| !same(a));
+        config.preferred.host_key_certificates =
+            Cow::Owned(all.iter().filter(|a| !matches!(a, Algorithm::Rsa { hash: None })).cloned().collect());
+        config.preferred.key = Cow::Owned(all);
+    }
+    config
+}
+
+fn curve(a: &Algorithm) -> Option<russh::keys::ssh_key::EcdsaCurve> {
+    match a {
+        Algorithm::Ecdsa { curve } => Some(*curve),
+        _ => None,
+    }
+}

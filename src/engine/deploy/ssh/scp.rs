@@ -1,0 +1,256 @@
+//! Copying files to another machine with the `scp` that it has: what is missing there and what is in the way is its affair,
+//! as it is for everybody who copies with it.
+
+use super::connect::Remote;
+use super::error::SshError;
+use super::quote;
+use russh::client::Msg;
+use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of a file that are read at once.
+const CHUNK: usize = 32 * 1024;
+/// Bytes that `scp` may say of itself; more are not kept.
+const SAID: usize = 16 * 1024;
+
+/// What is copied.
+pub(in crate::engine::deploy) enum Source<'a> {
+    Bytes(&'a [u8]),
+    /// A file; a folder, which is copied under its name, or what is in it where the path ends in a slash.
+    Path(&'a str, PathBuf),
+}
+
+impl Remote<'_> {
+    /// Copies to a path there; the files get this mode.
+    pub(in crate::engine::deploy) async fn copy(
+        &mut self,
+        source: &Source<'_>,
+        to: &str,
+        mode: u32,
+        cancel: &CancellationToken,
+    ) -> Result<(), SshError> {
+        let address = self.target.to.address();
+        tokio::select! { biased;
+            () = cancel.cancelled() => Err(SshError::Left(address)),
+            done = Box::pin(self.copy_all(source, to, mode)) => done,
+        }
+    }
+
+    async fn copy_all(&mut self, source: &Source<'_>, to: &str, mode: u32) -> Result<(), SshError> {
+        let windows = self.target.windows;
+        let to = if windows { to.replace('\\', "/") } else { to.to_owned() };
+        match source {
+            Source::Bytes(bytes) => {
+                let (folder, name) = quote::folder_and_name(&to);
+                let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
+                scp.file(&name, mode, bytes.len() as u64, *bytes, Path::new(&name)).await?;
+                scp.end().await
+            }
+            Source::Path(text, path) => {
+                let about = |e| SshError::Local(path.clone(), e);
+                let found = tokio::fs::metadata(path).await.map_err(about)?;
+                if !found.is_dir() {
+                    let (folder, name) = quote::folder_and_name(&to);
+                    let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
+                    scp.local(path, &name, mode).await?;
+                    return scp.end().await;
+                }
+                let mut scp = self.scp("-rvt", &quote::word(&to, windows)).await?;
+                if text.ends_with('/') {
+                    scp.entries(path, mode).await?;
+                } else {
+                    let (_, name) = quote::folder_and_name(text);
+                    scp.folder(path, &name, mode).await?;
+                }
+                scp.end().await
+            }
+        }
+    }
+
+    async fn scp(&mut self, flags: &str, to: &str) -> Result<Scp, SshError> {
+        let mut channel = self.channel().await?;
+        let asked = channel.exec(true, format!("scp {flags} {to}")).await;
+        self.granted(&mut channel, asked, "to run scp").await?;
+        let (incoming, channel) = channel.split();
+        let mut scp = Scp { incoming, channel, address: self.target.to.address(), heard: Heard::default() };
+        scp.answer().await?;
+        Ok(scp)
+    }
+}
+
+/// A running `scp` over there.
+struct Scp {
+    incoming: ChannelReadHalf,
+    channel: ChannelWriteHalf<Msg>,
+    address: String,
+    heard: Heard,
+}
+
+/// What came from it so far.
+#[derive(Default)]
+struct Heard {
+    answers: VecDeque<u8>,
+    /// What it says of itself.
+    said: Vec<u8>,
+    status: Option<u32>,
+    over: bool,
+}
+
+impl Heard {
+    fn take_in(&mut self, message: Option<ChannelMsg>) {
+        match message {
+            Some(ChannelMsg::Data { data }) => self.answers.extend(data.iter()),
+            Some(ChannelMsg::ExtendedData { data, .. }) => {
+                let room = SAID.saturating_sub(self.said.len());
+                self.said.extend_from_slice(&data[..room.min(data.len())]);
+            }
+            Some(ChannelMsg::ExitStatus { exit_status }) => self.status = Some(exit_status),
+            Some(ChannelMsg::Close) | None => self.over = true,
+            _ => {}
+        }
+    }
+}
+
+impl Scp {
+    /// A file of this machine.
+    async fn local(&mut self, path: &Path, name: &str, mode: u32) -> Result<(), SshError> {
+        let about = |e| SshError::Local(path.to_owned(), e);
+        let file = tokio::fs::File::open(path).await.map_err(about)?;
+        let size = file.metadata().await.map_err(about)?.len();
+        self.file(name, mode, size, file, path).await
+    }
+
+    async fn file(&mut self, name: &str, mode: u32, size: u64, from: impl AsyncRead + Unpin, path: &Path) -> Result<(), SshError> {
+        self.line(&format!("C{mode:04o} {size} {name}\n")).await?;
+        let (mut from, mut left) = (from.take(size), size);
+        let mut chunk = vec![0; CHUNK];
+        while left > 0 {
+            let read = from.read(&mut chunk).await.map_err(|e| SshError::Local(path.to_owned(), e))?;
+            if read == 0 {
+                return Err(SshError::Shrunk(path.to_owned()));
+            }
+            left -= read as u64;
+            self.send(&chunk[..read]).await?;
+        }
+        self.send(&[0]).await?;
+        self.answer().await
+    }
+
+    /// A folder with all that is in it; links are followed.
+    async fn folder(&mut self, path: &Path, name: &str, mode: u32) -> Result<(), SshError> {
+        self.line(&format!("D0755 0 {name}\n")).await?;
+        self.entries(path, mode).await?;
+        self.line("E\n").await
+    }
+
+    async fn entries(&mut self, folder: &Path, mode: u32) -> Result<(), SshError> {
+        let about = |e| SshError::Local(folder.to_owned(), e);
+        let mut reading = tokio::fs::read_dir(folder).await.map_err(about)?;
+        let mut names = Vec::new();
+        while let Some(entry) = reading.next_entry().await.map_err(about)? {
+            names.push(entry.file_name());
+        }
+        names.sort();
+        for name in names {
+            let path = folder.join(&name);
+            let found = tokio::fs::metadata(&path).await.map_err(|e| SshError::Local(path.clone(), e))?;
+            let name = name.to_string_lossy();
+            if found.is_dir() {
+                Box::pin(self.folder(&path, &name, mode)).await?;
+            } else {
+                self.local(&path, &name, mode).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn line(&mut self, text: &str) -> Result<(), SshError> {
+        self.send(text.as_bytes()).await?;
+        self.answer().await
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> Result<(), SshError> {
+        let sent = {
+            let sending = self.channel.data(bytes);
+            tokio::pin!(sending);
+            loop {
+                // What it says meanwhile is taken in: neither side may wait for the other to listen.
+                tokio::select! { biased;
+                    sent = &mut sending => break sent,
+                    message = self.incoming.wait() => {
+                        self.heard.take_in(message);
+                        if self.heard.over {
+                            break Ok(());
+                        }
+                    }
+                }
+            }
+        };
+        match sent {
+            Ok(()) if !self.heard.over => Ok(()),
+            Ok(()) => Err(self.broken("it ended before the copy did").await),
+            Err(error) => Err(self.broken(&error.to_string()).await),
+        }
+    }
+
+    /// Waits for a good answer: a zero. Anything else is followed by words.
+    async fn answer(&mut self) -> Result<(), SshError> {
+        if self.next().await? == Some(0) {
+            return Ok(());
+        }
+        let mut words = Vec::new();
+        while words.len() < SAID
+            && let Some(byte) = self.next().await?.filter(|b| *b != b'\n')
+        {
+            words.push(byte);
+        }
+        let words = String::from_utf8_lossy(&words).into_owned();
+        Err(SshError::Scp(self.address.clone(), words.strip_prefix("scp: ").unwrap_or(&words).to_owned()))
+    }
+
+    async fn next(&mut self) -> Result<Option<u8>, SshError> {
+        loop {
+            if let Some(byte) = self.heard.answers.pop_front() {
+                return Ok(Some(byte));
+            }
+            if !self.hear().await {
+                return Err(self.broken("it ended before the copy did").await);
+            }
+        }
+    }
+
+    /// Takes in one message; nothing more comes where it is false.
+    async fn hear(&mut self) -> bool {
+        let message = self.incoming.wait().await;
+        self.heard.take_in(message);
+        !self.heard.over
+    }
+
+    /// Says that all has been sent, and waits for it to end.
+    async fn end(mut self) -> Result<(), SshError> {
+        self.channel.eof().await.ok();
+        while self.hear().await {}
+        match self.heard.status {
+            Some(0) => Ok(()),
+            _ => Err(self.broken("it ended before the copy did").await),
+        }
+    }
+
+    /// Why it is over.
+    async fn broken(&mut self, lost: &str) -> SshError {
+        while !self.heard.over && self.hear().await {}
+        match self.heard.status {
+            Some(127) => SshError::NoScp(self.address.clone()),
+            Some(code) => {
+                let words = String::from_utf8_lossy(&self.heard.said);
+                // With -v it tells what it is about to do, too.
+                let last = words.lines().rev().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
+                SshError::Scp(self.address.clone(), format!("it ended with code {code} {last}").trim_end().to_owned())
+            }
+            None => SshError::Broken(self.address.clone(), lost.to_owned()),
+        }
+    }
+}

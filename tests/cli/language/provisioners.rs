@@ -1,0 +1,433 @@
+//! Provisioners on other machines and their connections, before anything is connected to.
+
+use super::{Case, Verdict::*, judge};
+use crate::support::Workspace;
+
+#[test]
+fn a_provisioner_that_the_reference_takes_is_taken() {
+    judge(ACCEPTED);
+}
+
+#[test]
+fn a_provisioner_that_the_reference_refuses_is_refused() {
+    judge(REFUSED);
+}
+
+/// The reference warns that it will go; here there is none.
+#[test]
+fn winrm_is_refused_by_name_with_what_to_do() {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+    )]);
+    let run = w.run(&["stage", "--json"]).expect(1);
+    let all = run.diagnostics();
+    assert_eq!((all.len(), &all[0]["range"]["start"]["line"]), (1, &4.into()), "{all:?}");
+    let detail = all[0]["detail"].as_str().unwrap();
+    assert!(detail.contains("\"winrm\" are not supported") && detail.contains("target_platform"), "{detail}");
+}
+
+/// The reference asks for the host in the resource's own block, whatever the provisioner's has.
+#[test]
+fn what_a_provisioner_s_connection_says_need_not_stand_in_the_resource_s() {
+    judge(&[Case {
+        name: "a host in the provisioner alone",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  connection {\n    user = \"u\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    connection {\n      host = \"h\"\n    }\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    }]);
+}
+
+const ACCEPTED: &[Case] = &[
+    Case {
+        name: "a script that is null beside another",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    script = null\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "an empty list of lines",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = []\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "lines that are a set",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = toset([\"true\"])\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a source that is not there",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    source = \"none\"\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "an empty content",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = \"\"\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "no connection",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a host of null",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = null\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a host in the resource alone",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    connection {\n      user = \"u\"\n    }\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a connection without a host that nobody uses",
+        files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    user = \"u\"\n  }\n}\n")],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a port as a text",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    port = \"22\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a port out of range",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    port = 70000\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "another type of connection",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    type = \"foo\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "another platform",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    target_platform = \"foo\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "a timeout that is none",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    timeout = \"soon\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "arguments of winrm with ssh",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    https = true\n    insecure = true\n    use_ntlm = true\n    cacert = \"c\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "all arguments of a bastion and a proxy",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    bastion_host = \"b\"\n    bastion_port = 1\n    bastion_user = \"u\"\n    bastion_password = \"p\"\n    bastion_private_key = \"k\"\n    bastion_certificate = \"c\"\n    bastion_host_key = \"k\"\n    proxy_scheme = \"http\"\n    proxy_host = \"p\"\n    proxy_port = 1\n    proxy_user_name = \"u\"\n    proxy_user_password = \"p\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "an attribute of self",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = self.output\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "another resource",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"b\" {\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = terraform_data.b.id\n  }\n  provisioner \"remote-exec\" {\n    inline = [terraform_data.b.id]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", ""), ("terraform_data.b", "create", "")]),
+    },
+    Case {
+        name: "an ephemeral value in both",
+        files: &[(
+            "main.tf",
+            "variable \"e\" {\n  ephemeral = true\n  default = \"x\"\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = var.e\n    password = var.e\n  }\n  provisioner \"remote-exec\" {\n    inline = [var.e]\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+    Case {
+        name: "an ephemeral value that is copied",
+        files: &[(
+            "main.tf",
+            "variable \"e\" {\n  ephemeral = true\n  default = \"x\"\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = var.e\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Staged(&[("terraform_data.a", "create", "")]),
+    },
+];
+
+const REFUSED: &[Case] = &[
+    Case {
+        name: "both inline and script",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    script = \"x\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "a script that is not known beside another",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    script = self.id\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "nothing to run",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "lines that are no list",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = \"true\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 7)]),
+    },
+    Case {
+        name: "an argument of another kind",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    command = \"x\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 8)]),
+    },
+    Case {
+        name: "both source and content",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    source = \"a\"\n    content = \"b\"\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "nothing to copy",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "no destination",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = \"b\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "an empty destination",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = \"b\"\n    destination = \"\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "a null destination",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = \"b\"\n    destination = null\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "a content that is an object",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = {}\n    destination = \"/c\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 7)]),
+    },
+    Case {
+        name: "a connection without a host",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    user = \"u\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 3)]),
+    },
+    Case {
+        name: "a connection without a host and local-exec",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    user = \"u\"\n  }\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 3)]),
+    },
+    Case {
+        name: "an unknown argument of a connection",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    hots = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "an unknown argument of the resource's, shared by two",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    hots = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "a block in a connection",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    bastion {\n    }\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "two connections",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "two connections of a provisioner",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    connection {\n      host = \"u\"\n    }\n    connection {\n      host = \"u\"\n    }\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 11)]),
+    },
+    Case {
+        name: "a port that is no number",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    port = \"ssh\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "an agent that is no bool",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    agent = \"maybe\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "a key that is a list",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n    private_key = []\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 5)]),
+    },
+    Case {
+        name: "an attribute of self that is not there",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = self.nope\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 4)]),
+    },
+    Case {
+        name: "another resource that is not there",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = terraform_data.b.id\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 4)]),
+    },
+    Case {
+        name: "another resource before a destruction",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"b\" {\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = terraform_data.b.id\n  }\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    when = destroy\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "another resource in a copy before a destruction",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"b\" {\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"file\" {\n    content = terraform_data.b.id\n    destination = \"/c\"\n    when = destroy\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 9)]),
+    },
+    Case {
+        name: "each value before a destruction",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  for_each = { a = \"b\" }\n  connection {\n    host = \"h\"\n  }\n  provisioner \"remote-exec\" {\n    inline = [each.value]\n    when = destroy\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 7)]),
+    },
+    Case {
+        name: "a kind that there is not",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"nope\" {\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "a kind that there was",
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = \"h\"\n  }\n  provisioner \"chef\" {\n  }\n}\n",
+        )],
+        verdict: Refused(&[("main.tf", 6)]),
+    },
+    Case {
+        name: "a connection in a data source",
+        files: &[("main.tf", "data \"terraform_remote_state\" \"a\" {\n  backend = \"local\"\n  connection {\n    host = \"h\"\n  }\n}\n")],
+        verdict: Refused(&[("main.tf", 3)]),
+    },
+];

@@ -1,0 +1,113 @@
+//! A deploy that ends while a script runs over there.
+
+use super::{Sshd, inline, sshd, tainted};
+use crate::lab::gone;
+use crate::support::Workspace;
+use serde_json::Value;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// A script that says its number, starts another one, and would go on for a minute.
+fn slow(s: &Sshd) -> Workspace {
+    let at = s.path("");
+    let at = at.display();
+    let lines = format!("sh -c 'echo $$ > {at}/inner; sleep 60; touch {at}/late'");
+    s.workspace(&inline(&[&lines, "sleep 1"], ""))
+}
+
+fn started(s: &Sshd, w: &Workspace) -> (Child, i32) {
+    let child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
+    let ends = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < ends {
+        if let Ok(text) = std::fs::read_to_string(s.path("inner"))
+            && text.ends_with('\n')
+        {
+            return (child, text.trim().parse().unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the script did not start");
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+fn operation(w: &Workspace) -> Value {
+    w.run(&["history", "1", "--json"]).expect(0).result()["history"][0]["operation_list"][0].clone()
+}
+
+#[test]
+fn a_script_ends_with_flightdeck_and_what_it_did_is_named_as_unknown() {
+    let Some(s) = sshd() else { return };
+    let w = slow(&s);
+    let (mut child, inner) = started(&s, &w);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(gone(inner), "its terminal is closed, and it with it");
+    assert_eq!(operation(&w)["state"], "unknown");
+    let staged = w.run(&["stage"]).expect(0);
+    let said = format!("{}{}", staged.stdout, staged.stderr);
+    assert!(said.contains("remote-exec provisioner 1 of terraform_data.a was begun in deploy #1"), "{said}");
+    assert!(said.contains("may have gone on over there"), "{said}");
+    assert_eq!(tainted(&w), Some(true));
+    w.run(&["state", "untaint", "terraform_data.a"]).expect(0);
+    assert_eq!(tainted(&w), Some(false));
+}
+
+#[test]
+fn the_first_signal_lets_a_script_go_on_and_the_second_ends_it() {
+    let Some(s) = sshd() else { return };
+    let w = slow(&s);
+    let (mut child, inner) = started(&s, &w);
+    signal(&child, rustix::process::Signal::INT);
+    assert!(!is_gone_already(inner));
+    signal(&child, rustix::process::Signal::TERM);
+    let ended = child.wait().unwrap();
+    assert_eq!(ended.code(), Some(130));
+    assert!(gone(inner));
+    assert!(!s.path("late").exists());
+    let operation = operation(&w);
+    assert_eq!(
+        (&operation["state"], &operation["failure"]["class"]),
+        (&"failed".into(), &"cancelled".into()),
+        "its end was seen: {operation}"
+    );
+    assert!(operation["failure"]["detail"].as_str().unwrap().contains("was stopped with the deploy"), "{operation}");
+    assert_eq!(tainted(&w), Some(true));
+}
+
+fn is_gone_already(pid: i32) -> bool {
+    rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid).unwrap()).is_err()
+}
+
+/// The process of the server that serves this connection.
+const UP: &str = "p=$$; while ! ps -o comm= -p $p | grep -q sshd; do p=$(ps -o ppid= -p $p | tr -d ' '); done";
+
+#[test]
+fn a_script_whose_connection_is_cut_may_have_gone_on_and_that_is_said() {
+    let Some(s) = sshd() else { return };
+    // It cuts the branch on which it sits.
+    let w = s.workspace(&inline(&[UP, "kill -9 $p; sleep 60"], ""));
+    let run = w.run(&["deploy", "--auto-approve"]).expect(5);
+    assert!(run.stderr.contains("whether what was begun there has ended is not known"), "{run:?}");
+    let operation = operation(&w);
+    assert_eq!((&operation["state"], &operation["failure"]["class"]), (&"unknown".into(), &"transient".into()), "{operation}");
+    assert_eq!(tainted(&w), Some(true));
+}
+
+#[test]
+fn waiting_for_a_host_ends_with_the_deploy() {
+    let Some(s) = super::silent() else { return };
+    let w = s.workspace_with(&s.connection("    timeout = \"10m\""), &inline(&["true"], ""));
+    let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
+    use std::io::BufRead;
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("no connection yet")));
+    signal(&child, rustix::process::Signal::INT);
+    signal(&child, rustix::process::Signal::TERM);
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(operation(&w)["failure"]["detail"].as_str().unwrap().contains("ended before there was a connection"));
+}
