@@ -129,12 +129,6 @@ fn not_accepted() -> Vec<Case> {
             .main("module \"m\" {\n  source  = \"./m\"\n  version = \"1.0.0\"\n}\n")
             .file("m/main.tf", "")
             .at("main.tf", 2, 13),
-        lab("for_each of a provider", "for_each in provider blocks is not supported yet")
-            .main("provider \"lab\" {\n  alias    = \"by_region\"\n  for_each = toset([\"a\"])\n}\n")
-            .at("main.tf", 3, 3),
-        lab("instance of a provider", "provider configurations with for_each are not supported yet")
-            .main("provider \"lab\" {\n  alias = \"x\"\n}\nresource \"lab_thing\" \"a\" {\n  provider = lab.x[\"a\"]\n  name     = \"a\"\n}\n")
-            .at("main.tf", 5, 19),
         lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
             .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
             .at("main.tf", 2, 1),

@@ -188,9 +188,12 @@ impl Pool {
             let mut settings = self.shared.plugins.settings().clone();
             // Old SDKs must be asked by every process before anything else; the others need not be asked again.
             settings.fetch_schema &= !self.shared.shelf.get(&start).is_some_and(|s| s.capabilities.get_schema_optional);
-            let plugin = self.shared.plugins.add_with(id, entry.found.clone(), start.clone(), settings);
+            let plugin = self.shared.plugins.add_with(id, serving(&entry.found, key), start.clone(), settings);
             let process = self.process(plugin, &entry.found, Some(&start));
             entry.processes.push(process);
+        } else if !is_default(address, key) {
+            let (plugin, found) = (entry.processes[index].id().clone(), serving(&entry.found, key));
+            self.shared.observer.event(PluginEvent::Found { plugin, found });
         }
         entry.assigned.insert(key.to_owned(), index);
         Ok(entry.processes[index].clone())
@@ -283,6 +286,19 @@ fn same(known: &Address, found: &PluginFound, start: Option<&Start>) -> bool {
     // The dialect is learnt from the process, not from where it was found.
     let bare = |f: &PluginFound| PluginFound { dialect: None, ..f.clone() };
     known.start.as_ref() == start && bare(&known.found) == bare(found) && start.is_some()
+}
+
+/// Whether a configuration is the one that needs no name: it says nothing to be told that it is served.
+fn is_default(address: &str, key: &str) -> bool {
+    key.strip_prefix("provider[\"").and_then(|rest| rest.strip_suffix("\"]")) == Some(address)
+}
+
+/// What was found, as a process that serves one configuration has it.
+fn serving(found: &PluginFound, key: &str) -> PluginFound {
+    if is_default(&found.address, key) {
+        return found.clone();
+    }
+    PluginFound { why: format!("{}; this process serves {key}", found.why), ..found.clone() }
 }
 
 /// A short name for an address that no other address has.

@@ -10,6 +10,7 @@ use super::plan::about;
 use super::prior::PriorState;
 use super::scope::ModuleScope;
 use super::staging::{create_first, keep_as_stored};
+use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::calls::lock;
 use crate::engine::store::model::StateObject;
@@ -58,11 +59,12 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
     if lock(&walk.diags).has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
-    if let Err(d) = instance(walk, module, resource, address)? {
-        return refuse(d.at(resource.span));
-    }
-    let key = provider_addr::for_resource(&walk.around.root, module, resource);
-    let provider = walk.ready(&key)?;
+    let repetition = match instance(walk, module, resource, address)? {
+        Ok(repetition) => repetition,
+        Err(d) => return refuse(d.at(resource.span)),
+    };
+    let route = provider_addr::route_of(&walk.around.root, module, resource);
+    let (key, provider) = walk.choose(&route, address, &repetition)?;
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
         let detail = format!("{} has no resource type {:?}.", provider_addr::short(&key.address), &*address.resource.kind);
         return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span));
@@ -111,8 +113,8 @@ fn declared<'w>(walk: &'w Walk<'_>, address: &AbsInstance) -> Result<(&'w Module
     })
 }
 
-/// Whether the instance is one that the configuration asks for; `None` where that could not be worked out.
-fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &AbsInstance) -> Option<Result<(), Diagnostic>> {
+/// What `count` and `each` are in the instance, where it is one that the configuration asks for; `None` where that could not be worked out.
+fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &AbsInstance) -> Option<Result<Repetition, Diagnostic>> {
     let refuse = |what: String, there: String| {
         let detail = format!("{what}, as the configuration has it. {there}");
         Some(Err(Diagnostic::error("The configuration has no such instance", detail)))
@@ -127,11 +129,11 @@ fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &Abs
     if !walk.report(about(diags, address)) {
         return None;
     }
-    let keys: Vec<_> = expansion?.instances().into_iter().map(|(key, _)| key).collect();
-    if keys.contains(&address.key) {
-        return Some(Ok(()));
+    let mut all = expansion?.instances();
+    if let Some(at) = all.iter().position(|(key, _)| *key == address.key) {
+        return Some(Ok(all.swap_remove(at).1));
     }
-    refuse(format!("There is no {address}"), names(keys.into_iter().map(|key| abs.instance(key))))
+    refuse(format!("There is no {address}"), names(all.into_iter().map(|(key, _)| abs.instance(key))))
 }
 
 /// What there is instead.

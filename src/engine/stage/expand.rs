@@ -3,6 +3,7 @@
 use super::scope::{ModuleScope, Phase};
 use super::values::Expansion;
 use cty::{Mark, Type, Value};
+use lang::config::repeated_over;
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::Expr;
 use std::sync::Arc;
@@ -108,70 +109,19 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     }
 }
 
-type Items = Vec<(Arc<str>, Value)>;
-
-fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Items>, Diagnostics) {
+/// `None` in the first place: not known.
+fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Value)>>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
         return (None, diags);
     }
-    let fault = |detail: String| Diagnostic::error("Invalid for_each argument", detail).at(expr.span);
-    if value.has_mark(&Mark::Sensitive) || (value.ty().is_set() && value.contains_mark(&Mark::Sensitive)) {
-        diags.push(fault(
-            "Sensitive values, or values derived from sensitive values, cannot be used as for_each arguments. If used, the sensitive value could be exposed as a resource instance key.".to_owned(),
-        ));
-        return (None, diags);
-    }
-    if value.has_mark(&Mark::Ephemeral) {
-        diags.push(fault("The given \"for_each\" value is ephemeral, which cannot be kept from plan to apply.".to_owned()));
-        return (None, diags);
-    }
-    let (value, _) = value.unmark();
-    let ty = value.ty().clone();
-    if value.is_known() && value.is_null() {
-        diags.push(fault("The given \"for_each\" argument value is null. A map, or set of strings is allowed.".to_owned()));
-        return (None, diags);
-    }
-    if !(ty.is_map() || ty.is_object() || ty.is_set() || ty.is_dynamic()) {
-        diags.push(fault(format!(
-            "The given \"for_each\" argument value is unsuitable: the \"for_each\" argument must be a map, or set of strings, and you have provided a value of type {}.",
-            ty.friendly_name()
-        )));
-        return (None, diags);
-    }
-    if !value.is_known() {
-        return (None, diags);
-    }
-    if !ty.is_set() {
-        let items = value.as_map().map(|m| m.iter().map(|(k, v)| (k.clone(), v.clone())).collect());
-        return (items, diags);
-    }
-    let mut items = Items::new();
-    for element in value.as_slice().unwrap_or_default() {
-        if !element.is_known() {
-            return (None, diags);
+    match repeated_over(value, expr.span) {
+        Ok(items) => (items, diags),
+        Err(fault) => {
+            diags.push(fault);
+            (None, diags)
         }
-        if element.is_null() {
-            diags.push(
-                Diagnostic::error(
-                    "Invalid for_each set argument",
-                    "The given \"for_each\" argument value is unsuitable: \"for_each\" sets must not contain null values.",
-                )
-                .at(expr.span),
-            );
-            return (None, diags);
-        }
-        let Some(text) = element.as_str() else {
-            let detail = format!(
-                "The given \"for_each\" argument value is unsuitable: \"for_each\" supports maps and sets of strings, but you have provided a set containing type {}.",
-                element.ty().friendly_name()
-            );
-            diags.push(Diagnostic::error("Invalid for_each set argument", detail).at(expr.span));
-            return (None, diags);
-        };
-        items.push((text.into(), element.clone()));
     }
-    (Some(items), diags)
 }
 
 fn enabled(scope: &ModuleScope<'_>, expr: &Expr, validating: bool) -> (Option<Expansion>, Diagnostics) {

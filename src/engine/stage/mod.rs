@@ -3,6 +3,7 @@
 
 pub mod adopt;
 pub mod change;
+mod choose;
 pub mod commands;
 pub mod conditions;
 pub mod diff;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod plan_json;
 pub mod prior;
 pub mod prior_values;
+mod providers;
 pub mod refactor_checks;
 #[cfg(test)]
 pub(super) mod samples;

@@ -96,7 +96,11 @@ impl Needing<'_> {
         for t in &resource.depends_on {
             self.whole(t, place, out);
         }
-        let key = provider_addr::for_resource(&self.around.root, place.module, resource);
+        let route = provider_addr::route_of(&self.around.root, place.module, resource);
+        if let Some(by) = route.by.as_ref().filter(|by| by.module.is_none()) {
+            self.expr(by.key, place, out);
+        }
+        let key = route.block;
         if let Some(instance) = self.around.values.instances(&key.module).first() {
             out.extend(self.named(instance, Named::Provider(key)).iter().cloned());
         }
@@ -130,7 +134,8 @@ impl Needing<'_> {
             {
                 let repetition = self.around.values.repetition(&at);
                 let place = Place { module: parent, instance: &outer, repetition, for_each: call.for_each.as_ref() };
-                for expr in [&call.count, &call.enabled].into_iter().flatten() {
+                let instances = call.providers.iter().flatten().filter_map(|(_, outer)| outer.key.as_deref());
+                for expr in [&call.count, &call.enabled].into_iter().flatten().chain(instances) {
                     self.expr(expr, &place, out);
                 }
                 self.repeated_over(&place, out);

@@ -19,6 +19,7 @@ pub enum Node {
     Output(ModulePath, Arc<str>),
     /// How often a module call is there; the module called from this path by this name.
     Call(ModulePath, Arc<str>),
+    /// A `provider` block, with all of its instances.
     Provider(ConfigKey),
     Resource(ConfigResource),
     /// Objects in the state of a resource that is declared no longer.
@@ -103,10 +104,6 @@ impl Nodes {
                 all.add(Node::Provider(provider_addr::for_resource(from.root, module, resource)));
                 all.add(Node::Resource(config_resource(path, &resource.name)));
             }
-            for provider in &module.providers {
-                let address = provider_addr::address_of(module, &provider.name);
-                all.add(Node::Provider(ConfigKey { address, module: path.clone(), alias: provider.alias.clone() }));
-            }
             for name in module.outputs.keys() {
                 all.add(Node::Output(path.clone(), name.clone()));
             }
@@ -119,7 +116,7 @@ impl Nodes {
             if !declared {
                 let step = all.add(Node::Orphan(resource.clone()));
                 if let Some(key) = from.orphan_providers.get(resource) {
-                    let provider = all.add(Node::Provider(key.clone()));
+                    let provider = all.add(Node::Provider(key.block()));
                     all.graph.need(step, provider);
                 }
             }
@@ -158,14 +155,16 @@ impl Nodes {
         for call in module.calls.values() {
             let step = self.add(Node::Call(path.clone(), call.name.clone()));
             self.need_node(step, own_call.as_ref());
-            for expr in [&call.count, &call.for_each, &call.enabled].into_iter().flatten() {
+            let instances = call.providers.iter().flatten().filter_map(|(_, outer)| outer.key.as_deref());
+            for expr in [&call.count, &call.for_each, &call.enabled].into_iter().flatten().chain(instances) {
                 self.need_expr(step, module, expr);
             }
         }
         for provider in &module.providers {
-            let address = provider_addr::address_of(module, &provider.name);
-            let schema = from.schemas.get(&address).map(|s| s.provider.block.clone());
-            let step = self.add(Node::Provider(ConfigKey { address, module: path.clone(), alias: provider.alias.clone() }));
+            let key = provider_addr::key_of(module, provider);
+            let schema = from.schemas.get(&key.address).map(|s| s.provider.block.clone());
+            // What no resource uses is not configured: that may ask for things that are not there.
+            let Some(step) = self.step(&Node::Provider(key)) else { continue };
             self.need_node(step, own_call.as_ref());
             if let Some(block) = schema {
                 for t in lang::decode::references(&provider.body, &block) {
@@ -209,9 +208,9 @@ impl Nodes {
         let key = provider_addr::for_resource(from.root, module, resource);
         let provider = self.add(Node::Provider(key.clone()));
         self.graph.need(step, provider);
-        for expr in
-            [&resource.count, &resource.for_each, &resource.lifecycle.enabled, &resource.lifecycle.prevent_destroy].into_iter().flatten()
-        {
+        let meta = [&resource.count, &resource.for_each, &resource.lifecycle.enabled, &resource.lifecycle.prevent_destroy];
+        let instance = resource.provider.as_ref().and_then(|p| p.key.as_deref());
+        for expr in meta.into_iter().flatten().chain(instance) {
             self.need_expr(step, module, expr);
         }
         if let Some(block) = from.schemas.get(&key.address).and_then(|s| schema_of(s, &resource.name)).map(|s| s.block.clone()) {

@@ -158,7 +158,7 @@ impl<'p> Walk<'p> {
             Node::Local(path, name) => self.local(path, name),
             Node::Output(path, name) => self.output(path, name),
             Node::Call(path, name) => self.call(path, name),
-            Node::Provider(key) => self.provider(key).await,
+            Node::Provider(key) => self.provider_block(key).await,
             Node::Check(path, name) => self.check(path, name),
             Node::Resource(_) | Node::Orphan(_) => return None,
         })
@@ -392,66 +392,6 @@ impl<'p> Walk<'p> {
             }
         }
         good
-    }
-
-    /// Evaluates a provider configuration and gives it to its process.
-    async fn provider(&self, key: &ConfigKey) -> bool {
-        let Some(schema) = self.around.schemas.get(&key.address).cloned() else { return true };
-        let declared = provider_addr::block_of(&self.around.root, key);
-        let span = declared.map(|d| d.span);
-        let config = match declared {
-            Some(block) => {
-                let Some(module) = self.module(&key.module) else { return true };
-                let instances = self.around.values.instances(&key.module);
-                let Some(instance) = instances.first() else { return true };
-                let scope = ModuleScope::new(&self.around, module, instance);
-                let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
-                if !self.report(diags) {
-                    return false;
-                }
-                value
-            }
-            None => schema.provider.block.empty_value(),
-        };
-        let (config, _) = config.unmark_deep();
-        let ctx = CallContext::general(&self.cancel);
-        let address = key.to_string();
-        let body = declared.map(|d| &d.body);
-        let checked = async {
-            let plain = self.providers.plain(&key.address, &ctx).await?;
-            if self.around.phase != Phase::Validate || declared.is_none() {
-                return Ok(None);
-            }
-            plain.validate_provider(config.clone(), &ctx).await.map(Some)
-        };
-        match checked.await {
-            Err(error) => return self.report_call(&error, &address, span),
-            Ok(Some(answer)) => {
-                if !self.report_provider(&answer.diagnostics, &address, body, span) {
-                    return false;
-                }
-            }
-            Ok(None) => {}
-        }
-        if self.around.phase == Phase::Validate {
-            return true;
-        }
-        let (provider, done) = match self.providers.configured(key, &config, &ctx).await {
-            Ok(found) => found,
-            Err(error) => return self.report_call(&error, &address, span),
-        };
-        if !done {
-            match provider.configure(config.clone(), &ctx).await {
-                Err(error) => return self.report_call(&error, &address, span),
-                Ok(answer) => {
-                    if !self.report_provider(&answer.diagnostics, &address, body, span) {
-                        return false;
-                    }
-                }
-            }
-        }
-        lock(&self.ready).insert(key.clone(), provider);
-        true
     }
 
     /// A body as an object of its schema, after its references were checked.

@@ -1,6 +1,7 @@
 //! The state as the file that other tools know: state version 4. Made from the store's records alone.
 
 use super::model::{State, StateObject};
+use crate::engine::workspace::provider_addr::ConfigKey;
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub fn version4(state: &State) -> Value {
             address.resource.mode == Mode::Managed,
             address.resource.kind.to_string(),
             address.resource.name.to_string(),
-            object.provider.clone(),
+            ConfigKey::parse(&object.provider).map_or_else(|| object.provider.clone(), |key| key.block().to_string()),
         );
         resources.entry(key).or_default().push((address, object));
     }
@@ -57,12 +58,16 @@ fn resource(key: (String, bool, String, String, String), mut objects: Vec<(AbsIn
     out.insert("mode".into(), if managed { "managed" } else { "data" }.into());
     out.insert("type".into(), kind.into());
     out.insert("name".into(), name.into());
-    out.insert("provider".into(), provider.into());
-    out.insert("instances".into(), objects.iter().map(|(address, object)| instance(address, object)).collect());
+    // Where a provider has instances, each object says which of them is its own.
+    let each = objects.iter().any(|(_, object)| object.provider != provider);
+    if !each {
+        out.insert("provider".into(), provider.into());
+    }
+    out.insert("instances".into(), objects.iter().map(|(address, object)| instance(address, object, each)).collect());
     Value::Object(out)
 }
 
-fn instance(address: &AbsInstance, object: &StateObject) -> Value {
+fn instance(address: &AbsInstance, object: &StateObject, with_provider: bool) -> Value {
     use base64::Engine;
     let mut out = Map::new();
     match &address.key {
@@ -75,6 +80,9 @@ fn instance(address: &AbsInstance, object: &StateObject) -> Value {
     }
     if !object.deposed.is_empty() {
         out.insert("deposed".into(), object.deposed.clone().into());
+    }
+    if with_provider {
+        out.insert("provider".into(), object.provider.clone().into());
     }
     out.insert("schema_version".into(), object.schema_version.into());
     out.insert("attributes".into(), parsed(&object.attributes));

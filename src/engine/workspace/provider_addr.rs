@@ -1,7 +1,8 @@
 //! Provider addresses (`host/namespace/type`) and configurations: which `provider` block a resource uses. Pure.
 
-use lang::addr::ModulePath;
+use lang::addr::{InstanceKey, ModulePath};
 use lang::config::{Module, ProviderConfig, ProviderRef};
+use lang::syntax::ast::Expr;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub struct ConfigKey {
     /// The module whose block it is.
     pub module: ModulePath,
     pub alias: Option<Arc<str>>,
+    /// Which of its instances, where the block has `for_each`.
+    pub instance: Option<Arc<str>>,
 }
 
 impl fmt::Display for ConfigKey {
@@ -47,8 +50,11 @@ impl fmt::Display for ConfigKey {
             write!(f, "{}.", self.module)?;
         }
         write!(f, "provider[\"{}\"]", self.address)?;
-        match &self.alias {
-            Some(alias) => write!(f, ".{alias}"),
+        if let Some(alias) = &self.alias {
+            write!(f, ".{alias}")?;
+        }
+        match &self.instance {
+            Some(key) => write!(f, "{}", InstanceKey::Str(key.clone())),
             None => Ok(()),
         }
     }
@@ -62,9 +68,45 @@ impl ConfigKey {
         let module: lang::addr::ModuleInstance = module.parse().ok()?;
         let rest = &text[at + "provider[\"".len()..];
         let (address, after) = rest.split_once("\"]")?;
-        let alias = after.strip_prefix('.').map(Arc::from);
-        Some(Self { address: address.into(), module: module.path(), alias })
+        let (alias, instance) = match after.split_once('[') {
+            // A key is written as that of a resource's instance.
+            Some((alias, key)) => {
+                let of_anything: lang::addr::AbsInstance = format!("a.a[{key}").parse().ok()?;
+                let InstanceKey::Str(key) = of_anything.key else { return None };
+                (alias, Some(key))
+            }
+            None => (after, None),
+        };
+        Some(Self { address: address.into(), module: module.path(), alias: alias.strip_prefix('.').map(Arc::from), instance })
     }
+
+    /// The block that it is an instance of.
+    #[must_use]
+    pub fn block(&self) -> Self {
+        Self { instance: None, ..self.clone() }
+    }
+
+    /// One of its instances.
+    #[must_use]
+    pub fn with_instance(&self, key: Option<Arc<str>>) -> Self {
+        Self { instance: key, ..self.clone() }
+    }
+}
+
+/// The block that a resource uses, and what chooses among its instances.
+pub struct Route<'a> {
+    /// The block: without an instance.
+    pub block: ConfigKey,
+    pub by: Option<By<'a>>,
+}
+
+/// An expression that is the key of a provider instance.
+#[derive(Clone)]
+pub struct By<'a> {
+    pub key: &'a Expr,
+    /// The module whose call passes the instance, and whose instances know `each` and `count` of it; `None` where the
+    /// resource itself says which.
+    pub module: Option<ModulePath>,
 }
 
 /// The address behind a local name in a module.
@@ -81,11 +123,17 @@ pub fn implied_local_name(kind: &str) -> &str {
 }
 
 /// The block that configures a reference made in a module, found by following what callers pass or share.
-pub fn resolve(root: &Module, module: &Module, reference: &ProviderRef) -> ConfigKey {
-    let address = address_of(module, &reference.name);
+pub fn resolve<'a>(root: &'a Module, module: &Module, reference: &'a ProviderRef) -> Route<'a> {
+    let mut by = reference.key.as_deref().map(|key| By { key, module: None });
+    let block = follow(root, module, &reference.name, reference.alias.as_ref(), &mut by);
+    Route { block, by }
+}
+
+fn follow<'a>(root: &'a Module, module: &Module, name: &Arc<str>, alias: Option<&Arc<str>>, by: &mut Option<By<'a>>) -> ConfigKey {
+    let address = address_of(module, name);
     let mut path = module.path.clone();
-    let mut name = reference.name.clone();
-    let mut alias = reference.alias.clone();
+    let mut name = name.clone();
+    let mut alias = alias.cloned();
     while let Some(here) = root.descendant(&path.0) {
         if block(here, &name, alias.as_ref()).is_some() || path.is_root() {
             break;
@@ -96,6 +144,9 @@ pub fn resolve(root: &Module, module: &Module, reference: &ProviderRef) -> Confi
         let passed = call.providers.as_ref().and_then(|all| all.iter().find(|(inner, _)| inner.name == name && inner.alias == alias));
         match passed {
             Some((_, outer)) => {
+                if let Some(key) = outer.key.as_deref() {
+                    *by = Some(By { key, module: Some(path.clone()) });
+                }
                 name = outer.name.clone();
                 alias = outer.alias.clone();
             }
@@ -112,7 +163,7 @@ pub fn resolve(root: &Module, module: &Module, reference: &ProviderRef) -> Confi
         }
         path = parent_path;
     }
-    ConfigKey { address, module: path, alias }
+    ConfigKey { address, module: path, alias, instance: None }
 }
 
 /// The `provider` block with this name and alias.
@@ -120,10 +171,27 @@ pub fn block<'a>(module: &'a Module, name: &str, alias: Option<&Arc<str>>) -> Op
     module.providers.iter().find(|p| *p.name == *name && p.alias.as_ref() == alias)
 }
 
+/// The key of a `provider` block.
+pub fn key_of(module: &Module, block: &ProviderConfig) -> ConfigKey {
+    ConfigKey { address: address_of(module, &block.name), module: module.path.clone(), alias: block.alias.clone(), instance: None }
+}
+
 /// The `provider` block behind a key, where there is one.
 pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderConfig> {
     let module = root.descendant(&key.module.0)?;
     module.providers.iter().find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
+}
+
+/// Whether the configuration has what a key names: the block, or the empty one that stands for none in the root; and its
+/// instance.
+pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
+    match block_of(root, key) {
+        Some(block) => match (&block.instances, &key.instance) {
+            (Some(instances), Some(instance)) => instances.contains_key(instance),
+            (instances, instance) => instances.is_none() && instance.is_none(),
+        },
+        None => key.module.is_root() && key.alias.is_none() && key.instance.is_none(),
+    }
 }
 
 /// Every provider address that a configuration names, root first: required or used.
@@ -153,12 +221,19 @@ pub fn provider_name(resource: &lang::config::Resource) -> &str {
     resource.provider.as_ref().map_or_else(|| implied_local_name(&resource.name.kind), |p| &p.name)
 }
 
-/// The configuration that a resource uses.
+/// The block that a resource uses.
 pub fn for_resource(root: &Module, module: &Module, resource: &lang::config::Resource) -> ConfigKey {
-    let reference = resource.provider.clone().unwrap_or_else(|| ProviderRef {
-        name: implied_local_name(&resource.name.kind).into(),
-        alias: None,
-        span: resource.span,
-    });
-    resolve(root, module, &reference)
+    route_of(root, module, resource).block
+}
+
+/// The block that a resource uses, and what chooses among its instances.
+pub fn route_of<'a>(root: &'a Module, module: &Module, resource: &'a lang::config::Resource) -> Route<'a> {
+    match &resource.provider {
+        Some(reference) => resolve(root, module, reference),
+        None => {
+            let mut by = None;
+            let block = follow(root, module, &implied_local_name(&resource.name.kind).into(), None, &mut by);
+            Route { block, by }
+        }
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::model::{Module, ModuleCall, ProviderRef};
-use crate::addr::ProviderSource;
+use crate::addr::{Mode, ProviderSource};
 use crate::body::BodySchema;
 use crate::diag::Diagnostics;
 use crate::source::Span;
-use crate::syntax::Traversal;
+use crate::syntax::{Expr, Traversal};
 
 /// Local name and alias (empty for the default configuration).
 type Key = (Arc<str>, Arc<str>);
@@ -69,14 +69,85 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);
     }
+    instances(module, &configured, diags);
     if let Some((parent, call)) = call {
         passed(module, parent, call, &configured, &declared, &aliases, no_configs, diags);
     }
 }
 
+/// Instances of configurations with `for_each`: that each reference chooses one.
+fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diagnostics) {
+    for call in module.calls.values() {
+        for (inner, outer) in call.providers.iter().flatten() {
+            if let Some(key) = &inner.key {
+                let detail =
+                    "The left side names what the module itself calls the configuration. Only the right side may choose an instance.";
+                diags.error(key.span, "Invalid module provider configuration", detail);
+            }
+            let address =
+                if module.path.is_root() { format!("module.{}", call.name) } else { format!("{}.module.{}", module.path, call.name) };
+            chosen(module, configured, "module", outer, call.for_each.as_ref(), Some(&address), diags);
+        }
+    }
+    for resource in module.resources.values() {
+        let Some(reference) = &resource.provider else { continue };
+        let address = if module.path.is_root() { resource.name.to_string() } else { format!("{}.{}", module.path, resource.name) };
+        let kept = (resource.name.mode == Mode::Managed).then_some(&*address);
+        chosen(module, configured, "resource", reference, resource.for_each.as_ref(), kept, diags);
+    }
+}
+
+/// That one reference has a key where the configuration has instances, and nowhere else; and that what is kept in the state
+/// (at this address) does not end together with what it takes to destroy it.
+fn chosen(
+    module: &Module,
+    configured: &BTreeMap<Key, Span>,
+    by: &str,
+    reference: &ProviderRef,
+    for_each: Option<&Expr>,
+    kept: Option<&str>,
+    diags: &mut Diagnostics,
+) {
+    let own = key(&reference.name, reference.alias.as_ref());
+    let block = module.providers.iter().find(|p| key(&p.name, p.alias.as_ref()) == own);
+    let summary = format!("Invalid {by} provider configuration");
+    let name = shown(&own);
+    match (&reference.key, block.and_then(|p| p.for_each.as_ref())) {
+        (Some(_), Some(instances)) => {
+            let (Some(for_each), Some(kept)) = (for_each, kept) else { return };
+            // What rests on nothing else does not lose an element by itself.
+            if !for_each.traversals().is_empty() && for_each.same_as(instances) {
+                let detail = format!(
+                    "The provider configuration {name} and this {by} have the same for_each. Once an element is taken out, the {by} cannot be destroyed any more, since the configuration that it takes is gone with it. Let for_each of the provider keep an element until what belongs to it is destroyed; or destroy that before, with --destroy --target {kept}."
+                );
+                diags.warning(for_each.span, format!("Provider configuration for_each matches {by}"), detail);
+            }
+        }
+        (Some(key), None) if configured.contains_key(&own) || block.is_some() => {
+            let detail = format!("{name} has no for_each, and so no instances: a key can choose none. Take the key out.");
+            diags.error(key.span, summary, detail);
+        }
+        (Some(_), None) => {
+            let detail = format!(
+                "A key chooses an instance of a provider block with for_each, and {} has no such block for {name}. A module that is passed a configuration uses it without a key.",
+                place(module)
+            );
+            diags.error(reference.span, summary, detail);
+        }
+        (None, Some(_)) => {
+            let detail = format!(
+                "{name} has for_each: say which of its instances is meant, as {name}[each.key] or {name}[\"key\"]. All of them together cannot be used or passed on."
+            );
+            diags.error(reference.span, summary, detail);
+        }
+        (None, None) => {}
+    }
+}
+
 fn undefined_alias(module: &Module, reference: &ProviderRef, known: &BTreeSet<Key>, diags: &mut Diagnostics) {
     let own = key(&reference.name, reference.alias.as_ref());
-    if reference.alias.is_some() && !known.contains(&own) {
+    // Of one with a key it is said what it chooses from.
+    if reference.alias.is_some() && reference.key.is_none() && !known.contains(&own) {
         diags.error(
             reference.span,
             "Provider configuration not present",

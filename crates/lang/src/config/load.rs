@@ -10,6 +10,7 @@ use super::assemble::assemble;
 use super::call::{CallBlock, arguments};
 use super::inputs::{Inputs, RootValues, collect};
 use super::model::{Module, Variable};
+use super::repeat::repeated_over;
 use super::statics::{Given, Statics};
 use super::version::VersionConstraint;
 use super::{check, files, settings};
@@ -47,6 +48,7 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     root.dir = dir.to_path_buf();
     root.dir_text = ".".to_owned();
     backend(&root, given, &mut diags);
+    provider_instances(&mut root, given, &mut diags);
     loader.children(&mut root, calls, "", given, &mut diags);
     if !diags.has_errors() {
         check::providers(&root, &mut diags);
@@ -152,6 +154,7 @@ impl Loader<'_> {
                 diags.error(block.call.span, "Variable is not constant", detail);
             }
         }
+        provider_instances(&mut module, inner, diags);
         self.dirs.push(dir);
         self.children(&mut module, calls, &shown, inner, diags);
         self.dirs.pop();
@@ -232,6 +235,28 @@ fn version(block: &CallBlock, statics: &Statics<'_>, diags: &mut Diagnostics) ->
         diags.error(attribute.expr.span, "Invalid version constraint", "A version constraint is a text such as \"~> 1.2\".");
     }
     Wanted::Some
+}
+
+/// Which configurations the `provider` blocks with `for_each` make: that must be known before anything else is.
+fn provider_instances(module: &mut Module, given: Given<'_>, diags: &mut Diagnostics) {
+    let statics = Statics::new(module, given);
+    let mut found = Vec::new();
+    for (at, provider) in module.providers.iter().enumerate() {
+        let Some(expr) = &provider.for_each else { continue };
+        let items = statics.value(expr, 0).and_then(|value| repeated_over(value, expr.span).map_err(Diagnostics::from));
+        match items {
+            Ok(Some(items)) => found.push((at, items.into_iter().collect())),
+            Ok(None) => {
+                let detail =
+                    "Which configurations there are must be known before anything is staged, and this rests on something that is not.";
+                diags.error(expr.span, "Invalid for_each argument", detail);
+            }
+            Err(errors) => diags.append(errors),
+        }
+    }
+    for (at, instances) in found {
+        module.providers[at].instances = Some(instances);
+    }
 }
 
 /// Arguments of the backend must be known before anything is, and are no place for secrets.

@@ -104,6 +104,10 @@ pub struct ProviderConfig {
     pub name: Arc<str>,
     /// Its alias.
     pub alias: Option<Arc<str>>,
+    /// `for_each`: one configuration for each of its keys.
+    pub for_each: Option<Expr>,
+    /// The instances that `for_each` makes, by their keys; known once the module is loaded. `None` where there is none.
+    pub instances: Option<BTreeMap<Arc<str>, Value>>,
     /// The provider's own arguments.
     pub body: Body,
     /// The block's header.
@@ -112,13 +116,15 @@ pub struct ProviderConfig {
     pub version: Option<(Arc<str>, Span)>,
 }
 
-/// A reference to a provider configuration: `aws` or `aws.west`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A reference to a provider configuration: `aws`, `aws.west` or `aws.by_region[each.key]`.
+#[derive(Clone, Debug)]
 pub struct ProviderRef {
     /// The local name.
     pub name: Arc<str>,
     /// The alias.
     pub alias: Option<Arc<str>>,
+    /// Which of its instances.
+    pub key: Option<Arc<Expr>>,
     /// Its place.
     pub span: Span,
 }

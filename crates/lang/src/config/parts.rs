@@ -6,7 +6,8 @@ use crate::body::{Attribute, Block, Body, BodySchema, Content, Label};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::json::NodeKind;
-use crate::syntax::{Expr, ExprKind, StepKind, TemplateOrigin, Traversal, is_identifier};
+use crate::syntax::{Expr, ExprKind, Step, StepKind, TemplateOrigin, Traversal, is_identifier};
+use std::sync::Arc;
 
 pub(super) const BAD_NAME: &str =
     "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
@@ -145,22 +146,24 @@ pub(super) fn check_implied_provider(kind: &str, span: Span, diags: &mut Diagnos
     }
 }
 
-/// A reference to a provider configuration: `aws` or `aws.west`.
+/// A reference to a provider configuration: `aws`, `aws.west` or `aws.by_region[each.key]`.
 pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<ProviderRef> {
     const SUMMARY: &str = "Invalid provider configuration reference";
-    let expr = &static_item(expr, diags);
-    if matches!(expr.kind, ExprKind::Index { .. }) {
-        diags.error(expr.span, "Unsupported provider instance key", "Provider configurations with for_each are not supported yet.");
-        return None;
-    }
+    const FORM: &str = "A provider name must either stand alone or be followed by a period and an alias.";
+    let whole = &static_item(expr, diags);
+    let (expr, mut key) = match &whole.kind {
+        ExprKind::Index { source, key, .. } => (&**source, Some((**key).clone())),
+        _ => (whole, None),
+    };
+    let longest = if key.is_some() { 1 } else { 2 };
     let traversal = if is_quoted(expr) { reference(expr, diags) } else { expr.as_static_traversal() };
-    let Some(traversal) = traversal.filter(|t| t.steps.len() <= 2) else {
+    let Some(traversal) = traversal.filter(|t| t.steps.len() <= longest) else {
         if !matches!(expr.kind, ExprKind::Error) && !is_quoted(expr) {
-            diags.error(
-                expr.span,
-                SUMMARY,
-                format!("The {argument} argument requires a provider's local name, optionally followed by a period and an alias."),
+            let detail = format!(
+                "The {argument} argument requires a provider's local name, optionally followed by a period and an alias, and by the key of \
+                 an instance in brackets where the configuration has for_each."
             );
+            diags.error(expr.span, SUMMARY, detail);
         }
         return None;
     };
@@ -169,28 +172,26 @@ pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics)
     }
     let alias = match traversal.steps.first() {
         None => None,
-        Some(step) => match &step.kind {
-            StepKind::Attr(alias) => Some(alias.clone()),
-            StepKind::Index(_) => {
-                let detail = "A provider name must either stand alone or be followed by a period and an alias.";
-                diags.error(step.span, SUMMARY, detail);
-                return None;
-            }
-        },
-    };
-    if let Some(step) = traversal.steps.get(1) {
-        match step.kind {
-            StepKind::Attr(_) => {
-                let detail = "A provider name must either stand alone or be followed by a period and an alias.";
-                diags.error(step.span, SUMMARY, detail);
-            }
-            StepKind::Index(_) => {
-                diags.error(step.span, "Unsupported provider instance key", "Provider configurations with for_each are not supported yet.");
-            }
+        Some(Step { kind: StepKind::Attr(alias), .. }) => Some(alias.clone()),
+        Some(Step { kind: StepKind::Index(_), span }) => {
+            diags.error(*span, SUMMARY, FORM);
+            return None;
         }
+    };
+    match traversal.steps.get(1) {
+        Some(Step { kind: StepKind::Index(value), span }) => key = Some(Expr { kind: ExprKind::Literal(value.clone()), span: *span }),
+        Some(Step { kind: StepKind::Attr(_), span }) => {
+            diags.error(*span, SUMMARY, FORM);
+            return None;
+        }
+        None => {}
+    }
+    if alias.is_none() && key.is_some() {
+        let detail = "Only a configuration with an alias has instances: write the name, a period, the alias, then the key in brackets.";
+        diags.error(traversal.span(), SUMMARY, detail);
         return None;
     }
-    Some(ProviderRef { name: traversal.root.clone(), alias, span: traversal.span() })
+    Some(ProviderRef { name: traversal.root.clone(), alias, key: key.map(Arc::new), span: traversal.span() })
 }
 
 /// A block with `condition` and `error_message`.

@@ -202,7 +202,8 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
     if !check_provider_name(&name, block.def_span, diags) {
         return None;
     }
-    let mut provider = ProviderConfig { name, alias: None, body: rest, span: block.def_span, version: None };
+    let mut provider =
+        ProviderConfig { name, alias: None, for_each: None, instances: None, body: rest, span: block.def_span, version: None };
     if let Some(a) = content.attribute("alias") {
         let alias = constant::text(a, diags).unwrap_or_default();
         if !is_identifier(&alias) {
@@ -222,10 +223,8 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
         if provider.alias.is_none() {
             let detail = "The for_each argument is allowed only for provider configurations with an alias.";
             diags.error(a.expr.span, "Alias required when using \"for_each\"", detail);
-        } else {
-            let detail = "for_each in provider blocks is not supported yet. Write one block with an alias for each configuration.";
-            diags.error(a.name_span, "Unsupported argument for_each in provider block", detail);
         }
+        provider.for_each = Some((*a.expr).clone());
     }
     for reserved in ["count", "depends_on", "source"] {
         if let Some(a) = content.attribute(reserved) {

@@ -12,6 +12,7 @@ mod for_expr;
 pub mod json;
 pub(crate) mod lexer;
 mod parser;
+mod same;
 mod strings;
 mod structure;
 mod template;

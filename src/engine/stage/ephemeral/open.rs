@@ -3,7 +3,8 @@
 use super::leases::Lease;
 use crate::engine::calls::lock;
 use crate::engine::graph::Step;
-use crate::engine::provider::{CallContext, OpenResponse, Provider};
+use crate::engine::provider::{CallContext, OpenResponse};
+use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed;
@@ -11,7 +12,7 @@ use crate::engine::stage::plan::{about, assemble, unknown_object};
 use crate::engine::stage::scope::{ModuleScope, Phase};
 use crate::engine::stage::values::Repetition;
 use crate::engine::stage::walk::Walk;
-use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
 use cty::{Mark, Value};
 use futures_util::stream::{self, StreamExt};
@@ -19,7 +20,6 @@ use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use lang::config::{Condition, Module, Resource};
 use lang::diag::Diagnostic;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// How many instances of one resource are opened at a time.
 const AT_A_TIME: usize = 10;
@@ -39,8 +39,7 @@ struct Declared<'a> {
     step: Step,
     module: &'a Module,
     resource: &'a Resource,
-    key: ConfigKey,
-    provider: Arc<dyn Provider>,
+    route: Route<'a>,
     schema: &'a Schema,
 }
 
@@ -77,13 +76,13 @@ impl Walk<'_> {
         }
     }
 
-    /// `None` where its provider is not there.
+    /// `None` where its provider has no such type.
     fn ephemeral(&self, step: Step, address: &ConfigResource) -> Option<Declared<'_>> {
         let module = self.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
-        let key = provider_addr::for_resource(&self.around.root, module, resource);
-        let (provider, schema) = (self.ready(&key)?, self.around.schema(&key.address, &address.resource)?);
-        Some(Declared { step, module, resource, provider, schema, key })
+        let route = provider_addr::route_of(&self.around.root, module, resource);
+        let schema = self.around.schema(&route.block.address, &address.resource)?;
+        Some(Declared { step, module, resource, schema, route })
     }
 
     async fn open_all(&self, declared: &Declared<'_>, abs: AbsResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> Result<(), ()> {
@@ -110,16 +109,17 @@ impl Walk<'_> {
         if when == When::Never {
             return Ok(unknown_object(&schema.block).mark(Mark::Ephemeral));
         }
+        let chosen = self.choose(&declared.route, address, &repetition).ok_or(())?;
         let scope = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.around, module, &address.module) };
         let scope = scope.repeated(repetition);
         self.fulfilled(declared, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
         let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
         ok(self.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
-        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&declared.key.address, address).ok_or(())? };
-        self.validated(declared, address, &plain, &ctx).await?;
+        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&chosen.0.address, address).ok_or(())? };
+        self.validated(declared, &chosen, address, &plain, &ctx).await?;
         let value = match when {
-            When::Now if plain.is_wholly_known() => self.opened(declared, address, plain, &ctx).await?,
+            When::Now if plain.is_wholly_known() => self.opened(declared, &chosen, address, plain, &ctx).await?,
             _ if self.around.phase == Phase::Plan => cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain),
             _ => {
                 let detail = format!(
@@ -136,9 +136,16 @@ impl Walk<'_> {
         Ok(value)
     }
 
-    async fn validated(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, ctx: &CallContext) -> Result<(), ()> {
+    async fn validated(
+        &self,
+        declared: &Declared<'_>,
+        (_, provider): &Chosen,
+        address: &AbsInstance,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<(), ()> {
         let resource = declared.resource;
-        match declared.provider.validate_ephemeral(&resource.name.kind, config.clone(), ctx).await {
+        match provider.validate_ephemeral(&resource.name.kind, config.clone(), ctx).await {
             Err(error) => ok(self.report_call(&error, &address.to_string(), Some(resource.span))),
             Ok(answer) => {
                 let said = &answer.diagnostics;
@@ -147,14 +154,21 @@ impl Walk<'_> {
         }
     }
 
-    async fn opened(&self, declared: &Declared<'_>, address: &AbsInstance, config: Value, ctx: &CallContext) -> Result<Value, ()> {
+    async fn opened(
+        &self,
+        declared: &Declared<'_>,
+        (key, provider): &Chosen,
+        address: &AbsInstance,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Value, ()> {
         // Nothing more is begun once the end was asked for; what was begun is waited for, so that it can be closed.
         if self.cancel.is_cancelled() {
             return Err(());
         }
         let resource = declared.resource;
         let (text, span) = (address.to_string(), Some(resource.span));
-        let answer = match declared.provider.open_ephemeral(&resource.name.kind, config, ctx).await {
+        let answer = match provider.open_ephemeral(&resource.name.kind, config, ctx).await {
             Err(error) => {
                 self.report_call(&error, &text, span);
                 return Err(());
@@ -165,12 +179,11 @@ impl Walk<'_> {
             return Err(());
         }
         let OpenResponse { result, private, renew_at, .. } = answer;
-        let provider = declared.provider.clone();
+        let provider = provider.clone();
         self.leases.hold(declared.step, Lease { address: address.clone(), span: resource.span, provider, private, renew_at });
         if result.is_null() || !result.is_wholly_known() {
             let what = if result.is_null() { "nothing" } else { "values that are not known" };
-            let detail =
-                format!("{} has opened {address} and answered {what} as its value. This is a fault of the provider.", declared.key);
+            let detail = format!("{key} has opened {address} and answered {what} as its value. This is a fault of the provider.");
             self.report(Diagnostic::error("Provider produced invalid object", detail).at(resource.span).about(text).into());
             return Err(());
         }

@@ -81,7 +81,7 @@ impl PlanWalk<'_> {
     }
 
     /// An instance that is not declared: its object is destroyed (or forgotten), its deposed objects too.
-    pub(super) async fn gone(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
+    pub(super) async fn gone(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
         if !self.wishes.clears(address, false) {
             return true;
         }
@@ -89,11 +89,13 @@ impl PlanWalk<'_> {
             self.forget_data(there);
             return true;
         }
+        let Some(object) = &there.current else { return self.deposed(going, address, there).await };
+        let Some(gone) = &self.asking(going, address, object) else { return false };
         let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
         let Ok(looked) = self.look(gone, address, there, &ctx).await else { return false };
         if self.wishes.mode == StageMode::RefreshOnly {
             self.keep_looked_at(gone, address, &looked);
-            return self.deposed(gone, address, there).await;
+            return self.deposed(going, address, there).await;
         }
         let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig {
             Reason::DeleteBecauseNoMoveTarget
@@ -116,7 +118,17 @@ impl PlanWalk<'_> {
         }
         let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
         (self.progress)(&address.to_string());
-        good & self.deposed(gone, address, there).await
+        good & self.deposed(going, address, there).await
+    }
+
+    /// Whom to ask about an object that no declared instance speaks of.
+    fn asking<'a>(&self, going: &Going<'a>, address: &AbsInstance, object: &StateObject) -> Option<Gone<'a>> {
+        let chosen = if going.by_record {
+            self.walk.choose_by_record(&going.block, address, object)
+        } else {
+            self.walk.choose(&Route { block: going.block.clone(), by: None }, address, &Repetition::default())
+        };
+        Some(going.clone().by(chosen?))
     }
 
     /// The declaration that an instance belonged to, where its resource is declared still.
@@ -125,9 +137,10 @@ impl PlanWalk<'_> {
         Some((module, module.resources.get(&address.resource)?))
     }
 
-    pub(super) async fn deposed(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects) -> bool {
+    pub(super) async fn deposed(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects) -> bool {
         let mut good = true;
         for object in there.deposed.iter().filter(|_| self.wishes.clears(address, true)) {
+            let Some(gone) = &self.asking(going, address, object) else { return false };
             let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
             let Ok(looked) = self.look_at(gone, address, object, None, &ctx).await else {
                 good = false;
@@ -167,10 +180,10 @@ impl PlanWalk<'_> {
         if all.is_empty() {
             return true;
         }
-        let Some(declared) = self.shared(step, address, BTreeMap::new()) else { return false };
+        let Some(shared) = self.shared(step, address, BTreeMap::new()) else { return false };
         let mut good = true;
         for (instance, there) in all {
-            good &= self.gone(&declared_gone(&declared), &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
+            good &= self.undeclared(&shared, &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
         }
         good
     }
@@ -202,11 +215,10 @@ impl PlanWalk<'_> {
                 good = false;
                 continue;
             };
-            let Some(provider) = self.walk.ready(&key) else { return false };
-            let gone = Gone {
+            let going = Going {
                 step,
-                key: key.clone(),
-                provider,
+                block: key.block(),
+                by_record: true,
                 schema,
                 plan_destroy: schemas.capabilities.plan_destroy,
                 forgets: None,
@@ -216,7 +228,7 @@ impl PlanWalk<'_> {
             let call_there =
                 instance.module.path().parent().is_some_and(|(p, call)| self.walk.module(&p).is_some_and(|m| m.calls.contains_key(call)));
             let reason = if !exists && call_there { Reason::DeleteBecauseNoModule } else { Reason::DeleteBecauseNoResourceConfig };
-            good &= self.gone(&gone, &instance, &there, reason).await;
+            good &= self.gone(&going, &instance, &there, reason).await;
         }
         good
     }

@@ -14,6 +14,7 @@ pub use gone::{removed, repetition};
 use look::same_record;
 
 use super::change::{Change, Drift, Importing};
+use super::choose::Chosen;
 use super::commands::CommandView;
 use super::conditions::{self, Kind, Status};
 use super::expand::{self, Meta};
@@ -33,7 +34,7 @@ use crate::engine::event::{Action, StageMode};
 use crate::engine::graph::Step;
 use crate::engine::provider::{CallContext, Provider, ReadRequest};
 use crate::engine::store::model::{StateEdit, StateObject};
-use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::workspace::provider_addr::{self, ConfigKey, Route};
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::Schema;
 use cty::{Path, PathStep, Value};
@@ -106,12 +107,11 @@ pub struct PlanWalk<'p> {
 }
 
 /// A resource as declared, with all that its instances share.
-struct Declared<'a> {
+struct Shared<'a> {
     step: Step,
     resource: &'a Resource,
     module: &'a Module,
-    key: ConfigKey,
-    provider: Arc<dyn Provider>,
+    route: Route<'a>,
     schema: &'a Schema,
     dependencies: BTreeSet<String>,
     create_first: bool,
@@ -120,6 +120,21 @@ struct Declared<'a> {
     ignore: Ignore,
     /// What is to be imported into it.
     imports: BTreeMap<AbsInstance, Wanted>,
+}
+
+/// One instance of it, with the provider configuration that is its own.
+struct Declared<'a> {
+    shared: &'a Shared<'a>,
+    key: ConfigKey,
+    provider: Arc<dyn Provider>,
+}
+
+impl<'a> std::ops::Deref for Declared<'a> {
+    type Target = Shared<'a>;
+
+    fn deref(&self) -> &Shared<'a> {
+        self.shared
+    }
 }
 
 impl PlanWalk<'_> {
@@ -150,52 +165,50 @@ impl PlanWalk<'_> {
             _ => Some(BTreeMap::new()),
         };
         let Some(imports) = imports else { return false };
-        let Some(declared) = self.shared(step, address, imports) else { return false };
+        let Some(shared) = self.shared(step, address, imports) else { return false };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
         for module_instance in self.walk.around.values.instances(&address.module).iter() {
             let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
             seen.insert(abs.clone());
-            good &= self.expanded(&declared, &abs).await;
+            good &= self.expanded(&shared, &abs).await;
         }
-        good = good && self.imports_without_configuration(&declared.imports);
+        good = good && self.imports_without_configuration(&shared.imports);
         // Objects in module instances that are there no longer.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
                 for (instance_key, there) in instances {
-                    good &= self
-                        .gone(&declared_gone(&declared), &abs.instance(instance_key.clone()), there, Reason::DeleteBecauseNoModule)
-                        .await;
+                    good &= self.undeclared(&shared, &abs.instance(instance_key.clone()), there, Reason::DeleteBecauseNoModule).await;
                 }
             }
         }
         good
     }
 
-    /// What all instances of a declared resource share; `None` where its provider is not there.
-    fn shared<'a>(&'a self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Declared<'a>> {
+    /// What all instances of a declared resource share; `None` where its provider has no such type.
+    fn shared<'a>(&'a self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Shared<'a>> {
         let module = self.walk.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
-        let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
-        Some(Declared {
+        let route = provider_addr::route_of(&self.walk.around.root, module, resource);
+        let key = &route.block;
+        Some(Shared {
             step,
             resource,
             module,
-            provider: self.walk.ready(&key)?,
             schema: self.walk.around.schema(&key.address, &address.resource)?,
             dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
             create_first: self.create_first.contains(address),
             plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
             ignore: ignore(&resource.lifecycle.ignore_changes),
-            key,
+            route,
             imports,
         })
     }
 
     /// All instances of a resource in one module instance.
-    async fn expanded(&self, declared: &Declared<'_>, abs: &AbsResource) -> bool {
-        let resource = declared.resource;
-        let scope = ModuleScope::new(&self.walk.around, declared.module, &abs.module);
+    async fn expanded(&self, shared: &Shared<'_>, abs: &AbsResource) -> bool {
+        let resource = shared.resource;
+        let scope = ModuleScope::new(&self.walk.around, shared.module, &abs.module);
         let meta =
             Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
         let (expansion, diags) = expand::expand(&scope, meta);
@@ -208,7 +221,7 @@ impl PlanWalk<'_> {
         lock(&self.expansions).insert(abs.clone(), keys.clone());
         let work = instances.into_iter().map(|(key, repetition)| async move {
             let address = abs.instance(key.clone());
-            let value = self.instance(declared, &address, repetition).await;
+            let value = self.instance(shared, &address, repetition).await;
             (self.progress)(&address.to_string());
             (key, value)
         });
@@ -217,14 +230,14 @@ impl PlanWalk<'_> {
             stream::iter(work).buffer_unordered(self.wishes.parallelism.max(1)).collect().await;
         let mut good = results.iter().all(|(_, r)| r.is_ok());
         let values: HashMap<InstanceKey, Value> = results.into_iter().filter_map(|(k, r)| Some((k, r.ok()?))).collect();
-        self.walk.around.values.put_resource(abs.clone(), assemble(&expansion, &values, declared.schema));
+        self.walk.around.values.put_resource(abs.clone(), assemble(&expansion, &values, shared.schema));
         if let Some(there) = self.prior.resources.get(abs) {
             for (key, objects) in there {
                 let address = abs.instance(key.clone());
                 if !keys.contains(key) {
-                    good &= self.gone(&declared_gone(declared), &address, objects, wrong_key(&expansion, key)).await;
+                    good &= self.undeclared(shared, &address, objects, wrong_key(&expansion, key)).await;
                 } else {
-                    good &= self.deposed(&declared_gone(declared), &address, objects).await;
+                    good &= self.deposed(&going(shared), &address, objects).await;
                 }
             }
         }
@@ -232,24 +245,53 @@ impl PlanWalk<'_> {
     }
 
     /// One instance; answers what references to it see.
-    async fn instance(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
-        match declared.resource.name.mode {
+    async fn instance(&self, shared: &Shared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+        if !self.wishes.wants(address) && !self.wishes.destroys(address) {
+            return self.as_it_is(shared, address).await;
+        }
+        let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        let chosen: Option<Chosen> = match there {
+            // What is only to go is asked of whom it came from.
+            Some(object) if self.wishes.mode == StageMode::Destroy && !self.wishes.refresh && shared.route.by.is_some() => {
+                self.walk.choose_by_record(&shared.route.block, address, object)
+            }
+            _ => self.walk.choose(&shared.route, address, &repetition),
+        };
+        let (key, provider) = chosen.ok_or(())?;
+        let declared = &Declared { shared, key, provider };
+        match shared.resource.name.mode {
             Mode::Data => self.data(declared, address, repetition).await,
             _ => self.managed(declared, address, repetition).await,
         }
+    }
+
+    /// An instance outside of what is staged: it stays what it is.
+    async fn as_it_is(&self, shared: &Shared<'_>, address: &AbsInstance) -> Result<Value, ()> {
+        let unknown = || Value::unknown(shared.schema.implied_type().clone());
+        let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
+        let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else { return Ok(unknown()) };
+        let key = &shared.route.block;
+        let ctx = self.walk.context_of(&key.address, address).ok_or(())?;
+        // Making a record fit for the schema of now takes no configuration.
+        let provider = match self.walk.providers.plain(&key.address, &ctx).await {
+            Ok(provider) => provider,
+            Err(error) => {
+                self.walk.report_call(&error, &address.to_string(), Some(shared.resource.span));
+                return Err(());
+            }
+        };
+        Ok(self.load(&going(shared).by((key.clone(), provider)), address, object, &ctx).await?.value)
+    }
+
+    /// An object of a resource that is declared, without an instance for it.
+    async fn undeclared(&self, shared: &Shared<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
+        self.gone(&going(shared), address, there, reason).await
     }
 
     async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
         let ctx = self.walk.context_of(&declared.key.address, address).ok_or(())?;
         let ty = declared.schema.implied_type().clone();
-        if !self.wishes.wants(address) && !self.wishes.destroys(address) {
-            // Outside of what is staged: it stays what it is.
-            return match &there.current {
-                Some(object) => Ok(self.load(&declared_gone(declared), address, object, &ctx).await?.value),
-                None => Ok(Value::unknown(ty)),
-            };
-        }
         let mut looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
         if there.current.is_none() {
             self.import(declared, address, &mut looked, &ctx).await?;
@@ -436,11 +478,13 @@ impl PlanWalk<'_> {
     }
 }
 
-/// What is needed to look at an object and to destroy it, whether it is declared or not.
-struct Gone<'a> {
+/// What is needed to look at objects and to destroy them, whether they are declared or not; but for whom to ask.
+#[derive(Clone)]
+struct Going<'a> {
     step: Step,
-    key: ConfigKey,
-    provider: Arc<dyn Provider>,
+    /// The provider block, and whether it is for the state to say which of its instances an object belongs to.
+    block: ConfigKey,
+    by_record: bool,
     schema: &'a Schema,
     plan_destroy: bool,
     /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state says where it is not declared.
@@ -448,7 +492,26 @@ struct Gone<'a> {
     span: Option<lang::source::Span>,
 }
 
-impl Gone<'_> {
+/// The same for one object.
+struct Gone<'a> {
+    going: Going<'a>,
+    key: ConfigKey,
+    provider: Arc<dyn Provider>,
+}
+
+impl<'a> std::ops::Deref for Gone<'a> {
+    type Target = Going<'a>;
+
+    fn deref(&self) -> &Going<'a> {
+        &self.going
+    }
+}
+
+impl<'a> Going<'a> {
+    fn by(self, (key, provider): Chosen) -> Gone<'a> {
+        Gone { going: self, key, provider }
+    }
+
     /// Why an object is forgotten where it would be destroyed; `None` where it is destroyed.
     fn forgotten(&self, object: &StateObject) -> Option<Reason> {
         match self.forgets {
@@ -459,14 +522,18 @@ impl Gone<'_> {
 }
 
 fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
-    Gone {
-        step: declared.step,
-        key: declared.key.clone(),
-        provider: declared.provider.clone(),
-        schema: declared.schema,
-        plan_destroy: declared.plan_destroy,
-        forgets: Some(forgets(declared.resource)),
-        span: Some(declared.resource.span),
+    going(declared.shared).by((declared.key.clone(), declared.provider.clone()))
+}
+
+fn going<'a>(shared: &Shared<'a>) -> Going<'a> {
+    Going {
+        step: shared.step,
+        block: shared.route.block.clone(),
+        by_record: shared.route.by.is_some(),
+        schema: shared.schema,
+        plan_destroy: shared.plan_destroy,
+        forgets: Some(forgets(shared.resource)),
+        span: Some(shared.resource.span),
     }
 }
 

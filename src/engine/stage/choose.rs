@@ -1,0 +1,130 @@
+//! Which instance of a provider configuration with `for_each` an object belongs to: what the configuration says, or, where
+//! that speaks of the object no longer, what the state has kept. Rules as the reference engine's.
+
+use super::scope::ModuleScope;
+use super::values::Repetition;
+use super::walk::Walk;
+use crate::engine::provider::Provider;
+use crate::engine::store::model::StateObject;
+use crate::engine::workspace::provider_addr::{self, By, ConfigKey, Route};
+use cty::{Mark, Type, Value};
+use lang::addr::{AbsInstance, ModuleInstance};
+use lang::diag::{Diagnostic, Diagnostics};
+use lang::syntax::ast::Expr;
+use std::sync::Arc;
+
+/// A configured provider with its name.
+pub type Chosen = (ConfigKey, Arc<dyn Provider>);
+
+impl Walk<'_> {
+    /// What a declared instance uses; `None` with the reasons among the diagnostics.
+    pub fn choose(&self, route: &Route<'_>, address: &AbsInstance, repetition: &Repetition) -> Option<Chosen> {
+        let Some(by) = &route.by else { return self.configured(route.block.clone(), address, None) };
+        match self.key(by, address, repetition) {
+            Ok(key) => self.configured(route.block.with_instance(Some(key)), address, None),
+            Err(diags) => {
+                self.report(diags);
+                None
+            }
+        }
+    }
+
+    /// What an object uses that the configuration has no instance for: the one by which it was made.
+    pub fn choose_by_record(&self, block: &ConfigKey, address: &AbsInstance, object: &StateObject) -> Option<Chosen> {
+        let deposed = Some(&*object.deposed).filter(|d| !d.is_empty());
+        match ConfigKey::parse(&object.provider) {
+            Some(kept) if kept.block() == *block => self.configured(kept, address, deposed),
+            _ => {
+                let detail = format!(
+                    "{address} is in the state with the provider configuration {}, and its resource is declared with {block}, whose instances say nothing of it. Give the resource its former configuration until the object is destroyed.",
+                    object.provider
+                );
+                self.report(Diagnostic::error("Unable to use fallback provider from state", detail).about(address.to_string()).into());
+                None
+            }
+        }
+    }
+
+    /// A provider configuration that is ready. One that could not be made so has been told of; one that is not there is told of now.
+    fn configured(&self, key: ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Option<Chosen> {
+        if let Some(provider) = self.ready(&key) {
+            return Some((key, provider));
+        }
+        if !provider_addr::is_there(&self.around.root, &key) {
+            self.report(self.absent(&key, address, deposed).into());
+        }
+        None
+    }
+
+    /// A provider configuration that an object needs and that is not there (any more).
+    fn absent(&self, key: &ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Diagnostic {
+        let what = deposed.map_or_else(|| address.to_string(), |deposed| format!("the deposed object {deposed} of {address}"));
+        let block = provider_addr::block_of(&self.around.root, key);
+        let (summary, detail) = match &key.instance {
+            Some(instance) if block.is_some() => (
+                "Provider instance not present",
+                format!(
+                    "{what} belongs to {key}, and for_each of that provider block has no {instance:?} (any more). Put the key back; once the object is destroyed it may go. Where for_each of the block and of the resource (or its module) are one collection, an element takes both away at once: let the block keep it longer."
+                ),
+            ),
+            None if block.is_some() => (
+                "Provider instance not present",
+                format!(
+                    "{what} belongs to {key} as it was without for_each. Take for_each out of the block until the object is destroyed or forgotten, or declare an instance for it."
+                ),
+            ),
+            _ => (
+                "Provider configuration not present",
+                format!(
+                    "{what} belongs to {key}, which is not configured (any more). Put the provider block back; once the object is destroyed it may go."
+                ),
+            ),
+        };
+        Diagnostic::error(summary, detail).about(address.to_string())
+    }
+
+    fn key(&self, by: &By<'_>, address: &AbsInstance, repetition: &Repetition) -> Result<Arc<str>, Diagnostics> {
+        let scope = |instance: &ModuleInstance, repetition: Repetition| -> Result<(Value, Diagnostics), Diagnostics> {
+            let module = self.module(&instance.path()).ok_or_else(Diagnostics::new)?;
+            let own = by.module.is_none().then_some(&address.resource);
+            Ok(ModuleScope { own, ..ModuleScope::new(&self.around, module, instance) }.repeated(repetition).evaluate(by.key))
+        };
+        let (value, diags) = match &by.module {
+            None => scope(&address.module, repetition.clone())?,
+            Some(path) => {
+                let called = ModuleInstance(address.module.0[..path.0.len()].to_vec());
+                scope(&called.parent().unwrap_or_default(), self.around.values.repetition(&called))?
+            }
+        };
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        self.report(diags);
+        text(value, by.key, address).map_err(Diagnostics::from)
+    }
+}
+
+/// A key as text; numbers and truth values are written out.
+fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Diagnostic> {
+    let wrong = |detail: String| Diagnostic::error("Invalid provider instance key", detail).at(expr.span).about(address.to_string());
+    if value.has_mark(&Mark::Sensitive) {
+        return Err(wrong("The key of a provider instance shows in every plan, and so must not rest on a sensitive value.".to_owned()));
+    }
+    if value.has_mark(&Mark::Ephemeral) {
+        return Err(wrong("The key of a provider instance is kept in the state, and so must not rest on an ephemeral value.".to_owned()));
+    }
+    let value = value.unmark().0;
+    if value.is_known() && value.is_null() {
+        return Err(wrong("The key of a provider instance must not be null.".to_owned()));
+    }
+    if !value.is_known() {
+        let detail = format!(
+            "The provider instance for {address} rests on something that is known only once it is deployed, so that nothing can be planned with it. Use a key that is known, or deploy first what it rests on (--target)."
+        );
+        return Err(wrong(detail));
+    }
+    match cty::convert::convert(&value, &Type::String) {
+        Ok(text) => Ok(text.as_str().unwrap_or_default().into()),
+        Err(error) => Err(wrong(format!("The key of a provider instance is a text: {error}."))),
+    }
+}

@@ -1,0 +1,96 @@
+//! Provider configurations: each block evaluated, once or for every instance that its `for_each` makes, and given to a
+//! process of its own.
+
+use super::scope::{ModuleScope, Phase};
+use super::values::Repetition;
+use super::walk::Walk;
+use crate::engine::calls::lock;
+use crate::engine::provider::{CallContext, ProviderSchema};
+use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use cty::Value;
+use futures_util::stream::{self, StreamExt};
+use lang::config::ProviderConfig;
+
+/// How many instances of one block are configured at a time.
+const AT_A_TIME: usize = 8;
+
+impl Walk<'_> {
+    /// Evaluates a provider block and gives it to its processes.
+    pub(super) async fn provider_block(&self, key: &ConfigKey) -> bool {
+        let Some(schema) = self.around.schemas.get(&key.address).cloned() else { return true };
+        let Some(block) = provider_addr::block_of(&self.around.root, key) else {
+            // Only the default configuration of the root may be left out; objects of another one are told of where they are met.
+            return !provider_addr::is_there(&self.around.root, key) || self.provider(key, &schema, None, Repetition::default()).await;
+        };
+        let Some(instances) = &block.instances else {
+            return self.provider(key, &schema, Some(block), Repetition::default()).await;
+        };
+        let mut work = Vec::new();
+        for (instance, value) in instances {
+            let (each_key, each_value) = (Some(Value::string(instance)), Some(value.clone()));
+            let repetition = Repetition { each_key, each_value, ..Repetition::default() };
+            let (key, schema) = (key.with_instance(Some(instance.clone())), &schema);
+            work.push(async move { self.provider(&key, schema, Some(block), repetition).await });
+        }
+        let good: Vec<bool> = stream::iter(work).buffer_unordered(AT_A_TIME).collect().await;
+        good.into_iter().all(|good| good)
+    }
+
+    /// Evaluates one configuration and gives it to its process.
+    async fn provider(&self, key: &ConfigKey, schema: &ProviderSchema, declared: Option<&ProviderConfig>, repetition: Repetition) -> bool {
+        let span = declared.map(|d| d.span);
+        let config = match declared {
+            Some(block) => {
+                let Some(module) = self.module(&key.module) else { return true };
+                let instances = self.around.values.instances(&key.module);
+                let Some(instance) = instances.first() else { return true };
+                let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
+                let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
+                if !self.report(diags) {
+                    return false;
+                }
+                value
+            }
+            None => schema.provider.block.empty_value(),
+        };
+        let (config, _) = config.unmark_deep();
+        let ctx = CallContext::general(&self.cancel);
+        let address = key.to_string();
+        let body = declared.map(|d| &d.body);
+        let checked = async {
+            let plain = self.providers.plain(&key.address, &ctx).await?;
+            if self.around.phase != Phase::Validate || declared.is_none() {
+                return Ok(None);
+            }
+            plain.validate_provider(config.clone(), &ctx).await.map(Some)
+        };
+        match checked.await {
+            Err(error) => return self.report_call(&error, &address, span),
+            Ok(Some(answer)) => {
+                if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                    return false;
+                }
+            }
+            Ok(None) => {}
+        }
+        if self.around.phase == Phase::Validate {
+            return true;
+        }
+        let (provider, done) = match self.providers.configured(key, &config, &ctx).await {
+            Ok(found) => found,
+            Err(error) => return self.report_call(&error, &address, span),
+        };
+        if !done {
+            match provider.configure(config.clone(), &ctx).await {
+                Err(error) => return self.report_call(&error, &address, span),
+                Ok(answer) => {
+                    if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                        return false;
+                    }
+                }
+            }
+        }
+        lock(&self.ready).insert(key.clone(), provider);
+        true
+    }
+}

@@ -1,0 +1,534 @@
+//! Provider blocks with `for_each`, and references to their instances.
+
+use super::{Case, Verdict::*, judge};
+
+#[test]
+fn the_key_of_an_instance_is_one_that_can_be_known() {
+    judge(&[
+        Case {
+            name: "all instances at once",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "a key that for_each does not have",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"z\"]\n}\n",
+            )],
+            verdict: Refused(&[("", 0)]),
+        },
+        Case {
+            name: "a key where there is no for_each",
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias = \"p\"\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.p[\"x\"]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 5)]),
+        },
+        Case {
+            name: "a key without an alias",
+            files: &[("main.tf", "provider \"terraform\" {\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform[\"x\"]\n}\n")],
+            verdict: Refused(&[("main.tf", 4)]),
+        },
+        Case {
+            name: "a key of what is not declared",
+            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n")],
+            verdict: Refused(&[("main.tf", 2)]),
+        },
+        Case {
+            name: "a key known after the deploy",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"o\" {}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[terraform_data.o.id]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 12)]),
+        },
+        Case {
+            name: "a sensitive key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nvariable \"k\" {\n  default = \"x\"\n  sensitive = true\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[var.k]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 15)]),
+        },
+        Case {
+            name: "a key that is null",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nvariable \"k\" {\n  default = null\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[var.k]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 14)]),
+        },
+        Case {
+            name: "a key that is a list",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nlocals {\n  k = [\"x\"]\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[local.k]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 14)]),
+        },
+        Case {
+            name: "an undeclared name in a key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[local.nope]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "each.key of a resource without for_each",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[each.key]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "the resource itself in its key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[terraform_data.a.id]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "count in a key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[count.index == 0 ? \"x\" : \"y\"]\n  count = 2\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a[0]", "create", ""), ("terraform_data.a[1]", "create", "")]),
+        },
+        Case {
+            name: "a local in a key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nlocals {\n  k = \"x\"\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[local.k]\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "of a data source",
+            files: &[
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\ndata \"terraform_remote_state\" \"s\" {\n  provider = terraform.by[\"x\"]\n  backend = \"local\"\n  config = {\n    path = \"s.json\"\n  }\n}\n",
+                ),
+                (
+                    "s.json",
+                    "{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {\"v\": {\"value\": \"1\", \"type\": \"string\"}}, \"resources\": []}",
+                ),
+            ],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "a missing key of a data source",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\ndata \"terraform_remote_state\" \"s\" {\n  provider = terraform.by[\"q\"]\n  backend = \"local\"\n}\n",
+            )],
+            verdict: Refused(&[("", 0)]),
+        },
+        Case {
+            name: "a key that a resource will have, as planned",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"o\" {\n  input = \"x\"\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[terraform_data.o.input]\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a", "create", ""), ("terraform_data.o", "create", "")]),
+        },
+        Case {
+            name: "an undeclared resource in a key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[terraform_data.nope.input]\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "more after the key",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"].y\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "in quotes, all at once",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = \"terraform.by\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 11)]),
+        },
+        Case {
+            name: "in JSON",
+            files: &[(
+                "p.tf.json",
+                "{\"provider\": {\"terraform\": {\"alias\": \"by\", \"for_each\": \"${toset([\\\"x\\\"])}\"}}, \"resource\": {\"terraform_data\": {\"a\": {\"provider\": \"terraform.by[\\\"x\\\"]\"}}}}",
+            )],
+            verdict: Staged(&[("terraform_data.a", "create", "")]),
+        },
+    ]);
+}
+
+#[test]
+fn for_each_of_a_provider_is_known_from_variables_and_locals() {
+    judge(&[
+        Case {
+            name: "for_each of nothing",
+            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = {}\n}\n")],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "an instance of none",
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = {}\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n",
+            )],
+            verdict: Refused(&[("", 0)]),
+        },
+        Case {
+            name: "for_each of null",
+            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = null\n}\n")],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "for_each of numbers",
+            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([1, 2])\n}\n")],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "for_each of a data source",
+            files: &[(
+                "main.tf",
+                "data \"terraform_remote_state\" \"s\" {\n  backend = \"local\"\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = data.terraform_remote_state.s.outputs\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 6)]),
+        },
+        Case {
+            name: "the same for_each as that of its resource",
+            files: &[(
+                "main.tf",
+                "variable \"r\" {\n  default = { x = 1 }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.r\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[each.key]\n  for_each = var.r\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a[\"x\"]", "create", "")]),
+        },
+        Case {
+            name: "for_each declared after its use",
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.s\n}\nvariable \"s\" {\n  type = map(object({ a = string }))\n  default = { x = { a = \"1\" } }\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[keys(var.s)[0]]\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "for_each of the workspace and a path",
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([terraform.workspace, path.module])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"default\"]\n}\n",
+            )],
+            verdict: Staged(&[("terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "for_each of what is not declared",
+            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.nope\n}\n")],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "for_each of a module",
+            files: &[
+                ("m/main.tf", "output \"r\" {\n  value = toset([\"x\"])\n}\n"),
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = module.m.r\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("main.tf", 6)]),
+        },
+        Case {
+            name: "in a module, of what the call says",
+            files: &[
+                (
+                    "m/main.tf",
+                    "variable \"r\" {\n  type = set(string)\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.r\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n",
+                ),
+                ("main.tf", "module \"m\" {\n  source = \"./m\"\n  r = toset([\"x\"])\n}\n"),
+            ],
+            verdict: Staged(&[("module.m.terraform_data.a", "create", "")]),
+        },
+        Case {
+            name: "for_each of what a call learns later",
+            files: &[
+                (
+                    "m/main.tf",
+                    "variable \"r\" {\n  type = set(string)\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.r\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"o\" {}\nmodule \"m\" {\n  source = \"./m\"\n  r = toset([terraform_data.o.id])\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("m/main.tf", 6), ("main.tf", 4)]),
+        },
+        Case {
+            name: "for_each of an ephemeral variable",
+            files: &[(
+                "main.tf",
+                "variable \"r\" {\n  default = { x = 1 }\n  ephemeral = true\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.r\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 7)]),
+        },
+        Case {
+            name: "for_each of a sensitive map",
+            files: &[(
+                "main.tf",
+                "variable \"s\" {\n  default = { x = 1 }\n  sensitive = true\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.s\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 7)]),
+        },
+    ]);
+}
+
+#[test]
+fn instances_are_passed_to_modules_one_by_one() {
+    judge(&[
+        Case {
+            name: "all instances passed to a module",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  providers = {\n    terraform.inner = terraform.by\n  }\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("main.tf", 13)]),
+        },
+        Case {
+            name: "one passed to a module",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  providers = {\n    terraform.inner = terraform.by[\"x\"]\n  }\n}\n",
+                ),
+            ],
+            verdict: Staged(&[("module.m.terraform_data.m", "create", "")]),
+        },
+        Case {
+            name: "each to its instance of the module",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  for_each = toset([\"x\"])\n  providers = {\n    terraform.inner = terraform.by[each.key]\n  }\n}\n",
+                ),
+            ],
+            verdict: Staged(&[("module.m[\"x\"].terraform_data.m", "create", "")]),
+        },
+        Case {
+            name: "a key on the left side",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  providers = {\n    terraform.inner[\"x\"] = terraform.by[\"x\"]\n  }\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("main.tf", 13)]),
+        },
+        Case {
+            name: "a key of what a module is passed",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner[\"x\"]\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  providers = {\n    terraform.inner = terraform.by[\"x\"]\n  }\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("m/main.tf", 10)]),
+        },
+        Case {
+            name: "by count.index",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"0\", \"1\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  count = 2\n  providers = {\n    terraform.inner = terraform.by[count.index]\n  }\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("main.tf", 9)]),
+        },
+        Case {
+            name: "through two modules",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nmodule \"n\" {\n  source = \"../n\"\n  providers = {\n    terraform.inner = terraform.inner\n  }\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  for_each = toset([\"x\", \"y\"])\n  providers = {\n    terraform.inner = terraform.by[each.key]\n  }\n}\n",
+                ),
+                (
+                    "n/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+            ],
+            verdict: Staged(&[
+                ("module.m[\"x\"].module.n.terraform_data.m", "create", ""),
+                ("module.m[\"y\"].module.n.terraform_data.m", "create", ""),
+            ]),
+        },
+        Case {
+            name: "a missing key passed to a module",
+            files: &[
+                (
+                    "m/main.tf",
+                    "terraform {\n  required_providers {\n    terraform = {\n      source = \"terraform.io/builtin/terraform\"\n      configuration_aliases = [terraform.inner]\n    }\n  }\n}\nresource \"terraform_data\" \"m\" {\n  provider = terraform.inner\n}\n",
+                ),
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nmodule \"m\" {\n  source = \"./m\"\n  providers = {\n    terraform.inner = terraform.by[\"z\"]\n  }\n}\n",
+                ),
+            ],
+            verdict: Refused(&[("", 0)]),
+        },
+    ]);
+}
+
+#[test]
+fn a_block_is_looked_at_once_for_each_instance_and_only_where_something_uses_it() {
+    judge(&[
+        Case {
+            name: "each.value in the block",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  file     = \"${each.value}.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\nresource \"lab_network\" \"b\" {\n  provider = lab.by[each.key]\n  name = \"b\"\n  cidr = \"10.0.0.0/16\"\n  for_each = toset([\"x\", \"y\"])\n}\n",
+            )],
+            verdict: Staged(&[
+                ("lab_network.a", "create", ""),
+                ("lab_network.b[\"x\"]", "create", ""),
+                ("lab_network.b[\"y\"]", "create", ""),
+            ]),
+        },
+        Case {
+            name: "what each does not have",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  file     = \"${each.nope}.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 9)]),
+        },
+        Case {
+            name: "an each.value of another type",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  file     = each.value.name\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 9)]),
+        },
+        Case {
+            name: "an argument that is none",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  fil     = \"${each.value}.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 9)]),
+        },
+        Case {
+            name: "each without for_each, in a block that nothing uses",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  file     = \"${each.value}.json\"\n}\n",
+            )],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "beside the default configuration",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  file     = \"${each.value}.json\"\n}\nprovider \"lab\" {\n  file = \"d.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\nresource \"lab_network\" \"c\" {\n  provider = lab\n  name = \"c\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Staged(&[("lab_network.a", "create", ""), ("lab_network.c", "create", "")]),
+        },
+        Case {
+            name: "sensitive values under plain keys",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nvariable \"s\" {\n  default = \"two\"\n  sensitive = true\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = var.s }\n  file     = \"${each.value}.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Staged(&[("lab_network.a", "create", "")]),
+        },
+        Case {
+            name: "a body that rests on a resource",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"terraform_data\" \"t\" {\n  input = \"f.json\"\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = toset([\"x\"])\n  file     = terraform_data.t.input\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Staged(&[("lab_network.a", "create", ""), ("terraform_data.t", "create", "")]),
+        },
+        Case {
+            name: "each without for_each",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  file     = \"${each.value}.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 8)]),
+        },
+        Case {
+            name: "a wrong block that nothing uses",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"p\"\n  fil     = \"x.json\"\n}\n",
+            )],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "an undeclared name in a block that nothing uses",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  file     = var.nope\n}\n",
+            )],
+            verdict: Staged(&[]),
+        },
+        Case {
+            name: "a wrong instance that nothing uses",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias = \"by\"\n  for_each = { x = 1, y = [] }\n  file     = each.value\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 9)]),
+        },
+        Case {
+            name: "a wrong block of a resource without instances",
+            files: &[(
+                "main.tf",
+                "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  fil     = \"x.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n  count = 0\n}\n",
+            )],
+            verdict: Refused(&[("main.tf", 7)]),
+        },
+    ]);
+}
