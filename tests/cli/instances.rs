@@ -123,5 +123,5 @@ fn the_same_for_each_is_a_warning_from_the_start() {
     assert_eq!(run.code, Some(0), "{run:#?}");
     let said = run.diagnostics();
     let warning = said.iter().find(|d| d["summary"] == "Provider configuration for_each matches resource");
-    assert_eq!(warning.map(|d| d["range"]["start"]["line"].clone()), Some(20.into()), "{said:#?}");
+    assert_eq!(warning.map(|d| d["range"]["start"]["line"].clone()), Some(21.into()), "{said:#?}");
 }

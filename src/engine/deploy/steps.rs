@@ -165,7 +165,7 @@ impl Builder<'_> {
             if applies(change) {
                 roots.extend(self.nodes.step(&Node::Resource(config)));
             }
-            roots.extend(self.nodes.step(&Node::Provider(change.provider.clone())));
+            roots.extend(self.nodes.provider(&change.provider));
         }
         let needed = self.nodes.graph.closure(roots);
         self.of_node = vec![None; self.nodes.nodes.len()];
@@ -213,7 +213,7 @@ impl Builder<'_> {
             }
             if destroys(change.action) {
                 let step = self.add(Task::Destroy(i));
-                if let Some(provider) = self.nodes.step(&Node::Provider(change.provider.clone())).and_then(|n| self.of_node[n]) {
+                if let Some(provider) = self.nodes.provider(&change.provider).and_then(|n| self.of_node[n]) {
                     self.steps.graph.need(step, provider);
                 }
                 self.destroy.insert(i, step);

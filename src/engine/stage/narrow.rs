@@ -185,9 +185,9 @@ fn needed_to_destroy(nodes: &Nodes, root: &Module, prior: &PriorState, resource:
     let module = root.descendant(&resource.module.0);
     let Some((module, declared)) = module.and_then(|m| Some((m, m.resources.get(&resource.resource)?))) else {
         let objects = prior.of_config(resource).flat_map(|(_, i)| i.values()).find_map(|o| o.current.as_ref().or(o.deposed.first()))?;
-        return Some(nodes.step(&Node::Provider(ConfigKey::parse(&objects.provider)?.block())).into_iter().collect());
+        return Some(nodes.provider(&ConfigKey::parse(&objects.provider)?).into_iter().collect());
     };
-    let provider = nodes.step(&Node::Provider(provider_addr::for_resource(root, module, declared)));
+    let provider = nodes.provider(&provider_addr::for_resource(root, module, declared));
     let forbids = declared.lifecycle.prevent_destroy.iter().flat_map(|expr| nodes.of_expr(module, expr));
     Some(provider.into_iter().chain(forbids).collect())
 }

@@ -74,6 +74,11 @@ impl Nodes {
         self.by_node.get(node).copied()
     }
 
+    /// The step of the block that a provider configuration is, or is an instance of.
+    pub fn provider(&self, key: &ConfigKey) -> Option<Step> {
+        self.step(&Node::Provider(key.block()))
+    }
+
     fn add(&mut self, node: Node) -> Step {
         if let Some(step) = self.step(&node) {
             return step;
