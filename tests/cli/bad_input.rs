@@ -132,7 +132,9 @@ fn not_accepted() -> Vec<Case> {
         lab("ephemeral resource of no type", "does not support ephemeral resource \"lab_token\"")
             .main("\nephemeral \"lab_token\" \"t\" {\n}\n")
             .at("main.tf", 2, 1),
-        case("encryption", "\"encryption\" blocks are not supported yet").main("terraform {\n  encryption {\n  }\n}\n").at("main.tf", 2, 3),
+        case("encryption of the state", "has state encrypted, which flightdeck cannot do yet")
+            .main("terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"sixteen letters!\"\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n")
+            .at("main.tf", 9, 5),
         case("another edition", "language edition \"tofu2099\" is not supported")
             .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")
             .at("main.tf", 4, 13),

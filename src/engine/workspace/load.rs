@@ -3,6 +3,7 @@
 use super::provider_addr;
 use crate::engine::api::StageRequest;
 use cty::Value;
+use lang::addr::Mode;
 use lang::config::{self, Flag, Inputs, Module, RequiredProvider};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{FileId, SourceMap, Span};
@@ -46,6 +47,7 @@ pub fn load(dir: &Path, request: &StageRequest, partial: bool) -> Result<(Loaded
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {
         diags.append(refused(dir, &loaded.root));
+        diags.append(unencrypted(&loaded.root, &loaded.encrypted));
     }
     if diags.has_errors() {
         return Err((sources, diags));
@@ -95,6 +97,27 @@ fn refused(dir: &Path, root: &Module) -> Diagnostics {
     {
         let detail = "The directory has a terraform.tfstate with resources in it, which another tool manages. flightdeck keeps its own state and cannot adopt that one yet; staging would plan to create everything a second time. Work in a copy of the directory without the file.";
         diags.push(Diagnostic::error("State of another tool found", detail));
+    }
+    diags
+}
+
+/// What would have to be kept encrypted, and cannot be: nothing is written in plain text that is meant to be none.
+fn unencrypted(root: &Module, encrypted: &[(Arc<str>, Span)]) -> Diagnostics {
+    const SUMMARY: &str = "Encryption is not supported yet";
+    const REMEDY: &str = "It would be kept as plain text, and so nothing is done.";
+    let mut diags = Diagnostics::new();
+    let modules = root.all();
+    let reads = modules.iter().any(|m| m.resources.keys().any(|r| r.mode == Mode::Data && &*r.kind == "terraform_remote_state"));
+    // Where no state of others is read, how it would be decrypted does not matter.
+    for (what, span) in encrypted.iter().filter(|(what, _)| reads || !what.starts_with("remote_state")) {
+        let detail = format!(
+            "The encryption block is in order, and has {what} encrypted, which flightdeck cannot do yet. {REMEDY} Take \"{what}\" out of the block in a copy of the directory to try flightdeck there."
+        );
+        diags.push(Diagnostic::error(SUMMARY, detail).at(*span));
+    }
+    if std::env::var_os("TF_ENCRYPTION").is_some_and(|text| !text.to_string_lossy().trim().is_empty()) {
+        let detail = format!("TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. {REMEDY} Unset it to go on.");
+        diags.push(Diagnostic::error(SUMMARY, detail));
     }
     diags
 }

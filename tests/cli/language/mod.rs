@@ -6,6 +6,7 @@ mod checks;
 mod data;
 mod dynamic;
 mod edges;
+mod encryption;
 mod instances;
 mod overrides;
 mod provisioners;

@@ -110,6 +110,7 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
             module.required_providers = entries;
         }
     }
+    super::encryption::take(module, own.encryptions, is_override, diags);
     // What an override file says of it is left aside, as the reference engine does.
     for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
         if module.provider_metas.iter().any(|m| m.name == meta.name) {

@@ -13,10 +13,10 @@ use super::model::{Module, Variable};
 use super::repeat::repeated_over;
 use super::statics::{Given, Statics};
 use super::version::VersionConstraint;
-use super::{check, files, settings};
+use super::{check, files, keys, settings};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::source::SourceMap;
+use crate::source::{SourceMap, Span};
 
 /// How deep modules may call modules.
 const MAX_MODULE_DEPTH: usize = 32;
@@ -28,6 +28,8 @@ pub struct Loaded {
     pub root: Arc<Module>,
     /// Values of the root module's variables.
     pub values: RootValues,
+    /// What the root's `encryption` block has encrypted: the word for it, and its place.
+    pub encrypted: Vec<(Arc<str>, Span)>,
 }
 
 /// Reads the configuration in `dir`. Whatever can be said without evaluating resources is said, all of it; with errors,
@@ -49,6 +51,9 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     root.dir_text = ".".to_owned();
     backend(&root, given, &mut diags);
     provider_instances(&mut root, given, &mut diags);
+    // What it comes to is asked where something is kept, and not of a configuration as such.
+    let encryption = root.encryption.as_ref().filter(|_| !inputs.partial);
+    let encrypted = encryption.map(|e| keys::check(e, &Statics::new(&root, given), &mut diags)).unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
     if !diags.has_errors() {
         check::providers(&root, &mut diags);
@@ -60,7 +65,7 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     if !diags.has_errors() {
         check::arguments(&root, &mut diags);
     }
-    (Loaded { root: Arc::new(root), values }, diags)
+    (Loaded { root: Arc::new(root), values, encrypted }, diags)
 }
 
 fn read_module(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<(Module, Vec<CallBlock>)> {

@@ -5,8 +5,10 @@ mod assemble;
 mod call;
 mod check;
 mod constant;
+mod encryption;
 mod files;
 mod inputs;
+mod keys;
 mod load;
 mod model;
 mod parts;
@@ -19,6 +21,7 @@ pub(crate) mod types;
 mod values;
 mod version;
 
+pub use encryption::Encryption;
 pub use files::{is_config_dir, is_ignored};
 pub use inputs::{Flag, InputValue, Inputs, Origin, RootValues, read_tfvars};
 pub use load::{Loaded, load_root};

@@ -26,6 +26,8 @@ pub struct Module {
     pub backend: Option<(Arc<str>, Span)>,
     /// The arguments of the `backend` block.
     pub backend_body: Option<Body>,
+    /// The `encryption` block.
+    pub encryption: Option<super::Encryption>,
     /// `provider_meta` blocks.
     pub provider_metas: Vec<ProviderMeta>,
     /// Provider configurations in the order of declaration.

@@ -23,6 +23,7 @@ pub(super) struct Settings {
     pub(super) required: Vec<(Named<RequiredProvider>, Span)>,
     /// Type (or `cloud`) and header.
     pub(super) backends: Vec<(Arc<str>, Span, Option<Body>)>,
+    pub(super) encryptions: Vec<super::Encryption>,
     /// Each with its header.
     pub(super) metas: Vec<(ProviderMeta, Span)>,
 }
@@ -48,11 +49,8 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
                 settings.required.push((required, inner.def_span));
             }
             "provider_meta" => settings.metas.extend(provider_meta(inner, diags)),
-            kind => diags.error(
-                inner.type_span,
-                format!("Unsupported block type \"{kind}\""),
-                format!("\"{kind}\" blocks are not supported yet. Remove the block to go on."),
-            ),
+            "encryption" => settings.encryptions.extend(super::encryption::encryption(inner, diags)),
+            _ => {}
         }
     }
 }

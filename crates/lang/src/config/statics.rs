@@ -41,6 +41,17 @@ impl<'a> Statics<'a> {
         if diags.has_errors() { Err(diags) } else { Ok(value) }
     }
 
+    /// The value of a reference, and how many of its steps that is.
+    pub(super) fn resolve(&self, traversal: &Traversal, depth: usize) -> Result<(Value, usize), Diagnostics> {
+        match traversal.steps.first().map(|s| &s.kind) {
+            Some(StepKind::Attr(name)) => self.named(traversal, name, depth).map(|value| (value, 1)),
+            _ => {
+                let detail = format!("The \"{}\" object cannot be used alone here.", traversal.root);
+                Err(Diagnostic::error("Invalid reference", detail).at(traversal.span()).into())
+            }
+        }
+    }
+
     fn named(&self, traversal: &Traversal, name: &str, depth: usize) -> Result<Value, Diagnostics> {
         let fail = |summary: &str, detail: String| Err(Diagnostic::error(summary, detail).at(traversal.span()).into());
         match &*traversal.root {
@@ -106,13 +117,7 @@ struct AtDepth<'s, 'a> {
 
 impl Scope for AtDepth<'_, '_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
-        match traversal.steps.first().map(|s| &s.kind) {
-            Some(StepKind::Attr(name)) => self.statics.named(traversal, name, self.depth).map(|value| (value, 1)),
-            _ => {
-                let detail = format!("The \"{}\" object cannot be used alone here.", traversal.root);
-                Err(Diagnostic::error("Invalid reference", detail).at(traversal.span()).into())
-            }
-        }
+        self.statics.resolve(traversal, self.depth)
     }
 
     fn base_dir(&self) -> &std::path::Path {
