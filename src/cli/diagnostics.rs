@@ -15,14 +15,18 @@ pub(super) fn json(d: &Diagnostic) -> Value {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    json!({
+    let mut line = json!({
         "type": "diagnostic",
         "severity": severity,
         "summary": d.summary,
         "detail": d.detail,
         "address": d.address,
         "range": d.range,
-    })
+    });
+    if let Some(further) = &d.further {
+        line["further"] = json!(further);
+    }
+    line
 }
 
 /// An error in words alone.
@@ -44,6 +48,9 @@ pub(super) fn text(d: &Diagnostic, color: bool) -> String {
     }
     for line in safe_lines(d.detail.trim()).lines() {
         out.push_str(&format!("\n  {line}"));
+    }
+    if let Some(further) = &d.further {
+        out.push_str(&format!("\n  {}", safe(&further.text())));
     }
     out.push('\n');
     out
@@ -120,6 +127,7 @@ mod tests {
             address: Some("a.b".into()),
             range: Some(SourceRange { filename: "main.tf".into(), start: at(mark.0), end: at(mark.1) }),
             snippet: Some(Snippet { line: 12, text: line.into(), mark }),
+            further: None,
         }
     }
 

@@ -97,6 +97,7 @@ pub(super) fn plain(text: &str) -> Diagnostic {
         address: None,
         range: None,
         snippet: None,
+        further: None,
     }
 }
 

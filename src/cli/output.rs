@@ -181,7 +181,10 @@ impl Output {
 
     /// Whether this resource's error has been said, or will be.
     pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
-        self.said.iter().any(|d| d.address.as_deref() == Some(address) && (d.summary == summary || summary.contains(&d.summary)))
+        let about = |d: &Diagnostic| {
+            d.address.as_deref() == Some(address) || d.further.as_ref().is_some_and(|f| f.addresses.iter().any(|a| a == address))
+        };
+        self.said.iter().any(|d| about(d) && (d.summary == summary || summary.contains(&d.summary)))
     }
 
     /// Whether an error whose detail is this text has been said, or will be.

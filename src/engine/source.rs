@@ -54,6 +54,7 @@ pub fn seek(
         address: None,
         range: None,
         snippet: None,
+        further: None,
     };
     let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
         Ok(places) => places,
@@ -146,6 +147,7 @@ fn wants(root: &Module, in_state: &BTreeSet<String>, problems: &mut Vec<Diagnost
                         address: None,
                         range: None,
                         snippet: None,
+                        further: None,
                     }),
                 }
             }

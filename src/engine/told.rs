@@ -1,8 +1,9 @@
 //! Diagnostics of the language as events have them: places in words, with the line they are about.
 
 use super::Secrets;
-use super::event::{Diagnostic, Severity, Snippet, SourcePosition, SourceRange};
-use lang::source::{Position, SourceMap};
+use super::event::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
+use lang::source::{FileId, Position, SourceMap};
+use std::collections::{HashMap, HashSet};
 
 fn position(p: Position) -> SourcePosition {
     SourcePosition { line: p.line, column: p.column, byte: p.byte }
@@ -14,6 +15,8 @@ const TOLD: usize = 500;
 const SUMMARY: usize = 1_000;
 const DETAIL: usize = 16_000;
 const LINE: usize = 400;
+/// How many further addresses of one cause are named.
+const NAMED: usize = 100;
 
 /// One diagnostic with its place, without what must not be shown.
 pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Diagnostic {
@@ -26,6 +29,7 @@ pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) 
         address: d.address.clone(),
         range,
         snippet: snippet(d, sources, secrets),
+        further: None,
     }
 }
 
@@ -77,21 +81,21 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     Some(Snippet { line, text, mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?) })
 }
 
-/// All of them, in order; of very many the first errors.
+/// All of them, in order, what has one cause once; of very many the first errors.
 pub fn tell_all<'a>(
     diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
     sources: &SourceMap,
     secrets: &Secrets,
 ) -> Vec<Diagnostic> {
-    let all: Vec<&lang::diag::Diagnostic> = diags.into_iter().collect();
-    let errors = all.iter().filter(|d| d.is_error()).count();
+    let all = causes(diags, sources);
+    let errors = all.iter().filter(|(d, _)| d.is_error()).count();
     let (mut room, mut beside) = (TOLD, TOLD.saturating_sub(errors));
     let mut out: Vec<Diagnostic> = Vec::new();
-    for d in &all {
+    for (d, further) in &all {
         let left = if d.is_error() { &mut room } else { &mut beside };
         if let Some(less) = left.checked_sub(1) {
             *left = less;
-            out.push(tell(d, sources, secrets));
+            out.push(Diagnostic { further: further.clone(), ..tell(d, sources, secrets) });
         }
     }
     let more = all.len() - out.len();
@@ -99,7 +103,87 @@ pub fn tell_all<'a>(
         let severity = if errors > TOLD { Severity::Error } else { Severity::Warning };
         let detail =
             format!("{more} more of {} errors and warnings are not shown. Settle the first ones; others may go with them.", all.len());
-        out.push(Diagnostic { severity, summary: "More than can be shown".to_owned(), detail, address: None, range: None, snippet: None });
+        let summary = "More than can be shown".to_owned();
+        out.push(Diagnostic { severity, summary, detail, address: None, range: None, snippet: None, further: None });
     }
     out
+}
+
+/// The same words at the same place have one cause, in whichever instance of which call of a module it was met: the first of
+/// them, with those where it was met besides. What has no place is told by itself.
+fn causes<'a>(
+    diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
+    sources: &SourceMap,
+) -> Vec<(&'a lang::diag::Diagnostic, Option<Further>)> {
+    let mut out: Vec<(&lang::diag::Diagnostic, Option<Further>)> = Vec::new();
+    let mut first: HashMap<(bool, String, u32, u32, &str, String), usize> = HashMap::new();
+    // A module that is called twice is read twice, as two files of one name.
+    let mut met: HashSet<(usize, FileId, Option<&str>, String)> = HashSet::new();
+    for d in diags {
+        let Some(span) = d.subject else {
+            out.push((d, None));
+            continue;
+        };
+        let words = d.detail.to_string();
+        let cause =
+            (d.is_error(), sources.name(span.file), span.start, span.end, &*d.summary, without_addresses(&words, d.address.as_deref()));
+        let at = *first.entry(cause).or_insert(out.len());
+        if !met.insert((at, span.file, d.address.as_deref(), words)) {
+            continue;
+        }
+        if at == out.len() {
+            out.push((d, None));
+            continue;
+        }
+        let further = out[at].1.get_or_insert_with(Further::default);
+        further.count += 1;
+        if further.addresses.len() < NAMED {
+            further.addresses.extend(d.address.clone());
+        }
+    }
+    out
+}
+
+/// Words without what tells one instance of a thing from the next: its address, and that of the module it is in.
+fn without_addresses(words: &str, address: Option<&str>) -> String {
+    let words = address.map_or_else(|| words.to_owned(), |address| words.replace(address, ""));
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words.as_str();
+    while let Some(at) = rest.find("module.") {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let name = from["module.".len()..].trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        let key = name.strip_prefix('[').and_then(|key| key.split_once(']'));
+        rest = key.map_or(name, |(_, after)| after);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lang::diag::Diagnostic as Said;
+    use lang::source::Span;
+
+    #[test]
+    fn one_cause_is_told_once_with_where_else_it_was_met() {
+        let sources = SourceMap::new();
+        let files: Vec<FileId> = (0..3).map(|_| sources.add("m/main.tf", "a = b\n")).collect();
+        let of = |n: usize, detail: &str, address: Option<&str>| {
+            let said = Said::error("Wrong", detail.to_owned()).at(Span::new(files[n], 4, 5));
+            address.map_or(said.clone(), |a| said.about(a.to_owned()))
+        };
+        let diags = [
+            of(0, "module.a.x[0] is wrong", Some("module.a.x[0]")),
+            of(0, "module.a.x[0] is wrong", Some("module.a.x[0]")),
+            of(1, "module.b[\"k\"].x[0] is wrong", Some("module.b[\"k\"].x[0]")),
+            of(2, "something else is wrong", None),
+            Said::error("Wrong", "module.a.x[0] is wrong"),
+            of(2, "module.c.x[1] is wrong", Some("module.c.x[1]")),
+        ];
+        let told = tell_all(&diags, &sources, &Secrets::default());
+        let further: Vec<_> = told.iter().map(|d| d.further.as_ref().map(|f| (f.count, f.addresses.join(" ")))).collect();
+        assert_eq!(further, [Some((2, "module.b[\"k\"].x[0] module.c.x[1]".to_owned())), None, None]);
+        assert_eq!(told[0].address.as_deref(), Some("module.a.x[0]"));
+    }
 }

@@ -14,6 +14,7 @@ mod lab;
 mod language;
 mod looks;
 mod lost_store;
+mod once;
 mod outputs;
 mod prompt;
 mod provisioners;

@@ -275,6 +275,9 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
         }
     }
     push_text(doc, Role::Plain, "  ", &d.detail);
+    if let Some(further) = &d.further {
+        push_text(doc, Role::Dim, "  ", &further.text());
+    }
 }
 
 /// All diagnostics of a stage that failed, errors first.

@@ -104,6 +104,7 @@ impl Work {
                 address: Some(object.address.clone()),
                 range: None,
                 snippet: None,
+                further: None,
             });
         }
     }

@@ -140,6 +140,7 @@ impl Work {
             address: None,
             range: None,
             snippet: None,
+            further: None,
         });
     }
 

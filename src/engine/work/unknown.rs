@@ -130,6 +130,7 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         address: Some(address.clone()),
         range: None,
         snippet: None,
+        further: None,
     }
 }
 

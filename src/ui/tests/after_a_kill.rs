@@ -132,6 +132,7 @@ fn what_the_engine_refuses_is_shown_whole_and_not_in_a_line() {
         address: Some("aws_s3_bucket.logs".into()),
         range: None,
         snippet: None,
+        further: None,
     };
     c.answer(Answer::Failed { what: "deploy".into(), text: "Nothing is created twice".into(), diagnostics: vec![refused] });
     c.shows("in aws_s3_bucket.logs");

@@ -14,6 +14,7 @@ fn warning(summary: &str, address: &str) -> EventKind {
         address: Some(address.to_owned()),
         range: None,
         snippet: None,
+        further: None,
     })
 }
 

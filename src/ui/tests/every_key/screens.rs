@@ -215,6 +215,7 @@ fn stage() -> Vec<Story> {
                     address: None,
                     range: None,
                     snippet: None,
+                    further: None,
                 }));
             },
             |c, _| {
