@@ -112,5 +112,13 @@ pub fn write(path: &Path, text: &str) -> Result<(), Problems> {
 
 fn problem(summary: &str, path: &Path, why: &dyn std::fmt::Display) -> Problems {
     let detail = format!("{}: {why}", path.display());
-    vec![Diagnostic { severity: Severity::Error, summary: summary.to_owned(), detail, address: None, range: None, snippet: None }]
+    vec![Diagnostic {
+        severity: Severity::Error,
+        summary: summary.to_owned(),
+        detail,
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+    }]
 }
