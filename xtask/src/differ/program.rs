@@ -128,14 +128,12 @@ impl Programs {
         let init = self.run(&self.tofu, &["init", "-backend=false", "-input=false", "-json"], dir, within)?;
         if init.code != Some(0) {
             let places = places(lines(&init.stdout).filter_map(|l| l.get("diagnostic").cloned()));
-            let (placed, words) = (places.keys().any(|p| p != "-"), places.values().flatten().next().cloned());
-            // Faults that are found while reading have a place; what cannot be fetched mostly has none, or is of a module.
-            let fetching =
-                words.as_deref().is_some_and(|w| ["module", "provider", "packages"].iter().any(|f| w.to_lowercase().contains(f)));
-            return Ok(match words {
-                Some(words) if fetching || !placed => Answer::Cannot(words),
-                Some(_) => Answer::Judged(places),
-                None => Answer::Cannot(init.stderr.lines().next().unwrap_or("tofu init failed without words").to_owned()),
+            return Ok(match places.values().flatten().find(|words| is_of_fetching(words)) {
+                Some(words) => Answer::Cannot(words.clone()),
+                None if places.is_empty() => {
+                    Answer::Cannot(init.stderr.lines().next().unwrap_or("tofu init failed without words").to_owned())
+                }
+                None => Answer::Judged(places),
             });
         }
         let ran = self.run(&self.tofu, &["validate", "-json"], dir, within)?;
@@ -239,6 +237,20 @@ fn read(from: &mut impl std::io::Read) -> String {
 
 fn lines(text: &str) -> impl Iterator<Item = Value> {
     text.lines().filter_map(|l| serde_json::from_str(l).ok())
+}
+
+/// Whether an error says that something is not to be had, rather than that the configuration is wrong.
+fn is_of_fetching(words: &str) -> bool {
+    const SUMMARIES: [&str; 7] = [
+        "Failed to query available provider packages",
+        "Failed to install provider",
+        "Could not retrieve the list of available versions",
+        "Failed to download module",
+        "Could not download module",
+        "Error accessing remote module registry",
+        "Module not found",
+    ];
+    SUMMARIES.iter().any(|summary| words.starts_with(summary))
 }
 
 /// The errors among diagnostics, which both programs write alike.
