@@ -1,40 +1,73 @@
-//! Character sets by their IANA names, for text carried as bytes. UTF-16, Latin-1 and ASCII are done here; the rest by `encoding_rs`.
+//! Character sets by their IANA names, for text carried as bytes. UTF-16, Latin-1 and ASCII are done here, old code pages by
+//! a table; the rest by `encoding_rs`.
 
+use super::charset_names::NAMES;
 use encoding_rs::Encoding;
 
 /// A character set.
+#[derive(Clone, Copy)]
 pub(crate) enum Charset {
     Utf8,
-    Utf16 { big: bool, bom: bool },
+    Utf16 {
+        big: bool,
+        bom: bool,
+    },
     Latin1,
+    /// Latin-1 but for six letters.
+    Latin5,
     Ascii,
+    /// The characters of all bytes, or of those from 128 on where the others are ASCII.
+    Table(&'static str),
     Other(&'static Encoding),
+}
+
+/// Where Latin-5 is not Latin-1.
+const LATIN5: [(u8, char); 6] =
+    [(0xD0, '\u{11E}'), (0xDD, '\u{130}'), (0xDE, '\u{15E}'), (0xF0, '\u{11F}'), (0xFD, '\u{131}'), (0xFE, '\u{15F}')];
+
+/// What the web puts where a set of single bytes has no character.
+fn is_filler(c: char) -> bool {
+    ('\u{80}'..='\u{9F}').contains(&c)
 }
 
 impl Charset {
     /// Finds a set by name or alias, without regard to case.
     pub(crate) fn find(name: &str) -> Option<Charset> {
-        let upper = name.to_ascii_uppercase();
-        Some(match upper.as_str() {
-            "UTF-8" | "CSUTF8" => Charset::Utf8,
-            "UTF-16" | "CSUTF16" => Charset::Utf16 { big: true, bom: true },
-            "UTF-16BE" | "CSUTF16BE" => Charset::Utf16 { big: true, bom: false },
-            "UTF-16LE" | "CSUTF16LE" => Charset::Utf16 { big: false, bom: false },
-            "ISO-8859-1" | "ISO_8859-1" | "ISO_8859-1:1987" | "ISO-IR-100" | "LATIN1" | "L1" | "IBM819" | "CP819" | "CSISOLATIN1" => {
-                Charset::Latin1
-            }
-            "US-ASCII" | "ASCII" | "ANSI_X3.4-1968" | "ANSI_X3.4-1986" | "ISO_646.IRV:1991" | "ISO646-US" | "US" | "IBM367" | "CP367"
-            | "CSASCII" | "ISO-IR-6" => Charset::Ascii,
-            // Labels of the web that no registry of character sets knows.
-            "UTF8" | "UNICODE" | "UCS-2" | "UNICODE-1-1-UTF-8" | "X-USER-DEFINED" | "REPLACEMENT" => return None,
-            _ => {
-                let found = Encoding::for_label_no_replacement(name.as_bytes())?;
-                if found == encoding_rs::UTF_8 || found == encoding_rs::UTF_16LE || found == encoding_rs::UTF_16BE {
-                    return None;
+        let name = name.trim().to_ascii_lowercase();
+        NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(set, _)| *set)
+    }
+
+    /// The byte of a character, and back, of a set in which each is one byte.
+    fn byte_of(&self, c: char) -> Option<u8> {
+        match self {
+            Charset::Ascii => c.is_ascii().then_some(c as u8),
+            Charset::Latin1 => u8::try_from(c as u32).ok(),
+            Charset::Latin5 => match LATIN5.iter().find(|(_, other)| *other == c) {
+                Some((byte, _)) => Some(*byte),
+                None => u8::try_from(c as u32).ok().filter(|b| LATIN5.iter().all(|(other, _)| other != b)),
+            },
+            Charset::Table(table) => {
+                let first = 256 - table.chars().count();
+                if (c as usize) < first {
+                    return Some(c as u8);
                 }
-                Charset::Other(found)
+                table.chars().position(|t| t == c).and_then(|at| u8::try_from(first + at).ok())
             }
-        })
+            _ => None,
+        }
+    }
+
+    fn char_of(&self, byte: u8) -> Option<char> {
+        match self {
+            Charset::Ascii => byte.is_ascii().then_some(byte as char),
+            Charset::Latin1 => Some(byte as char),
+            Charset::Latin5 => Some(LATIN5.iter().find(|(b, _)| *b == byte).map_or(byte as char, |(_, c)| *c)),
+            Charset::Table(table) => {
+                let first = 256 - table.chars().count();
+                (byte as usize).checked_sub(first).map_or(Some(byte as char), |at| table.chars().nth(at))
+            }
+            _ => None,
+        }
     }
 
     /// The bytes of a text; nothing when it holds a character that the set lacks.
@@ -46,8 +79,8 @@ impl Charset {
                 let units = marker.into_iter().chain(text.encode_utf16());
                 Some(units.flat_map(|u| if *big { u.to_be_bytes() } else { u.to_le_bytes() }).collect())
             }
-            Charset::Latin1 => text.chars().map(|c| u8::try_from(c as u32).ok()).collect(),
-            Charset::Ascii => text.is_ascii().then(|| text.as_bytes().to_vec()),
+            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => text.chars().map(|c| self.byte_of(c)).collect(),
+            Charset::Other(encoding) if encoding.is_single_byte() && text.contains(is_filler) => None,
             Charset::Other(encoding) => {
                 let (bytes, _, lacking) = encoding.encode(text);
                 (!lacking).then(|| bytes.into_owned())
@@ -78,9 +111,13 @@ impl Charset {
                 }
                 String::from_utf16(&units).ok()?
             }
-            Charset::Latin1 => bytes.iter().map(|&b| b as char).collect(),
-            Charset::Ascii => bytes.is_ascii().then(|| bytes.iter().map(|&b| b as char).collect())?,
-            Charset::Other(encoding) => encoding.decode_without_bom_handling_and_without_replacement(bytes)?.into_owned(),
+            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => {
+                bytes.iter().map(|&b| self.char_of(b)).collect::<Option<_>>()?
+            }
+            Charset::Other(encoding) => encoding
+                .decode_without_bom_handling_and_without_replacement(bytes)
+                .filter(|text| !encoding.is_single_byte() || !text.contains(is_filler))?
+                .into_owned(),
         };
         (!text.contains('\u{FFFD}')).then_some(text)
     }
@@ -92,13 +129,24 @@ mod tests {
 
     #[test]
     fn texts_read_back_in_every_set() {
-        for (name, text) in
-            [("UTF-16LE", "tést"), ("utf-16", "日本"), ("ISO-8859-1", "é\u{80}"), ("windows-1252", "€"), ("Shift_JIS", "日本")]
-        {
+        for (name, text) in [
+            ("UTF-16LE", "tést"),
+            ("utf-16", "日本"),
+            ("ISO-8859-1", "é\u{80}"),
+            ("windows-1252", "€"),
+            ("Shift_JIS", "日本"),
+            ("cp437", "é║"),
+            ("IBM1047", "a[é]"),
+            ("l5", "ğÿ"),
+        ] {
             let set = Charset::find(name).unwrap();
             assert_eq!(set.decode(&set.encode(text).unwrap()).as_deref(), Some(text), "{name}");
         }
         assert!(Charset::find("ISO-8859-1").unwrap().encode("日").is_none());
-        assert!(Charset::find("nothing").is_none());
+        assert!(Charset::find("windows-1252").unwrap().decode(b"\x81").is_none());
+        // What IANA does not list is no name, whatever the web makes of it.
+        for name in ["nothing", "utf8", "TIS-620", ""] {
+            assert!(Charset::find(name).is_none(), "{name}");
+        }
     }
 }

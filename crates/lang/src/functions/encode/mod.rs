@@ -1,5 +1,6 @@
 //! Functions between values and texts: Base64, gzip, character sets, URLs, CSV, JSON, YAML.
 
+mod charset_names;
 mod charsets;
 pub(super) mod json;
 mod rows;
