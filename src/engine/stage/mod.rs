@@ -14,6 +14,7 @@ pub mod import;
 pub mod keep;
 pub mod managed;
 pub mod masks;
+mod move_order;
 pub mod moves;
 pub mod narrow;
 pub mod needs;

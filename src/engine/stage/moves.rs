@@ -1,6 +1,7 @@
 //! Moves: what `moved` blocks say, and what adding or removing `count` implies, made in a copy of the state before
 //! anything is staged. Pure.
 
+use super::move_order;
 use super::prior::PriorState;
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
 use lang::config::{Module, Moved};
@@ -17,38 +18,18 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
     for module in root.all() {
         all.extend(module.moved.iter().map(|m| (module.path.clone(), m)));
     }
-    // A chain a → b → c is made from its beginning: a move waits for those that lead to where it starts.
-    let mut left = all.clone();
-    let mut rounds = left.len() + 1;
-    while !left.is_empty() && rounds > 0 {
-        rounds -= 1;
-        let (now, later): (Vec<_>, Vec<_>) = left
-            .iter()
-            .cloned()
-            .partition(|(path, m)| !left.iter().any(|(other, o)| !std::ptr::eq(*o, *m) && other == path && overlaps(&o.to, &m.from)));
-        if now.is_empty() {
-            for (_, m) in &later {
-                diags.push(
-                    Diagnostic::error(
-                        "Cyclic dependency in move statements",
-                        "The moved blocks form a cycle, so there is no end to where an object is to go.",
-                    )
-                    .at(m.span),
-                );
+    match move_order::order(&all) {
+        Ok(order) => order.into_iter().for_each(|i| explicit(&all[i].0, all[i].1, state, &mut diags)),
+        Err(circle) => {
+            for i in circle {
+                let detail = "The moved blocks form a cycle, so there is no end to where an object is to go.";
+                diags.push(Diagnostic::error("Cyclic dependency in move statements", detail).at(all[i].1.span));
             }
             return diags;
         }
-        for (path, moved) in now {
-            explicit(&path, moved, state, &mut diags);
-        }
-        left = later;
     }
     implied(root, state, &mut here);
     diags
-}
-
-fn overlaps(a: &Target, b: &Target) -> bool {
-    a == b
 }
 
 fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mut Diagnostics) {
