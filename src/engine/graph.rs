@@ -48,6 +48,11 @@ impl Graph {
         self.needs[step].iter().copied()
     }
 
+    /// Whether a step itself waits for another.
+    pub fn has(&self, step: Step, needed: Step) -> bool {
+        self.needs[step].contains(&needed)
+    }
+
     /// How many steps there are.
     pub fn len(&self) -> usize {
         self.needs.len()

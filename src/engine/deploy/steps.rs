@@ -7,7 +7,7 @@ use crate::engine::graph::{Graph, Step};
 use crate::engine::stage::change::{Change, OutputChange};
 use crate::engine::stage::managed::Reason;
 use crate::engine::stage::nodes::{Node, Nodes};
-use lang::addr::{ConfigResource, Mode, ModuleInstance, ModulePath};
+use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub enum Task {
     /// A node of the configuration: evaluated, or for a resource its value put together.
     Node(Step),
+    /// Puts the value of a resource together from some of its instances, for those who need no others.
+    Part(Step),
     /// Works out the instances of a resource before any of them is applied.
     Open(Step),
     /// Creates, updates, or reads the instance of a change.
@@ -38,7 +40,7 @@ impl Steps {
     /// A cycle in words.
     fn cycle(&self, cycle: &[Step], nodes: &Nodes, changes: &[Change]) -> Diagnostic {
         let name = |step: &Step| match &self.tasks[*step] {
-            Task::Node(n) | Task::Open(n) => nodes.nodes[*n].text(),
+            Task::Node(n) | Task::Part(n) | Task::Open(n) => nodes.nodes[*n].text(),
             Task::Apply(i) => changes[*i].address.to_string(),
             Task::Destroy(i) => format!("{} (destroy)", changes[*i].id()),
             Task::Gate => "all of them".to_owned(),
@@ -97,6 +99,7 @@ fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: 
         steps: Steps { graph: Graph::default(), tasks: Vec::new(), second_halves: HashMap::new() },
         nodes,
         of_node: Vec::new(),
+        parts: BTreeMap::new(),
         apply: HashMap::new(),
         destroy: HashMap::new(),
         gated,
@@ -145,6 +148,8 @@ struct Builder<'a> {
     nodes: &'a Nodes,
     /// The step of each node; `None` where the node is not needed.
     of_node: Vec<Option<Step>>,
+    /// By resource and keys, what waits for these instances alone.
+    parts: BTreeMap<(Step, BTreeSet<InstanceKey>), Step>,
     apply: HashMap<usize, Step>,
     destroy: HashMap<usize, Step>,
     gated: usize,
@@ -178,10 +183,35 @@ impl Builder<'_> {
         for &node in &needed {
             let Some(step) = self.of_node[node] else { continue };
             for need in self.nodes.graph.needs(node) {
-                if let Some(needed) = self.of_node[need] {
-                    self.steps.graph.need(step, needed);
+                if let Some(whole) = self.of_node[need] {
+                    let kept = self.nodes.nodes[need].resource().is_some_and(|r| r.resource.mode != Mode::Ephemeral);
+                    let needed = self.nodes.instances_needed(node, need).filter(|_| kept).map(|keys| self.part(need, keys));
+                    self.steps.graph.need(step, needed.unwrap_or(whole));
                 }
             }
+        }
+    }
+
+    fn part(&mut self, resource: Step, keys: &BTreeSet<InstanceKey>) -> Step {
+        if let Some(part) = self.parts.get(&(resource, keys.clone())) {
+            return *part;
+        }
+        let part = self.add(Task::Part(resource));
+        self.parts.insert((resource, keys.clone()), part);
+        part
+    }
+
+    /// What parts of resources wait for: those of their instances that are applied, or the resource where none is.
+    fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, Step>) {
+        let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
+        for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
+            applied.entry(changes[*i].address.config()).or_default().push((&changes[*i].address.key, *step));
+        }
+        for ((resource, keys), part) in &self.parts {
+            let Node::Resource(config) = &self.nodes.nodes[*resource] else { continue };
+            let first = opened.get(config).copied().or(self.of_node[*resource]);
+            let own = applied.get(config).into_iter().flatten().filter(|(key, _)| keys.contains(key)).map(|(_, step)| *step);
+            first.into_iter().chain(own).for_each(|needed| self.steps.graph.need(*part, needed));
         }
     }
 
@@ -219,6 +249,7 @@ impl Builder<'_> {
                 self.destroy.insert(i, step);
             }
         }
+        self.parts(changes, &opened);
     }
 
     /// Who goes before whom where something is destroyed.

@@ -16,6 +16,7 @@ pub mod managed;
 pub mod masks;
 mod move_order;
 pub mod moves;
+mod names;
 pub mod narrow;
 pub mod needs;
 pub mod nodes;

@@ -1,12 +1,16 @@
 //! What is to be worked out, and in which order: the configuration as a graph of nodes, whatever the instances. Built
 //! once for a walk; pure.
 
+use super::names::Names;
 use crate::engine::graph::{Graph, Step};
 use crate::engine::provider::ProviderSchema;
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
 use crate::engine::workspace::refs::{self, Ref};
-use lang::addr::{ConfigResource, Mode, ModulePath, Resource};
+use cty::schema::Block;
+use lang::addr::{ConfigResource, InstanceKey, Mode, ModulePath, Resource};
+use lang::body::Body;
 use lang::config::{self, Module};
+use lang::diag::Diagnostics;
 use lang::syntax::ast::{Expr, Traversal};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -56,6 +60,9 @@ pub struct Nodes {
     pub graph: Graph,
     pub nodes: Vec<Node>,
     by_node: HashMap<Node, Step>,
+    /// Of what one step needs of a resource: the keys of the instances, where it names no others.
+    named: HashMap<(Step, Step), BTreeSet<InstanceKey>>,
+    names: Names,
 }
 
 /// What the graph is built from.
@@ -79,6 +86,17 @@ impl Nodes {
         self.step(&Node::Provider(key.block()))
     }
 
+    /// The instances of a resource that a step needs, where its references name them by constant keys; `None` where it needs
+    /// the resource as a whole.
+    pub fn instances_needed(&self, step: Step, resource: Step) -> Option<&BTreeSet<InstanceKey>> {
+        self.named.get(&(step, resource))
+    }
+
+    /// What is to be said of the names that the configuration uses, before anything is worked out.
+    pub fn said_of_names(&self) -> Diagnostics {
+        self.names.said()
+    }
+
     fn add(&mut self, node: Node) -> Step {
         if let Some(step) = self.step(&node) {
             return step;
@@ -91,7 +109,8 @@ impl Nodes {
 
     /// Builds the graph.
     pub fn build(from: &Sources<'_>) -> Self {
-        let mut all = Self { graph: Graph::default(), nodes: Vec::new(), by_node: HashMap::new() };
+        let (graph, by_node) = (Graph::default(), HashMap::new());
+        let mut all = Self { graph, nodes: Vec::new(), by_node, named: HashMap::new(), names: Names::default() };
         let modules = from.root.all();
         // All nodes first, in the order in which they are to be worked out where nothing else decides.
         for module in &modules {
@@ -142,6 +161,7 @@ impl Nodes {
             if let Some((parent, call)) = &calling
                 && let Some(argument) = parent.calls.get(call).and_then(|c| c.arguments.get(&variable.name))
             {
+                self.names.passed(variable, argument.expr.span);
                 self.need_expr(step, parent, &argument.expr);
             }
             for validation in &variable.validations {
@@ -172,9 +192,7 @@ impl Nodes {
             let Some(step) = self.step(&Node::Provider(key)) else { continue };
             self.need_node(step, own_call.as_ref());
             if let Some(block) = schema {
-                for t in lang::decode::references(&provider.body, &block) {
-                    self.need_ref(step, module, &t);
-                }
+                self.need_body(step, module, &provider.body, &block);
             }
         }
         for resource in module.resources.values() {
@@ -219,9 +237,7 @@ impl Nodes {
             self.need_expr(step, module, expr);
         }
         if let Some(block) = from.schemas.get(&key.address).and_then(|s| schema_of(s, &resource.name)).map(|s| s.block.clone()) {
-            for t in lang::decode::references(&resource.body, &block) {
-                self.need_ref(step, module, &t);
-            }
+            self.need_body(step, module, &resource.body, &block);
         }
         for expr in &resource.lifecycle.replace_triggered_by {
             self.need_expr(step, module, expr);
@@ -278,22 +294,50 @@ impl Nodes {
         for t in expr.traversals() {
             self.need_ref(step, module, t);
         }
+        expr.calls().into_iter().for_each(|call| self.names.called(module, &call.name, call.name_span));
+    }
+
+    fn need_body(&mut self, step: Step, module: &Module, body: &Body, block: &Block) {
+        for t in lang::decode::references(body, block) {
+            self.need_ref(step, module, &t);
+        }
+        lang::decode::function_calls(body, block).into_iter().for_each(|(name, span)| self.names.called(module, &name, span));
     }
 
     fn need_ref(&mut self, step: Step, module: &Module, t: &Traversal) {
+        self.names.referred(module, t);
+        let key = match refs::parse(t) {
+            Ok(Ref::Resource { key, .. }) => key,
+            _ => None,
+        };
         for needed in self.of_ref(module, t) {
-            // A resource's reference to itself is reported where it is evaluated, with a place.
-            if needed != step || self.nodes[step].resource().is_none() {
-                self.graph.need(step, needed);
-            }
+            self.need_one(step, needed, key.as_ref());
         }
     }
 
+    fn need_one(&mut self, step: Step, needed: Step, key: Option<&InstanceKey>) {
+        let own = self.nodes[step].resource().is_some();
+        // A resource's reference to itself is reported where it is evaluated, with a place.
+        if needed == step && own {
+            return;
+        }
+        let known = self.graph.has(step, needed);
+        match (key, self.named.get_mut(&(step, needed))) {
+            (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
+            (Some(key), None) if !known => drop(self.named.insert((step, needed), BTreeSet::from([key.clone()]))),
+            (Some(_), None) => {}
+            (None, _) => drop(self.named.remove(&(step, needed))),
+        }
+        self.graph.need(step, needed);
+    }
+
     fn need_whole(&mut self, step: Step, module: &Module, t: &Traversal) {
+        let key = match refs::parse(t) {
+            Ok(Ref::Resource { key, .. }) => key,
+            _ => None,
+        };
         for needed in self.of_whole(module, t) {
-            if needed != step || self.nodes[step].resource().is_none() {
-                self.graph.need(step, needed);
-            }
+            self.need_one(step, needed, key.as_ref());
         }
     }
 

@@ -90,6 +90,11 @@ async fn validate(order: &Order<'_>, prior: &PriorState, at: UnixMs) -> Diagnost
         // References can still be wrong apart from the cycle; the reference engine reports the cycle alone.
         return d.into();
     }
+    let names = walk.nodes.said_of_names();
+    if names.has_errors() {
+        return names;
+    }
+    walk.report(names);
     walk.nodes.graph.walk(NODES_AT_A_TIME, || !order.cancel.is_cancelled(), |step| validate::run(&walk, step)).await;
     import::validate(&walk);
     walk.report(refactor_checks::removed(&order.root));

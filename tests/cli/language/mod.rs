@@ -11,6 +11,7 @@ mod instances;
 mod overrides;
 mod provisioners;
 mod refused;
+mod rules;
 mod unknown;
 
 use crate::support::Workspace;

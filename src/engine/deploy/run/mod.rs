@@ -218,6 +218,7 @@ impl<'p> Deploying<'p> {
     async fn step(&self, steps: &Steps, step: Step) -> bool {
         let ok = match &steps.tasks[step] {
             Task::Node(node) => self.node(*node, Some(step)).await,
+            Task::Part(node) => self.walk.nodes.nodes[*node].resource().is_none_or(|address| self.close(address)),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {

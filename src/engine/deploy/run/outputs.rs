@@ -43,7 +43,11 @@ impl<'p> Deploying<'p> {
             let node = self.walk.nodes.step(&Node::Output(ModulePath::root(), change.name.clone()));
             let done =
                 steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
-            let value = self.walk.around.values.output(&root, &change.name).filter(|_| done);
+            // What was known when it was staged holds whatever has failed since: as the reference engine has it.
+            let value = match done {
+                true => self.walk.around.values.output(&root, &change.name),
+                false => change.after.clone().filter(|v| v.is_wholly_known() && !output.ephemeral),
+            };
             // What a narrowed refresh could not tell is left to the next stage.
             if let Some(value) = value.filter(|v| v.is_wholly_known() || !narrowed_refresh) {
                 edits.extend(self.edit_of((&change.name, output, value)));
