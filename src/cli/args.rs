@@ -210,11 +210,13 @@ pub(super) struct Choice {
     /// All but this address and what needs it; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(super) files: AddressFiles,
     /// Replace this resource instance whatever the plan says; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) replace: Vec<String>,
     /// What deploy N did not bring to an end, in its mode, with its replacements and variables
-    #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "replace", "destroy", "refresh_only"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "target_file", "exclude_file", "replace", "destroy", "refresh_only"])]
     pub(super) rest_of: Option<i64>,
     /// Destroy everything
     #[arg(long, conflicts_with = "refresh_only")]
@@ -316,6 +318,17 @@ pub(super) struct DeployArgs {
     pub(super) json: bool,
 }
 
+/// Addresses from files, shared by whatever takes `--target` and `--exclude`.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct AddressFiles {
+    /// The same for each address in a file, one a line; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) target_file: Vec<PathBuf>,
+    /// The same for each address in a file, one a line; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) exclude_file: Vec<PathBuf>,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(super) struct DestroyArgs {
     /// Only this address and what needs it; may be repeated
@@ -324,6 +337,8 @@ pub(super) struct DestroyArgs {
     /// All but this address and what it needs; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub(super) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(super) files: AddressFiles,
     /// Whether objects are read before they are planned
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(super) refresh: bool,
@@ -405,6 +420,8 @@ impl Choice {
         let flags = [
             (!self.target.is_empty(), "--target"),
             (!self.exclude.is_empty(), "--exclude"),
+            (!self.files.target_file.is_empty(), "--target-file"),
+            (!self.files.exclude_file.is_empty(), "--exclude-file"),
             (!self.replace.is_empty(), "--replace"),
             (self.rest_of.is_some(), "--rest-of"),
             (self.destroy, "--destroy"),

@@ -31,6 +31,7 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
     let choice = Choice {
         target: args.target,
         exclude: args.exclude,
+        files: args.files,
         refresh: args.refresh,
         values: args.values,
         destroy: true,
@@ -95,7 +96,7 @@ async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Out
             let id = find(wanted, session).await?;
             session.wait(out, &mut progress, engine.staged(Some(id))).await?
         }
-        None => session.wait(out, &mut progress, engine.stage(request(&task.choice, None))).await?,
+        None => session.wait(out, &mut progress, engine.stage(request(&task.choice, None)?)).await?,
     };
     if session.interrupted() {
         return Err(CliError::Cancelled);

@@ -10,11 +10,13 @@ use crate::cli::show;
 use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageMode, StageSummary};
 use crate::engine::settings::Access;
+use lang::addr::Target;
 use serde_json::json;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The request that these flags make.
-pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
+pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequest, CliError> {
     let mode = if choice.destroy {
         StageMode::Destroy
     } else if choice.refresh_only {
@@ -22,17 +24,36 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> StageRequest {
     } else {
         StageMode::Normal
     };
-    StageRequest {
+    Ok(StageRequest {
         mode,
-        target: choice.target.clone(),
-        exclude: choice.exclude.clone(),
+        target: with_files(&choice.target, &choice.files.target_file)?,
+        exclude: with_files(&choice.exclude, &choice.files.exclude_file)?,
         replace: choice.replace.clone(),
         no_refresh: !choice.refresh,
         vars: choice.values.variables.vars.clone(),
         var_files: choice.values.variables.var_files.clone(),
         name,
         rest_of: choice.rest_of,
+    })
+}
+
+/// Addresses that were given, and those of files: one a line, but for blank lines and those that begin with `#`.
+fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliError> {
+    let mut all = given.to_vec();
+    for file in files {
+        let shown = file.display();
+        let text = std::fs::read_to_string(file).map_err(|e| {
+            CliError::Refused(format!("{shown} cannot be read for its addresses: {e}; name a file that has one address a line"))
+        })?;
+        for (n, line) in text.lines().enumerate().map(|(n, line)| (n + 1, line.trim())) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            line.parse::<Target>().map_err(|e| CliError::Refused(format!("{shown}:{n}: {line:?} is no address: {e}")))?;
+            all.push(line.to_owned());
+        }
     }
+    Ok(all)
 }
 
 /// Whether a deploy of the stage would do anything.
@@ -80,7 +101,7 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
 async fn work_out(session: &mut Session, args: &StageArgs, out: &mut Output) -> Result<Arc<StageSummary>, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let summary = session.wait(out, &mut progress, engine.stage(request(&args.choice, args.out.clone()))).await?;
+    let summary = session.wait(out, &mut progress, engine.stage(request(&args.choice, args.out.clone())?)).await?;
     if let Some(file) = &args.plan_json {
         let plan = session.wait(out, &mut progress, engine.plan_json(summary.stage)).await?;
         write_private(file, &plan.to_string())?;

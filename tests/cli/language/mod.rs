@@ -8,6 +8,7 @@ mod dynamic;
 mod edges;
 mod encryption;
 mod instances;
+mod newer;
 mod overrides;
 mod provisioners;
 mod refused;

@@ -101,6 +101,13 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
             "Say with \"lifecycle { destroy = … }\" whether the object is to be destroyed or forgotten; without, it is forgotten.",
         );
     }
+    if destroy == Some(false) && !provisioners.is_empty() {
+        diags.warning(
+            block.def_span,
+            "Removed block provisioners will not be executed",
+            "The object is to be forgotten and not destroyed, so the provisioners for its destruction do not run.",
+        );
+    }
     let (from, from_span) = from?;
     Some(Removed { from, from_span, destroy: destroy.unwrap_or(false), provisioners, span: block.def_span })
 }
