@@ -10,11 +10,12 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Both programs, tofu first: what only it cannot do says nothing of flightdeck.
-pub fn held(programs: &Programs, there: &Path, here: &Path, within: Duration) -> Result<(Verdict, Vec<String>)> {
-    let theirs = match programs.tofu_applies(there, within)? {
+pub fn held(programs: &Programs, planned: Value, there: &Path, here: &Path, within: Duration) -> Result<(Verdict, Vec<String>)> {
+    let theirs = match programs.tofu_applies(there, planned, within)? {
         Ok(made) => made,
         Err(said) => return Ok((Verdict::TofuCannotApply, said)),
     };
+    programs.world_anew(within)?;
     let ours = match programs.flightdeck_applies(here, within)? {
         Ok(made) => made,
         Err(said) => return Ok((Verdict::TofuAloneApplies, said)),
@@ -34,11 +35,13 @@ fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
         }
     }
     // A provider that never rests does not rest for either.
-    for address in changing(&ours.again).iter().filter(|a| !changing(&theirs.again).contains(a)) {
-        said.push(format!("planned again {address}: flightdeck alone would change it"));
-    }
+    let (a, b) = (changing(&theirs.again), changing(&ours.again));
+    said.extend(a.iter().filter(|x| !b.contains(x)).map(|x| format!("planned again {x}: tofu alone would change it")));
+    said.extend(b.iter().filter(|x| !a.contains(x)).map(|x| format!("planned again {x}: flightdeck alone would change it")));
     said.extend(objects(&ours.left, &BTreeMap::new()).into_keys().map(|name| format!("left {name}: flightdeck did not destroy it")));
-    (if said.is_empty() { Verdict::SameState } else { Verdict::OtherState }, said)
+    let verdict = if said.is_empty() { Verdict::SameState } else { Verdict::OtherState };
+    said.extend(a.iter().filter(|x| b.contains(x)).map(|x| format!("planned again {x}: both would change it")));
+    (verdict, said)
 }
 
 /// Addresses that a plan would change.
@@ -109,6 +112,13 @@ mod tests {
                 "planned again module.m.a.b[\"k\"]: flightdeck alone would change it"
             ]
         );
+        let (verdict, said) = compared(&made("1", "x", "update"), &theirs);
+        assert_eq!(
+            (verdict, said),
+            (Verdict::OtherState, vec!["planned again module.m.a.b[\"k\"]: tofu alone would change it".to_owned()])
+        );
+        let (verdict, said) = compared(&made("1", "x", "update"), &made("1", "x", "update"));
+        assert_eq!((verdict, said), (Verdict::SameState, vec!["planned again module.m.a.b[\"k\"]: both would change it".to_owned()]));
         let left = Made { left: theirs.state.clone(), ..made("1", "x", "no-op") };
         assert_eq!(compared(&theirs, &left).1, ["left module.m.a.b[\"k\"]: flightdeck did not destroy it"]);
         assert_eq!(

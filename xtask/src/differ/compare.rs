@@ -77,12 +77,13 @@ pub fn places(theirs: &Places, ours: &Places) -> (Verdict, Vec<String>) {
 }
 
 /// Two plans of a configuration, theirs first.
-pub fn plans((theirs, ours): (Planned, Planned)) -> (Verdict, Vec<String>) {
+pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
     let (theirs, ours) = match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (theirs, ours) => {
-            let (theirs, ours) = (theirs.err().unwrap_or_default(), ours.err().unwrap_or_default());
-            return match places(&theirs, &ours) {
+            let none = Places::new();
+            let (theirs, ours) = (theirs.as_ref().err().unwrap_or(&none), ours.as_ref().err().unwrap_or(&none));
+            return match places(theirs, ours) {
                 (Verdict::BothRefuse, said) => (Verdict::BothRefusePlan, said),
                 other => other,
             };
@@ -102,6 +103,18 @@ pub fn plans((theirs, ours): (Planned, Planned)) -> (Verdict, Vec<String>) {
     }
     differences("output_changes", &theirs["output_changes"], &ours["output_changes"], &mut said);
     (if said.is_empty() { Verdict::SamePlan } else { Verdict::OtherPlan }, said)
+}
+
+/// Differences without those at places where two plans of tofu's own differ as well: a clock, a random name, a directory.
+pub fn without_restless(said: Vec<String>, own: &[String]) -> (Verdict, Vec<String>) {
+    let place = |line: &str| line.split(": tofu ").next().unwrap_or(line).to_owned();
+    let restless: BTreeSet<String> = own.iter().map(|line| place(line)).collect();
+    let (restless, left): (Vec<String>, Vec<String>) = said.into_iter().partition(|line| restless.contains(&place(line)));
+    if left.is_empty() {
+        let named = restless.iter().map(|line| format!("{}: tofu's own plans differ here", place(line)));
+        return (Verdict::SamePlan, named.collect());
+    }
+    (Verdict::OtherPlan, left)
 }
 
 fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
@@ -177,16 +190,28 @@ mod tests {
     fn plans_are_compared_by_what_they_say() {
         let change =
             |after: Value| json!({ "resource_changes": [{ "address": "a.b", "change": { "after": after, "before_sensitive": false } }] });
-        let plan = |theirs: Value, ours: Value| plans((Ok(theirs), Ok(ours)));
+        let plan = |theirs: Value, ours: Value| plans((&Ok(theirs), &Ok(ours)));
         assert_eq!(plan(change(json!({"n": 1})), change(json!({"n": 1.0, "none": null}))).0, Verdict::SamePlan);
         let (verdict, said) = plan(change(json!({"n": [1, "x"]})), change(json!({"n": [1, "y"]})));
         assert_eq!(
             (verdict, said),
             (Verdict::OtherPlan, vec!["resource_changes a.b.change.after.n[1]: tofu \"x\", flightdeck \"y\"".to_owned()])
         );
+        let clock = |now: &str| change(json!({ "at": now, "n": 1 }));
+        let (_, own) = plan(clock("10:00"), clock("10:01"));
+        let (_, said) = plan(clock("10:00"), clock("10:02"));
+        assert_eq!(
+            without_restless(said, &own),
+            (Verdict::SamePlan, vec!["resource_changes a.b.change.after.at: tofu's own plans differ here".to_owned()])
+        );
+        let (_, said) = plan(clock("10:00"), change(json!({ "at": "10:02", "n": 2 })));
+        assert_eq!(
+            without_restless(said, &own),
+            (Verdict::OtherPlan, vec!["resource_changes a.b.change.after.n: tofu 1, flightdeck 2".to_owned()])
+        );
         let (_, said) = plan(change(json!(1)), json!({ "resource_drift": [{ "address": "a.b", "deposed": "k" }] }));
         assert_eq!(said, ["resource_changes a.b: tofu alone has it", "resource_drift a.b (k): flightdeck alone has it"]);
-        assert_eq!(plans((Err(at(&["a:1"])), Err(at(&["a:1"])))).0, Verdict::BothRefusePlan);
-        assert_eq!(plans((Ok(json!({})), Err(at(&["a:1"])))).0, Verdict::TofuAlone);
+        assert_eq!(plans((&Err(at(&["a:1"])), &Err(at(&["a:1"])))).0, Verdict::BothRefusePlan);
+        assert_eq!(plans((&Ok(json!({})), &Err(at(&["a:1"])))).0, Verdict::TofuAlone);
     }
 }

@@ -30,6 +30,13 @@ pub struct Options {
     /// providers' environment names, one configuration at a time
     #[arg(long, requires = "plan")]
     apply: bool,
+    /// A shell command that makes the world anew, before a configuration is planned and before the second program applies it:
+    /// what the first could not destroy is not in the second's way
+    #[arg(long, requires = "apply")]
+    world: Option<String>,
+    /// Names the configurations on which both agree, too
+    #[arg(long)]
+    all: bool,
     /// A directory that mirrors providers, for both programs; without it none can be installed
     #[arg(long)]
     mirror: Option<PathBuf>,
@@ -82,7 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
                     let (verdict, said) = held(case, &programs, options).unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
                     let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     *table.entry(verdict).or_default() += 1;
-                    if verdict.is_difference() || matches!(verdict, Verdict::NotHeld | Verdict::TofuCannotApply) {
+                    if options.all || verdict.is_difference() || matches!(verdict, Verdict::NotHeld | Verdict::TofuCannotApply) {
                         let name = case.tree.file_name().map(Path::new).unwrap_or(&case.tree).join(&case.inside);
                         println!("{}: {verdict}", name.display());
                         said.iter().take(options.lines).for_each(|line| println!("    {line}"));
@@ -125,19 +132,36 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
     let within = Duration::from_secs(options.seconds);
     let (theirs, ours) = (program::Copy::of(&case.tree)?, program::Copy::of(&case.tree)?);
     let (there, here) = (theirs.path().join(&case.inside), ours.path().join(&case.inside));
-    let expected = match programs.tofu_validates(&there, within)? {
-        Answer::Judged(places) => places,
-        Answer::Cannot(why) => return Ok((Verdict::NotHeld, vec![why])),
+    if let Some(answer) = programs.tofu_prepares(&there, within)? {
+        return match answer {
+            Answer::Judged(places) => Ok(compare::places(&places, &programs.flightdeck_validates(&here, within)?)),
+            Answer::Cannot(why) => Ok((Verdict::NotHeld, vec![why])),
+        };
+    }
+    let validated = || -> Result<(Verdict, Vec<String>)> {
+        Ok(compare::places(&programs.tofu_validates(&there, within)?, &programs.flightdeck_validates(&here, within)?))
     };
-    let got = programs.flightdeck_validates(&here, within)?;
-    let (verdict, said) = compare::places(&expected, &got);
-    if verdict != Verdict::BothAccept || !options.plan {
-        return Ok((verdict, said));
+    if !options.plan {
+        return validated();
     }
-    let plans = (programs.tofu_plans(&there, within)?, programs.flightdeck_plans(&here, within)?);
-    let (verdict, said) = compare::plans(plans);
-    if verdict != Verdict::SamePlan || !options.apply {
-        return Ok((verdict, said));
+    programs.world_anew(within)?;
+    let (theirs, ours) = (programs.tofu_plans(&there, within)?, programs.flightdeck_plans(&here, within)?);
+    // Both validate before they plan: what both have planned, both accept.
+    if theirs.is_err() || ours.is_err() {
+        let (verdict, said) = validated()?;
+        if verdict != Verdict::BothAccept {
+            return Ok((verdict, said));
+        }
     }
-    applied::held(programs, &there, &here, within)
+    let (mut verdict, mut said) = compare::plans((&theirs, &ours));
+    let mut theirs = theirs;
+    if verdict == Verdict::OtherPlan {
+        let again = programs.tofu_plans(&there, within)?;
+        (verdict, said) = compare::without_restless(said, &compare::plans((&theirs, &again)).1);
+        theirs = again;
+    }
+    match theirs {
+        Ok(planned) if verdict == Verdict::SamePlan && options.apply => applied::held(programs, planned, &there, &here, within),
+        _ => Ok((verdict, said)),
+    }
 }

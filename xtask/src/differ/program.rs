@@ -40,6 +40,8 @@ pub struct Programs {
     flightdeck: PathBuf,
     /// The configuration of the command line of both: where providers are.
     cli: tempfile::NamedTempFile,
+    /// What makes the world anew.
+    world: Option<String>,
 }
 
 /// A copy of a tree without what tools leave in it.
@@ -95,7 +97,18 @@ impl Programs {
         let mirror = options.mirror.as_ref().map(|m| m.canonicalize()).transpose()?.unwrap_or_else(|| PathBuf::from("/nonexistent"));
         let text = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n", mirror.display().to_string());
         std::fs::write(cli.path(), text)?;
-        Ok(Self { tofu, flightdeck, cli })
+        Ok(Self { tofu, flightdeck, cli, world: options.world.clone() })
+    }
+
+    /// The world as it was before anybody applied anything, where there is a command for that.
+    pub fn world_anew(&self, within: Duration) -> Result<()> {
+        let Some(command) = &self.world else { return Ok(()) };
+        let ran = self.run(Path::new("sh"), &["-c", command], Path::new("."), within)?;
+        if ran.code != Some(0) {
+            let how = ran.code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
+            bail!("`{command}` ended with {how}: {}", ran.stderr.lines().next().unwrap_or(""));
+        }
+        Ok(())
     }
 
     fn run(&self, program: &Path, words: &[&str], dir: &Path, within: Duration) -> Result<Ran> {
@@ -124,21 +137,26 @@ impl Programs {
         })
     }
 
-    pub fn tofu_validates(&self, dir: &Path, within: Duration) -> Result<Answer> {
+    /// Fetches what the configuration needs; an answer where that is all that becomes of it.
+    pub fn tofu_prepares(&self, dir: &Path, within: Duration) -> Result<Option<Answer>> {
         let init = self.run(&self.tofu, &["init", "-backend=false", "-input=false", "-json"], dir, within)?;
         if init.code != Some(0) {
             let places = places(lines(&init.stdout).filter_map(|l| l.get("diagnostic").cloned()));
-            return Ok(match places.values().flatten().find(|words| is_of_fetching(words)) {
+            return Ok(Some(match places.values().flatten().find(|words| is_of_fetching(words)) {
                 Some(words) => Answer::Cannot(words.clone()),
                 None if places.is_empty() => {
                     Answer::Cannot(init.stderr.lines().next().unwrap_or("tofu init failed without words").to_owned())
                 }
                 None => Answer::Judged(places),
-            });
+            }));
         }
+        Ok(None)
+    }
+
+    pub fn tofu_validates(&self, dir: &Path, within: Duration) -> Result<Places> {
         let ran = self.run(&self.tofu, &["validate", "-json"], dir, within)?;
         let said: Value = serde_json::from_str(&ran.stdout).wrap_err("tofu validate printed no JSON")?;
-        Ok(Answer::Judged(places(said["diagnostics"].as_array().cloned().unwrap_or_default().into_iter())))
+        Ok(places(said["diagnostics"].as_array().cloned().unwrap_or_default().into_iter()))
     }
 
     pub fn flightdeck_validates(&self, dir: &Path, within: Duration) -> Result<Places> {
@@ -168,9 +186,8 @@ impl Programs {
 }
 
 impl Programs {
-    /// Applies what `tofu_plans` planned last.
-    pub fn tofu_applies(&self, dir: &Path, within: Duration) -> Result<Applied> {
-        let planned = self.shown(dir, within)?;
+    /// Applies what `tofu_plans` planned last, which is `planned`.
+    pub fn tofu_applies(&self, dir: &Path, planned: Value, within: Duration) -> Result<Applied> {
         let state = || -> Result<Value> {
             let file = dir.join("terraform.tfstate");
             Ok(if file.exists() { serde_json::from_slice(&std::fs::read(file)?)? } else { Value::Null })
@@ -274,4 +291,27 @@ fn built() -> Result<PathBuf> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     Ok(target.join("release/flightdeck").canonicalize()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_that_cannot_be_made_anew_is_said_with_its_command() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = dir.path().join("made");
+        let programs = |world: Option<String>| Programs {
+            tofu: PathBuf::new(),
+            flightdeck: PathBuf::new(),
+            cli: tempfile::NamedTempFile::new().unwrap(),
+            world,
+        };
+        let within = Duration::from_secs(60);
+        programs(None).world_anew(within).unwrap();
+        programs(Some(format!("touch '{}'", made.display()))).world_anew(within).unwrap();
+        assert!(made.exists());
+        let why = programs(Some("echo no cloud >&2; exit 3".to_owned())).world_anew(within).unwrap_err().to_string();
+        assert_eq!(why, "`echo no cloud >&2; exit 3` ended with code 3: no cloud");
+    }
 }
