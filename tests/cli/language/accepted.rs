@@ -98,3 +98,33 @@ fn a_resource_is_known_by_its_name_where_it_is_there_already() {
         },
     ]);
 }
+
+#[test]
+fn a_provider_block_that_no_resource_has_is_neither_evaluated_nor_configured() {
+    const X: &str = "resource \"terraform_data\" \"x\" {\n}\n";
+    const NETWORK: &str = "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
+    // What the provider would refuse, and what cannot be evaluated.
+    const NO_ARGUMENT: &str = "provider \"lab\" {\n  nonsense = 1\n}\n";
+    const NO_RESOURCE: &str = "provider \"lab\" {\n  alias = \"spare\"\n  file  = lab_network.none.id\n}\n";
+    const PASSED: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab }\n}\n";
+    const STAGED: super::Verdict = Staged(&[("terraform_data.x", "create", "")]);
+    judge(&[
+        Case { name: "an argument that it has not", files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("x.tf", X)], verdict: STAGED },
+        Case { name: "a reference to nothing", files: &[("lab.tf", LAB), ("p.tf", NO_RESOURCE), ("x.tf", X)], verdict: STAGED },
+        Case {
+            name: "passed to a module without resources of it",
+            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("m.tf", PASSED), ("m/lab.tf", LAB), ("x.tf", X)],
+            verdict: STAGED,
+        },
+        Case {
+            name: "a resource has it",
+            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("n.tf", NETWORK)],
+            verdict: Refused(&[("p.tf", 2)]),
+        },
+        Case {
+            name: "a resource in a module has it",
+            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("m.tf", PASSED), ("m/lab.tf", LAB), ("m/n.tf", NETWORK)],
+            verdict: Refused(&[("p.tf", 2)]),
+        },
+    ]);
+}
