@@ -138,12 +138,11 @@ fn not_accepted() -> Vec<Case> {
         case("another edition", "language edition \"tofu2099\" is not supported")
             .main("terraform {\n}\nlanguage {\n  edition = tofu2099\n}\n")
             .at("main.tf", 4, 13),
-        case("provisioner on other machines", "the \"remote-exec\" provisioner is not supported")
-            .main(with_a("  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n"))
-            .at("main.tf", 2, 3),
-        case("provisioner that copies", "the \"file\" provisioner is not supported")
-            .main(with_a("  provisioner \"file\" {\n    content     = \"x\"\n    destination = \"/x\"\n  }\n"))
-            .at("main.tf", 2, 3),
+        case("another machine over winrm", "connections of type \"winrm\" are not supported")
+            .main(with_a(
+                "  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n    connection {\n      type = \"winrm\"\n      host = \"x\"\n    }\n  }\n",
+            ))
+            .at("main.tf", 5, 14),
     ]
 }
 

@@ -110,6 +110,36 @@ output "o" {{ value = {read} }}
     }
 }
 
+/// As packages are built: a command makes the file that its neighbour asks for. Whether it was there when the changes were
+/// worked out is what was approved; the next stage sees it.
+#[test]
+fn a_file_that_a_command_of_the_deploy_makes_was_not_there_for_this_deploy() {
+    let main = r#"
+resource "terraform_data" "build" {
+  provisioner "local-exec" {
+    command = "echo made > out.zip"
+  }
+}
+resource "terraform_data" "code" {
+  input      = fileexists("out.zip") ? filebase64sha256("out.zip") : "none"
+  depends_on = [terraform_data.build]
+}
+output "code" {
+  value = terraform_data.code.output
+}
+"#;
+    let w = Workspace::new(&[("main.tf", main)]);
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    let code = || {
+        let state: serde_json::Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
+        state["outputs"]["code"]["value"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((code().as_str(), w.read("out.zip").as_str()), ("none", "made\n"));
+    w.run(&["deploy", "--auto-approve"]).expect(0);
+    assert_ne!(code(), "none");
+    assert!(w.run(&["stage"]).expect(0).stdout.contains("no changes"));
+}
+
 /// A file that a resource of the same configuration writes is read once that is done, at the next deploy.
 #[test]
 fn a_file_that_the_deploy_itself_writes_is_named_with_what_to_do() {

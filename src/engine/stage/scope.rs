@@ -13,7 +13,7 @@ use lang::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Resource};
 use lang::config::{Module, ModuleCall};
 use lang::diag::{Diagnostic, Diagnostics, Said};
 use lang::eval;
-use lang::functions::Finding;
+use lang::functions::{Finding, Look};
 use lang::source::{SourceMap, Span};
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::HashMap;
@@ -475,6 +475,10 @@ impl eval::Scope for ModuleScope<'_> {
             self.changed.get_or_init(|| text.clone());
         }
         found
+    }
+
+    fn approved(&self, look: &Look) -> Option<String> {
+        self.sights.unwrap_or(&self.around.sights).approved(look)
     }
 
     fn sources(&self) -> SourceMap {

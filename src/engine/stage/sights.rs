@@ -57,6 +57,13 @@ impl Sights {
         }
     }
 
+    /// What a stage found where the answer holds for its deploy, although the deploy itself may change it: whether a file was
+    /// there. What it holds is another matter, and must be as it was.
+    pub fn approved(&self, look: &Look) -> Option<String> {
+        let kept = self.staged && matches!(look, Look::Presence(_));
+        lock(&self.seen).get(look).filter(|_| kept).map(|sight| sight.digest.clone())
+    }
+
     /// Takes over all that others have found.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cty::Value;
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::functions::{Finding, Function};
+use crate::functions::{Finding, Function, Look};
 use crate::source::SourceMap;
 use crate::syntax::Traversal;
 
@@ -57,6 +57,11 @@ pub trait Scope {
     /// Why it must not: what it found is not what it was. The words do not name a place that must not be shown.
     fn found(&self, _finding: Finding) -> Result<(), String> {
         Ok(())
+    }
+
+    /// What was found at a look when this was approved, where that is what the answer is to go by, whatever is there by now.
+    fn approved(&self, _look: &Look) -> Option<String> {
+        None
     }
 
     /// The texts that the places of faults are in, for messages that name such places.
@@ -137,6 +142,10 @@ impl Scope for Bindings<'_> {
 
     fn found(&self, finding: Finding) -> Result<(), String> {
         self.parent.map_or(Ok(()), |p| p.found(finding))
+    }
+
+    fn approved(&self, look: &Look) -> Option<String> {
+        self.parent.and_then(|p| p.approved(look))
     }
 
     fn sources(&self) -> SourceMap {

@@ -32,9 +32,13 @@ pub struct Finding {
 }
 
 /// The digest of a file that is not there.
-const ABSENT: &str = "absent";
+pub(super) const ABSENT: &str = "absent";
+/// The digests of what is there.
+pub(super) const FILE: &str = "file";
+pub(super) const DIRECTORY: &str = "directory";
+const OTHER: &str = "other";
 /// The digest of what cannot be read.
-const UNREADABLE: &str = "unreadable";
+pub(super) const UNREADABLE: &str = "unreadable";
 
 impl Look {
     /// The place, or the name of what was asked.
@@ -102,9 +106,9 @@ pub(super) fn of_file(bytes: &std::io::Result<Vec<u8>>) -> String {
 
 pub(super) fn of_presence(found: &std::io::Result<std::fs::Metadata>) -> String {
     match found {
-        Ok(found) if found.is_file() => "file".to_owned(),
-        Ok(found) if found.is_dir() => "directory".to_owned(),
-        Ok(_) => "other".to_owned(),
+        Ok(found) if found.is_file() => FILE.to_owned(),
+        Ok(found) if found.is_dir() => DIRECTORY.to_owned(),
+        Ok(_) => OTHER.to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => ABSENT.to_owned(),
         Err(_) => UNREADABLE.to_owned(),
     }

@@ -112,16 +112,24 @@ pub(super) fn fileexists() -> Function {
     Function::new(vec![path_param().marked()], Type::Bool, |args, _, host| {
         let marks = args[0].marks();
         let place = place(host, text(args, 0)?)?;
-        let found = std::fs::metadata(&place);
-        host.found(Look::Presence(look::within(host.scope.base_dir(), &place)), look::of_presence(&found))?;
-        let exists = match found {
-            Ok(found) if found.is_file() => true,
-            Ok(found) => {
-                let kind = if found.is_dir() { "a directory, not a file" } else { "not a regular file" };
+        let look = Look::Presence(look::within(host.scope.base_dir(), &place));
+        // Something that the deploy itself runs may make the file meanwhile: what was approved is what counts.
+        let found = match host.scope.approved(&look) {
+            Some(found) => found,
+            None => {
+                let found = look::of_presence(&std::fs::metadata(&place));
+                host.found(look, found.clone())?;
+                found
+            }
+        };
+        let exists = match &*found {
+            look::FILE => true,
+            look::ABSENT => false,
+            look::UNREADABLE => return Err(CallError::call(quoting(&place, marks, |place| format!("failed to stat {place}")))),
+            other => {
+                let kind = if other == look::DIRECTORY { "a directory, not a file" } else { "not a regular file" };
                 return Err(CallError::arg(0, quoting(&place, marks, |place| format!("{place} is {kind}"))));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(_) => return Err(CallError::call(quoting(&place, marks, |place| format!("failed to stat {place}")))),
         };
         Ok(Value::bool(exists).with_marks(marks))
     })
