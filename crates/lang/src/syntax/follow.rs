@@ -73,7 +73,8 @@ impl Parser<'_> {
                 "Invalid legacy index syntax",
                 format!("Two indexes of the old syntax may not follow each other. Use brackets instead, like [{first}][{second}]."),
             );
-            return None;
+            // What it would be nobody knows, and nothing more is said of what follows.
+            return Some(Step { kind: StepKind::Index(Value::dynamic()), span: dot.to(span) });
         }
         let value = self.number(token)?;
         Some(Step { kind: StepKind::Index(value), span: dot.to(span) })
