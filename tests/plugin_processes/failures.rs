@@ -111,6 +111,6 @@ async fn a_plugin_that_cannot_be_had_says_why() {
 #[tokio::test]
 async fn a_folder_that_is_gone_is_no_place_to_run() {
     let bench = Bench::new(settings());
-    let spec = SpawnSpec { executable: "/bin/sh".into(), directory: Some("/nonexistent".into()), ..SpawnSpec::default() };
+    let spec = SpawnSpec { executable: "/bin/sh".into(), directory: Some(bench.folder.path().join("gone")), ..SpawnSpec::default() };
     fails(settings(), &bench, Start::Spawn(spec), "not_executable", &["working directory"], false).await;
 }

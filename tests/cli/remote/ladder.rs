@@ -16,7 +16,7 @@ fn slow(s: &Sshd) -> Workspace {
 }
 
 fn started(s: &Sshd, w: &Workspace) -> (Child, i32) {
-    let child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
+    let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
     let ends = Instant::now() + Duration::from_secs(60);
     while Instant::now() < ends {
         if let Ok(text) = std::fs::read_to_string(s.path("inner"))
@@ -26,7 +26,8 @@ fn started(s: &Sshd, w: &Workspace) -> (Child, i32) {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("the script did not start");
+    child.kill().unwrap();
+    panic!("the script did not start: {:?}", child.wait());
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
