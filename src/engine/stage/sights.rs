@@ -57,10 +57,10 @@ impl Sights {
         }
     }
 
-    /// What a stage found where the answer holds for its deploy, although the deploy itself may change it: whether a file was
-    /// there. What it holds is another matter, and must be as it was.
+    /// What a stage found of a file: that one was there, or was not, holds for its deploy, whatever the deploy itself makes
+    /// of it. What it holds is another matter, and must be as it was.
     pub fn approved(&self, look: &Look) -> Option<String> {
-        let kept = self.staged && matches!(look, Look::Presence(_));
+        let kept = self.staged && matches!(look, Look::Presence(_) | Look::File(_));
         lock(&self.seen).get(look).filter(|_| kept).map(|sight| sight.digest.clone())
     }
 

@@ -59,7 +59,7 @@ pub trait Scope {
         Ok(())
     }
 
-    /// What was found at a look when this was approved, where that is what the answer is to go by, whatever is there by now.
+    /// What was found at a look when this was approved, where that is known and may be gone by.
     fn approved(&self, _look: &Look) -> Option<String> {
         None
     }

@@ -64,8 +64,12 @@ fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
-    let found = bytes(&place);
-    host.found(Look::File(look::within(host.scope.base_dir(), &place)), look::of_file(&found))?;
+    let look = Look::File(look::within(host.scope.base_dir(), &place));
+    // One that was not there is not there for what was approved without it, though the deploy itself has made it by now: both
+    // branches of a conditional are worked out.
+    let was_absent = host.scope.approved(&look).is_some_and(|was| was == look::ABSENT);
+    let found = if was_absent { Err(std::io::ErrorKind::NotFound.into()) } else { bytes(&place) };
+    host.found(look, look::of_file(&found))?;
     found.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => quoting(path, marks, |path| {
             format!(
