@@ -1,9 +1,8 @@
 //! What is written in its usual form before it is laid out: labels, texts that are one interpolation, types of old.
 
-use std::fmt::Write as _;
-
 use super::token::Token;
 use crate::source::Span;
+use crate::syntax::strings::escaped;
 use crate::syntax::token::Kind;
 use crate::syntax::{NativeBlock, NativeBody};
 
@@ -82,26 +81,6 @@ fn labels<'t>(tokens: &[Token<'t>], block: &NativeBlock, edits: &mut Vec<Edit<'t
         ];
         edits.push(Edit { from, to, tokens });
     }
-}
-
-/// As it stands between quotes.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '$' | '%' if chars.peek() == Some(&'{') => out.extend([c, c]),
-            // A text takes any write.
-            c if c.is_control() && c < '\u{10000}' => drop(write!(out, "\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// What `"${ … }"` holds, where it is nothing but that. In parentheses where it goes over lines, which mean something

@@ -10,6 +10,7 @@ use super::call::{CallError, Function, Param, text};
 use crate::body::Body;
 use crate::eval::{Bindings, evaluate};
 use crate::source::SourceMap;
+use crate::syntax::strings::escaped;
 
 /// A function of the builtin provider by its short name: `encode_expr`, `encode_tfvars`, `decode_tfvars`.
 pub fn of_builtin_provider(name: &str) -> Option<Arc<Function>> {
@@ -127,27 +128,7 @@ fn assignments(items: Vec<(String, String)>, depth: usize) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '$' | '%' => {
-                out.push(c);
-                if rest.peek() == Some(&'{') {
-                    out.push(c);
-                }
-            }
-            c if c.is_control() && (c as u32) < 0x1_0000 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    format!("\"{}\"", escaped(text))
 }
 
 #[cfg(test)]

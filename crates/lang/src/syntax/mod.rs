@@ -13,7 +13,7 @@ pub mod json;
 pub(crate) mod lexer;
 mod parser;
 mod same;
-mod strings;
+pub(crate) mod strings;
 mod structure;
 mod template;
 pub(crate) mod token;
