@@ -25,12 +25,20 @@ const TRACE: usize = 100;
 const BEFORE: usize = 20;
 /// Longest line in an attempt's tail or a trace, in bytes.
 const SHORT: usize = 400;
+/// How much later than it was said a line may be read, in milliseconds, for its own time to be believed.
+const LATE: UnixMs = 60_000;
 /// Without a line for this long a flood is over.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Milliseconds since the epoch, now.
 pub(super) fn now_ms() -> UnixMs {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// When a line was said. Under load it is read long after; what came of one operation would seem to come of the next. A
+/// clock that is not ours is not believed.
+fn said_at(own: Option<UnixMs>, read: UnixMs) -> UnixMs {
+    own.filter(|own| (read - LATE..=read).contains(own)).unwrap_or(read)
 }
 
 /// The lines of one plugin over all its launches.
@@ -89,7 +97,7 @@ impl Logs {
             }
             let line = LogLine {
                 plugin: self.plugin.clone(),
-                at: now_ms(),
+                at: said_at(parsed.said_at, now_ms()),
                 level: parsed.level,
                 stream,
                 module: parsed.module,
@@ -286,6 +294,14 @@ mod tests {
     struct Silent;
     impl PluginObserver for Silent {
         fn event(&self, _: PluginEvent) {}
+    }
+
+    #[test]
+    fn a_line_was_said_when_it_says_so_unless_that_cannot_be() {
+        assert_eq!(said_at(None, 100_000), 100_000);
+        assert_eq!(said_at(Some(99_000), 100_000), 99_000);
+        assert_eq!(said_at(Some(100_001), 100_000), 100_000);
+        assert_eq!(said_at(Some(39_999), 100_000), 100_000);
     }
 
     #[tokio::test]

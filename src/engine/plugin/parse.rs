@@ -1,7 +1,7 @@
 //! Lines of plugin output made into log lines: hclog JSON, `[LEVEL] text`, panics, anything else. Pure but for the
 //! panic mode, which lasts from the first line of a trace.
 
-use super::record::LogLevel;
+use super::record::{LogLevel, UnixMs};
 use serde_json::Value;
 
 /// What a line says.
@@ -9,6 +9,8 @@ use serde_json::Value;
 pub struct Parsed {
     pub level: LogLevel,
     pub module: Option<String>,
+    /// When the plugin says that it has said it.
+    pub said_at: Option<UnixMs>,
     pub text: String,
     /// Whether the line belongs to the trace of a panic.
     pub panic: bool,
@@ -29,7 +31,7 @@ impl LineParser {
         // A trace has no end mark: all that is not tagged after its first line belongs to it.
         self.panicking |= opens_panic(line);
         let level = if self.panicking { LogLevel::Error } else { LogLevel::Debug };
-        Parsed { level, module: None, text: line.to_owned(), panic: self.panicking }
+        Parsed { level, module: None, said_at: None, text: line.to_owned(), panic: self.panicking }
     }
 }
 
@@ -82,7 +84,7 @@ fn hclog(line: &str) -> Option<Parsed> {
     let level = take("@level").as_deref().and_then(level)?;
     let mut text = take("@message").unwrap_or_default();
     let module = take("@module");
-    take("@timestamp");
+    let said_at = take("@timestamp").and_then(|t| t.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_millisecond);
     for (key, value) in &map {
         let value = match value {
             Value::String(s) => s.clone(),
@@ -91,7 +93,7 @@ fn hclog(line: &str) -> Option<Parsed> {
         let quoted = value.is_empty() || value.contains(|c: char| c.is_whitespace() || c == '"');
         text.push_str(&if quoted { format!(" {key}={value:?}") } else { format!(" {key}={value}") });
     }
-    Some(Parsed { level, module, text, panic: false })
+    Some(Parsed { level, module, said_at, text, panic: false })
 }
 
 /// `[WARN] text`, also after a date as Go's `log` puts it (`2026/11/21 10:00:00 [WARN] text`).
@@ -102,7 +104,7 @@ fn tagged(line: &str) -> Option<Parsed> {
         return None;
     }
     let (word, rest) = line[open + 1..].split_once(']')?;
-    Some(Parsed { level: level(word)?, module: None, text: rest.trim_start().to_owned(), panic: false })
+    Some(Parsed { level: level(word)?, module: None, said_at: None, text: rest.trim_start().to_owned(), panic: false })
 }
 
 #[cfg(test)]
@@ -112,6 +114,14 @@ mod tests {
     fn parse(line: &str) -> (LogLevel, String) {
         let parsed = LineParser::default().parse(line);
         (parsed.level, parsed.text)
+    }
+
+    #[test]
+    fn a_line_that_has_its_time_keeps_it() {
+        let at = |line: &str| LineParser::default().parse(line).said_at;
+        assert_eq!(at(r#"{"@level":"info","@message":"m","@timestamp":"2026-11-21T11:00:00.250001+01:00"}"#), Some(1_795_255_200_250));
+        assert_eq!(at(r#"{"@level":"info","@message":"m","@timestamp":"yesterday"}"#), None);
+        assert_eq!(at("[INFO] m"), None);
     }
 
     #[test]
