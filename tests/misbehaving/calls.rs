@@ -219,12 +219,11 @@ fn what_a_plugin_floods_while_it_serves_fills_no_memory() {
     good(&seen);
     assert_eq!(seen.operation("fake_thing.x")["state"], "done");
     assert!(seen.peak_mb < ROW.memory, "{} MB", seen.peak_mb);
-    // How much is left out is said, and the last line is kept; nothing else had to give way to the flood.
+    // How much is left out is said, and the last line is kept.
     let lines = bench.run(&["logs", "--level", "warn", "--json"], &[]).expect(0).of_type("log");
     assert!(lines.iter().any(|l| l["text"] == "the flood is over"), "{} lines", lines.len());
     let said = |words: &str| lines.iter().any(|l| l["text"].as_str().unwrap().contains(words));
     assert!(said("lines are left out here: there were more than 5000 in a second"));
-    assert!(!said("events came faster than they could be kept"));
 }
 
 #[test]

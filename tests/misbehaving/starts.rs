@@ -55,6 +55,8 @@ const LINE: Row = Row { verdict: "unrecognised_line", phases: SAID, ..ROW };
 const WRONG: Row = Row { retried: false, phases: SAID, ..ROW };
 /// The head of a program for a machine with another processor, of little and of big endian.
 const FOREIGN: &[u8] = b"\x7fELF\x02\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x16\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+/// A flood takes its time on a machine that has much else to do, and it is not its end that is looked at.
+const PATIENT: &[(&str, &str)] = &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "600000")];
 const SHORT_CONNECT: &[(&str, &str)] = &[("FLIGHTDECK_CONNECT_DEADLINE_MS", "300")];
 
 const FAILING: &[Row] = &[
@@ -108,7 +110,14 @@ const FAILING: &[Row] = &[
     Row { fake: "dies-of-segv", signal: Some(11), words: &["killed by SIGSEGV (11)", OTHER_RELEASE], ..ROW },
     Row { fake: "dies-of-abrt", signal: Some(6), words: &["killed by SIGABRT (6)", OTHER_RELEASE], ..ROW },
     Row { fake: "dies-of-kill", signal: Some(9), words: &["killed by SIGKILL (9)", "memory"], ..ROW },
-    Row { fake: "flood-and-exit", code: Some(1), phases: SAID, words: &["exit code 1; its last words: the very last line"], ..ROW },
+    Row {
+        fake: "flood-and-exit",
+        env: PATIENT,
+        code: Some(1),
+        phases: SAID,
+        words: &["exit code 1; its last words: the very last line"],
+        ..ROW
+    },
     Row { fake: "grandchild", code: Some(1), phases: SAID, words: &["its last words: left a child behind"], ..ROW },
     Row {
         fake: "vanishes",
@@ -385,7 +394,7 @@ fn a_plugin_that_is_odd_and_serves_is_served() {
         |row| row.0,
         |&(fake, memory)| {
             let bench = Bench::new(fake);
-            let seen = bench.run(&["plugins", "--json"], &[("FLIGHTDECK_STOP_GRACE_MS", "500")]).expect(0);
+            let seen = bench.run(&["plugins", "--json"], &[("FLIGHTDECK_STOP_GRACE_MS", "500"), PATIENT[0]]).expect(0);
             let result = seen.result();
             good(&result);
             let fake = plugin(&result, &bench.address());
