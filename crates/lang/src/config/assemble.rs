@@ -293,9 +293,11 @@ impl Draft {
         for (name, slot) in &self.outputs {
             module.outputs.insert(name.clone(), values::output(&slot.block, diags));
         }
-        for (name, slot) in &self.resources {
-            module.resources.insert(name.clone(), resource::resource(&slot.block, name.mode, false, diags));
-        }
+        let read = |(name, slot): (ResourceName, Slot)| {
+            let resource = resource::resource(&slot.block, name.mode, false, diags);
+            (name, resource)
+        };
+        module.resources = self.resources.into_iter().map(read).collect();
         for key in self.provider_order {
             if let Some(slot) = self.providers.get(&key)
                 && !module.providers.iter().any(|p| p.name == key.0 && p.alias.as_deref().unwrap_or("") == &*key.1)

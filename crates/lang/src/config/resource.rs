@@ -1,5 +1,7 @@
 //! `resource`, `data` and `ephemeral` blocks with their meta-arguments, lifecycle and provisioners.
 
+use std::sync::LazyLock;
+
 use crate::addr::{Mode, Reference, Resource as Name, Subject};
 use crate::body::{Attribute, Block, Body, BodySchema, Content};
 use crate::diag::Diagnostics;
@@ -19,16 +21,17 @@ pub(super) fn lifecycle_schema() -> BodySchema {
         .block("postcondition", &[])
 }
 
-fn schema(mode: Mode) -> BodySchema {
-    let schema = BodySchema::new()
-        .optional(&["count", "for_each", "provider", "depends_on"])
-        .block("locals", &[])
-        .block("lifecycle", &[])
-        .block("_", &[]);
-    match mode {
-        Mode::Data => schema,
-        _ => schema.block("connection", &[]).block("provisioner", &["type"]),
-    }
+/// Made once: there may be very many resources.
+fn schema(mode: Mode) -> &'static BodySchema {
+    static OF_DATA: LazyLock<BodySchema> = LazyLock::new(|| {
+        BodySchema::new()
+            .optional(&["count", "for_each", "provider", "depends_on"])
+            .block("locals", &[])
+            .block("lifecycle", &[])
+            .block("_", &[])
+    });
+    static OF_OTHERS: LazyLock<BodySchema> = LazyLock::new(|| OF_DATA.clone().block("connection", &[]).block("provisioner", &["type"]));
+    if mode == Mode::Data { &OF_DATA } else { &OF_OTHERS }
 }
 
 struct Repetition {
@@ -39,7 +42,7 @@ struct Repetition {
 
 /// Reads a resource. `nested`: the data source of a `check` block.
 pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diagnostics) -> Resource {
-    let (content, rest, found) = block.body.partial_content(&schema(mode));
+    let (content, rest, found) = block.body.partial_content(schema(mode));
     diags.append(found);
     let (kind_word, name_word) = match mode {
         Mode::Managed => ("resource type name", "resource name"),
@@ -333,7 +336,7 @@ fn only_self_references(body: &Body, diags: &mut Diagnostics) {
 
 /// Complains about what an override file may not change in a resource.
 pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
-    let (content, _, _) = body.partial_content(&schema(mode));
+    let (content, _, _) = body.partial_content(schema(mode));
     parts::no_override_of_depends_on(&content, diags);
     for block in content.blocks_of("lifecycle") {
         super::values::no_override_of_conditions(&block.body, &["precondition", "postcondition"], diags);

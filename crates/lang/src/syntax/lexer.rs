@@ -145,52 +145,49 @@ impl<'a> Lexer<'a> {
     }
 
     fn symbol(&mut self, rest: &str, bytes: &[u8]) {
-        const SYMBOLS: [(&str, Kind); 35] = [
-            ("...", Kind::Ellipsis),
-            ("==", Kind::EqualEqual),
-            ("=>", Kind::FatArrow),
-            ("!=", Kind::NotEqual),
-            (">=", Kind::GreaterEqual),
-            ("<=", Kind::LessEqual),
-            ("&&", Kind::And),
-            ("||", Kind::Or),
-            ("::", Kind::DoubleColon),
-            ("[", Kind::OBrack),
-            ("]", Kind::CBrack),
-            ("(", Kind::OParen),
-            (")", Kind::CParen),
-            (".", Kind::Dot),
-            (",", Kind::Comma),
-            ("*", Kind::Star),
-            ("/", Kind::Slash),
-            ("%", Kind::Percent),
-            ("+", Kind::Plus),
-            ("-", Kind::Minus),
-            ("=", Kind::Equal),
-            ("<", Kind::Less),
-            (">", Kind::Greater),
-            ("!", Kind::Bang),
-            ("?", Kind::Question),
-            (":", Kind::Colon),
-            ("&", Kind::BitAnd),
-            ("|", Kind::BitOr),
-            ("~", Kind::BitNot),
-            ("^", Kind::BitXor),
-            (";", Kind::Semicolon),
-            ("`", Kind::Backtick),
-            ("'", Kind::Apostrophe),
-            ("\u{201c}", Kind::Invalid),
-            ("\u{201d}", Kind::Invalid),
-        ];
         let ident = identifier_len(rest);
         if ident > 0 {
             return self.emit(Kind::Ident, ident);
         }
         debug_assert!(!bytes.is_empty());
-        match SYMBOLS.iter().find(|(symbol, _)| rest.starts_with(symbol)) {
-            Some((symbol, kind)) => self.emit(*kind, symbol.len()),
-            None => self.emit(Kind::Invalid, rest.chars().next().map_or(1, char::len_utf8)),
-        }
+        // The longer ones first: each begins with one of the shorter.
+        let (kind, len) = match bytes {
+            [b'.', b'.', b'.', ..] => (Kind::Ellipsis, 3),
+            [b'=', b'=', ..] => (Kind::EqualEqual, 2),
+            [b'=', b'>', ..] => (Kind::FatArrow, 2),
+            [b'!', b'=', ..] => (Kind::NotEqual, 2),
+            [b'>', b'=', ..] => (Kind::GreaterEqual, 2),
+            [b'<', b'=', ..] => (Kind::LessEqual, 2),
+            [b'&', b'&', ..] => (Kind::And, 2),
+            [b'|', b'|', ..] => (Kind::Or, 2),
+            [b':', b':', ..] => (Kind::DoubleColon, 2),
+            [b'[', ..] => (Kind::OBrack, 1),
+            [b']', ..] => (Kind::CBrack, 1),
+            [b'(', ..] => (Kind::OParen, 1),
+            [b')', ..] => (Kind::CParen, 1),
+            [b'.', ..] => (Kind::Dot, 1),
+            [b',', ..] => (Kind::Comma, 1),
+            [b'*', ..] => (Kind::Star, 1),
+            [b'/', ..] => (Kind::Slash, 1),
+            [b'%', ..] => (Kind::Percent, 1),
+            [b'+', ..] => (Kind::Plus, 1),
+            [b'-', ..] => (Kind::Minus, 1),
+            [b'=', ..] => (Kind::Equal, 1),
+            [b'<', ..] => (Kind::Less, 1),
+            [b'>', ..] => (Kind::Greater, 1),
+            [b'!', ..] => (Kind::Bang, 1),
+            [b'?', ..] => (Kind::Question, 1),
+            [b':', ..] => (Kind::Colon, 1),
+            [b'&', ..] => (Kind::BitAnd, 1),
+            [b'|', ..] => (Kind::BitOr, 1),
+            [b'~', ..] => (Kind::BitNot, 1),
+            [b'^', ..] => (Kind::BitXor, 1),
+            [b';', ..] => (Kind::Semicolon, 1),
+            [b'`', ..] => (Kind::Backtick, 1),
+            [b'\'', ..] => (Kind::Apostrophe, 1),
+            _ => (Kind::Invalid, rest.chars().next().map_or(1, char::len_utf8)),
+        };
+        self.emit(kind, len);
     }
 
     fn line_comment(&mut self) {
