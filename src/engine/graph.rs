@@ -2,11 +2,11 @@
 //! failure stops only what depends on it. Owned by one stage or deploy; knows nothing of what a step does.
 
 use crate::engine::calls::lock;
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use std::future::Future;
 use std::sync::Mutex;
+use tokio::task::{JoinError, JoinSet};
 
 /// Number of a step, in the order of adding.
 pub type Step = usize;
@@ -138,7 +138,7 @@ impl Graph {
     pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<Ended>
     where
         F: Fn(Step) -> Fut,
-        Fut: Future<Output = bool>,
+        Fut: Future<Output = bool> + Send + 'static,
     {
         let may = || if go_on() { Starts::All } else { Starts::None };
         self.walk_urgent_first(limit, &Urgency::default(), may, run, |_| {}).await
@@ -156,19 +156,21 @@ impl Graph {
     ) -> Vec<Ended>
     where
         F: Fn(Step) -> Fut,
-        Fut: Future<Output = bool>,
+        Fut: Future<Output = bool> + Send + 'static,
     {
         let limit = limit.max(1);
         let mut line = Line::new(self);
         let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
-        let mut running = FuturesUnordered::new();
+        // Tasks of their own: the steps of one walk run on all cores. Whoever drops the walk ends them.
+        let mut running = JoinSet::new();
         loop {
             line.hurry(urgency.news());
             while let Some(step) = line.next(may(), running.len() < limit, running.len() < limit.saturating_mul(2)) {
                 let future = run(step);
-                running.push(async move { (step, future.await) });
+                running.spawn(async move { (step, future.await) });
             }
-            let Some((step, ok)) = running.next().await else { break };
+            let Some(ended_now) = running.join_next().await else { break };
+            let (step, ok) = whole(ended_now);
             ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
             told(step);
             let mut settled = vec![(step, ok)];
@@ -185,6 +187,33 @@ impl Graph {
         }
         ended.into_iter().map(|e| e.unwrap_or(Ended::Skipped)).collect()
     }
+}
+
+/// What a task has come to. It is never ended from outside; where it panicked, so do we.
+fn whole<T>(joined: Result<T, JoinError>) -> T {
+    joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// Runs all of these as tasks, at most `limit` at a time; what they come to, in their order.
+pub async fn side_by_side<T, Fut>(limit: usize, all: impl IntoIterator<Item = Fut>) -> Vec<T>
+where
+    T: Send + 'static,
+    Fut: Future<Output = T> + Send + 'static,
+{
+    let mut waiting = all.into_iter().enumerate();
+    let mut running = JoinSet::new();
+    let mut done = BTreeMap::new();
+    loop {
+        while running.len() < limit.max(1)
+            && let Some((at, future)) = waiting.next()
+        {
+            running.spawn(async move { (at, future.await) });
+        }
+        let Some(ended) = running.join_next().await else { break };
+        let (at, value) = whole(ended);
+        done.insert(at, value);
+    }
+    done.into_values().collect()
 }
 
 /// What may start now.

@@ -1,6 +1,7 @@
 //! One object taken into the state by hand: its place in the configuration, its provider configured with what the state
 //! has, the object found by its id and read. Pure but for the provider's calls; whoever asks keeps the record.
 
+use super::cell::Cell;
 use super::ephemeral::When;
 use super::expand::{self, Meta};
 use super::import::{self, Wanted};
@@ -12,72 +13,81 @@ use super::scope::ModuleScope;
 use super::staging::{create_first, keep_as_stored};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::calls::lock;
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr;
 use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
-use lang::diag::Diagnostic;
+use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// How many nodes are worked out at a time.
 const NODES_AT_A_TIME: usize = 64;
 /// At most this many names are listed in an error.
 const NAMED: usize = 10;
 
-/// The record of the object that `address` is to have, found under `id`; `None` where the walk has the reasons among its
-/// diagnostics. `prior` is the state with its moves made.
-pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, id: &str) -> Option<StateObject> {
-    let refuse = |d: Diagnostic| {
-        walk.report(d.about(address.to_string()).into());
+/// The record of the object that `address` is to have, found under `id`; `None` where what is said has the reasons. `prior`
+/// is the state with its moves made.
+pub async fn adopt(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstance, id: &str) -> (Option<StateObject>, Diagnostics) {
+    let mut cell = Cell::default();
+    let object = adopted(walk, prior, address, id, &mut cell).await;
+    let mut said = walk.cells.gather(walk.nodes.graph.order()).diags;
+    said.append(cell.diags);
+    (object, said)
+}
+
+async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstance, id: &str, cell: &mut Cell) -> Option<StateObject> {
+    let refuse = |d: Diagnostic, cell: &mut Cell| {
+        cell.report(d.about(address.to_string()));
         None
     };
     let (module, resource) = match declared(walk, address) {
         Ok(found) => found,
-        Err(d) => return refuse(d),
+        Err(d) => return refuse(d, cell),
     };
     let config = address.config();
     let step = walk.nodes.step(&Node::Resource(config.clone()))?;
     let needed = walk.nodes.graph.closure([step]);
     let run = |s| {
-        let wanted = s != step && needed.contains(&s);
+        let (wanted, walk, prior) = (s != step && needed.contains(&s), walk.clone(), prior.clone());
         async move {
             if !wanted {
                 return true;
             }
-            match &walk.nodes.nodes[s] {
+            let cell = match &walk.nodes.nodes[s] {
                 Node::Resource(r) if r.resource.mode == Mode::Ephemeral => walk.open(s, r, &|_| When::Now).await,
                 node => match walk.common(node).await {
-                    Some(good) => good,
-                    None => keep_as_stored(walk, prior, s),
+                    Some(cell) => cell,
+                    None => keep_as_stored(&walk, &prior, s),
                 },
-            }
+            };
+            walk.absorb(s, cell)
         }
     };
     walk.nodes.graph.walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run).await;
-    if lock(&walk.diags).has_errors() || walk.cancel.is_cancelled() {
+    if walk.cells.has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
-    let repetition = match instance(walk, module, resource, address)? {
+    let repetition = match instance(walk, module, resource, address, cell)? {
         Ok(repetition) => repetition,
-        Err(d) => return refuse(d.at(resource.span)),
+        Err(d) => return refuse(d.at(resource.span), cell),
     };
     let route = provider_addr::route_of(&walk.around.root, module, resource);
-    let (key, provider) = walk.choose(&route, address, &repetition)?;
+    let (key, provider) = walk.choose(&route, address, &repetition, cell)?;
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
         let detail = format!("{} has no resource type {:?}.", provider_addr::short(&key.address), &*address.resource.kind);
-        return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span));
+        return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span), cell);
     };
     let wanted = Wanted { id: id.to_owned(), identity: None, span: resource.span };
-    let ctx = walk.context_of(&key.address, address)?;
+    let ctx = walk.context_of(&key.address, address, cell)?;
     let found = match import::fetch(provider.as_ref(), schema, address, &wanted, &ctx).await {
         Err(diags) => {
-            walk.report(diags);
+            cell.report(diags);
             return None;
         }
         Ok((found, diags)) => {
-            walk.report(diags);
+            cell.report(diags);
             found
         }
     };
@@ -95,12 +105,12 @@ pub async fn adopt(walk: &Walk<'_>, prior: &PriorState, address: &AbsInstance, i
     };
     match objects::record(&around, schema, &found.value, &found.private) {
         Ok(object) => Some(object),
-        Err(text) => refuse(Diagnostic::error("The object cannot be kept", text)),
+        Err(text) => refuse(Diagnostic::error("The object cannot be kept", text), cell),
     }
 }
 
 /// The resource in the configuration.
-fn declared<'w>(walk: &'w Walk<'_>, address: &AbsInstance) -> Result<(&'w Module, &'w Resource), Diagnostic> {
+fn declared<'w>(walk: &'w Walk, address: &AbsInstance) -> Result<(&'w Module, &'w Resource), Diagnostic> {
     let path = address.module.path();
     let found = walk.module(&path).and_then(|module| Some((module, module.resources.get(&address.resource)?)));
     found.ok_or_else(|| {
@@ -114,7 +124,13 @@ fn declared<'w>(walk: &'w Walk<'_>, address: &AbsInstance) -> Result<(&'w Module
 }
 
 /// What `count` and `each` are in the instance, where it is one that the configuration asks for; `None` where that could not be worked out.
-fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &AbsInstance) -> Option<Result<Repetition, Diagnostic>> {
+fn instance(
+    walk: &Walk,
+    module: &Module,
+    resource: &Resource,
+    address: &AbsInstance,
+    cell: &mut Cell,
+) -> Option<Result<Repetition, Diagnostic>> {
     let refuse = |what: String, there: String| {
         let detail = format!("{what}, as the configuration has it. {there}");
         Some(Err(Diagnostic::error("The configuration has no such instance", detail)))
@@ -126,7 +142,7 @@ fn instance(walk: &Walk<'_>, module: &Module, resource: &Resource, address: &Abs
     let abs: AbsResource = address.abs();
     let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
     let (expansion, diags) = expand::expand(&ModuleScope::new(&walk.around, module, &abs.module), meta);
-    if !walk.report(about(diags, address)) {
+    if !cell.report(about(diags, address)) {
         return None;
     }
     let mut all = expansion?.instances();

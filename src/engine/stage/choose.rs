@@ -1,6 +1,7 @@
 //! Which instance of a provider configuration with `for_each` an object belongs to: what the configuration says, or, where
 //! that speaks of the object no longer, what the state has kept. Rules as the reference engine's.
 
+use super::cell::Cell;
 use super::scope::ModuleScope;
 use super::values::Repetition;
 use super::walk::Walk;
@@ -16,42 +17,42 @@ use std::sync::Arc;
 /// A configured provider with its name.
 pub type Chosen = (ConfigKey, Arc<dyn Provider>);
 
-impl Walk<'_> {
+impl Walk {
     /// What a declared instance uses; `None` with the reasons among the diagnostics.
-    pub fn choose(&self, route: &Route<'_>, address: &AbsInstance, repetition: &Repetition) -> Option<Chosen> {
-        let Some(by) = &route.by else { return self.configured(route.block.clone(), address, None) };
-        match self.key(by, address, repetition) {
-            Ok(key) => self.configured(route.block.with_instance(Some(key)), address, None),
+    pub fn choose(&self, route: &Route<'_>, address: &AbsInstance, repetition: &Repetition, cell: &mut Cell) -> Option<Chosen> {
+        let Some(by) = &route.by else { return self.configured(route.block.clone(), address, None, cell) };
+        match self.key(by, address, repetition, cell) {
+            Ok(key) => self.configured(route.block.with_instance(Some(key)), address, None, cell),
             Err(diags) => {
-                self.report(diags);
+                cell.report(diags);
                 None
             }
         }
     }
 
     /// What an object uses that the configuration has no instance for: the one by which it was made.
-    pub fn choose_by_record(&self, block: &ConfigKey, address: &AbsInstance, object: &StateObject) -> Option<Chosen> {
+    pub fn choose_by_record(&self, block: &ConfigKey, address: &AbsInstance, object: &StateObject, cell: &mut Cell) -> Option<Chosen> {
         let deposed = Some(&*object.deposed).filter(|d| !d.is_empty());
         match ConfigKey::parse(&object.provider) {
-            Some(kept) if kept.block() == *block => self.configured(kept, address, deposed),
+            Some(kept) if kept.block() == *block => self.configured(kept, address, deposed, cell),
             _ => {
                 let detail = format!(
                     "{address} is in the state with the provider configuration {}, and its resource is declared with {block}, whose instances say nothing of it. Give the resource its former configuration until the object is destroyed.",
                     object.provider
                 );
-                self.report(Diagnostic::error("Unable to use fallback provider from state", detail).about(address.to_string()).into());
+                cell.report(Diagnostic::error("Unable to use fallback provider from state", detail).about(address.to_string()));
                 None
             }
         }
     }
 
     /// A provider configuration that is ready. One that could not be made so has been told of; one that is not there is told of now.
-    fn configured(&self, key: ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Option<Chosen> {
+    fn configured(&self, key: ConfigKey, address: &AbsInstance, deposed: Option<&str>, cell: &mut Cell) -> Option<Chosen> {
         if let Some(provider) = self.ready(&key) {
             return Some((key, provider));
         }
         if !provider_addr::is_there(&self.around.root, &key) {
-            self.report(self.absent(&key, address, deposed).into());
+            cell.report(self.absent(&key, address, deposed));
         }
         None
     }
@@ -83,7 +84,7 @@ impl Walk<'_> {
         Diagnostic::error(summary, detail).about(address.to_string())
     }
 
-    fn key(&self, by: &By<'_>, address: &AbsInstance, repetition: &Repetition) -> Result<Arc<str>, Diagnostics> {
+    fn key(&self, by: &By<'_>, address: &AbsInstance, repetition: &Repetition, cell: &mut Cell) -> Result<Arc<str>, Diagnostics> {
         let scope = |instance: &ModuleInstance, repetition: Repetition| -> Result<(Value, Diagnostics), Diagnostics> {
             let module = self.module(&instance.path()).ok_or_else(Diagnostics::new)?;
             let own = by.module.is_none().then_some(&address.resource);
@@ -99,7 +100,7 @@ impl Walk<'_> {
         if diags.has_errors() {
             return Err(diags);
         }
-        self.report(diags);
+        cell.report(diags);
         text(value, by.key, address).map_err(Diagnostics::from)
     }
 }

@@ -2,13 +2,13 @@
 //! Pure but for the provider's calls; the state gets an imported object when the stage is deployed. What is imported by hand
 //! is looked at here too, see [`super::adopt`].
 
+use super::cell::Cell;
 use super::change::Importing;
 use super::managed::{self, Prior};
 use super::plan::PlanWalk;
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::calls::lock;
 use crate::engine::provider::{CallContext, IdentitySchema, ImportRequest, Imported, Provider, ReadRequest};
 use cty::schema::Schema;
 use cty::{Mark, Type, Value};
@@ -93,11 +93,11 @@ pub fn expressions(import: &Import) -> Vec<&Expr> {
 }
 
 /// What can be said against the blocks without a plan.
-pub fn validate(walk: &Walk<'_>) {
+pub fn validate(walk: &Walk) -> Diagnostics {
     let root = &walk.around.root;
     let here = ModuleInstance::root();
+    let mut diags = Diagnostics::new();
     for import in &root.imports {
-        let mut diags = Diagnostics::new();
         let Some(target) = resource_of(import) else { continue };
         let declared = root.descendant(&target.module.0).is_some_and(|m| m.resources.contains_key(&target.resource));
         if target.resource.mode != Mode::Managed {
@@ -124,8 +124,8 @@ pub fn validate(walk: &Walk<'_>) {
         for expr in expressions(import) {
             diags.append(scope.check(&expr.traversals()));
         }
-        walk.report(diags);
     }
+    diags
 }
 
 fn no_configuration(target: &str, span: Span) -> Diagnostic {
@@ -384,24 +384,23 @@ pub async fn fetch(
     Ok((Prior { value, private: read.private, tainted: false, identity }, said))
 }
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Notes what is to be imported into a resource; `false` where that cannot be worked out.
-    pub fn imports(&self, address: &ConfigResource) -> Option<BTreeMap<AbsInstance, Wanted>> {
+    pub fn imports(&self, address: &ConfigResource, cell: &mut Cell) -> Option<BTreeMap<AbsInstance, Wanted>> {
         debug_assert!(self.walk.around.phase == Phase::Plan, "imports are worked out while planning");
         let (all, diags) = resolve(&self.walk.around, address);
-        self.walk.report(diags).then_some(all)
+        cell.report(diags).then_some(all)
     }
 
     /// Reports imports into instances that are not declared.
-    pub fn imports_without_configuration(&self, all: &BTreeMap<AbsInstance, Wanted>) -> bool {
-        let expansions = lock(&self.expansions);
-        let declared = |i: &AbsInstance| expansions.get(&i.abs()).is_some_and(|keys| keys.contains(&i.key));
+    pub fn imports_without_configuration(&self, all: &BTreeMap<AbsInstance, Wanted>, cell: &mut Cell) -> bool {
+        let declared = |i: &AbsInstance| cell.expansions.get(&i.abs()).is_some_and(|keys| keys.contains(&i.key));
         let mut diags = Diagnostics::new();
         for (address, wanted) in all {
             if self.wishes.wants(address) && !declared(address) {
                 diags.push(no_configuration(&address.to_string(), wanted.span).about(address.to_string()));
             }
         }
-        self.walk.report(diags)
+        cell.report(diags)
     }
 }

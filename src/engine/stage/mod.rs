@@ -2,6 +2,7 @@
 //! written but the stage itself.
 
 pub mod adopt;
+pub mod cell;
 pub mod change;
 mod choose;
 pub mod commands;

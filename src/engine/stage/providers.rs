@@ -1,10 +1,10 @@
 //! Provider configurations: each block evaluated, once or for every instance that its `for_each` makes, and given to a
 //! process of its own.
 
+use super::cell::Cell;
 use super::scope::{ModuleScope, Phase};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::calls::lock;
 use crate::engine::provider::{CallContext, ProviderSchema};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
 use cty::Value;
@@ -14,30 +14,42 @@ use lang::config::ProviderConfig;
 /// How many instances of one block are configured at a time.
 const AT_A_TIME: usize = 8;
 
-impl Walk<'_> {
+impl Walk {
     /// Evaluates a provider block and gives it to its processes.
-    pub(super) async fn provider_block(&self, key: &ConfigKey) -> bool {
+    pub(super) async fn provider_block(&self, key: &ConfigKey, cell: &mut Cell) -> bool {
         let Some(schema) = self.around.schemas.get(&key.address).cloned() else { return true };
         let Some(block) = provider_addr::block_of(&self.around.root, key) else {
             // Only the default configuration of the root may be left out; objects of another one are told of where they are met.
-            return !provider_addr::is_there(&self.around.root, key) || self.provider(key, &schema, None, Repetition::default()).await;
+            return !provider_addr::is_there(&self.around.root, key)
+                || self.provider(key, &schema, None, Repetition::default(), cell).await;
         };
         let Some(instances) = &block.instances else {
-            return self.provider(key, &schema, Some(block), Repetition::default()).await;
+            return self.provider(key, &schema, Some(block), Repetition::default(), cell).await;
         };
         let mut work = Vec::new();
         for (instance, value) in instances {
             let (each_key, each_value) = (Some(Value::string(instance)), Some(value.clone()));
             let repetition = Repetition { each_key, each_value, ..Repetition::default() };
             let (key, schema) = (key.with_instance(Some(instance.clone())), &schema);
-            work.push(async move { self.provider(&key, schema, Some(block), repetition).await });
+            work.push(async move {
+                let mut part = Cell::default();
+                let good = self.provider(&key, schema, Some(block), repetition, &mut part).await;
+                part.ended(good)
+            });
         }
-        let good: Vec<bool> = stream::iter(work).buffer_unordered(AT_A_TIME).collect().await;
-        good.into_iter().all(|good| good)
+        stream::iter(work).buffered(AT_A_TIME).for_each(|part| std::future::ready(cell.append(part))).await;
+        !cell.failed
     }
 
     /// Evaluates one configuration and gives it to its process.
-    async fn provider(&self, key: &ConfigKey, schema: &ProviderSchema, declared: Option<&ProviderConfig>, repetition: Repetition) -> bool {
+    async fn provider(
+        &self,
+        key: &ConfigKey,
+        schema: &ProviderSchema,
+        declared: Option<&ProviderConfig>,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> bool {
         let span = declared.map(|d| d.span);
         let config = match declared {
             Some(block) => {
@@ -46,7 +58,7 @@ impl Walk<'_> {
                 let Some(instance) = instances.first() else { return true };
                 let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
                 let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
-                if !self.report(diags) {
+                if !cell.report(diags) {
                     return false;
                 }
                 value
@@ -65,9 +77,9 @@ impl Walk<'_> {
             plain.validate_provider(config.clone(), &ctx).await.map(Some)
         };
         match checked.await {
-            Err(error) => return self.report_call(&error, &address, span),
+            Err(error) => return cell.report_call(&error, &address, span),
             Ok(Some(answer)) => {
-                if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                if !cell.report_provider(&answer.diagnostics, &address, body, span) {
                     return false;
                 }
             }
@@ -78,19 +90,19 @@ impl Walk<'_> {
         }
         let (provider, done) = match self.providers.configured(key, &config, &ctx).await {
             Ok(found) => found,
-            Err(error) => return self.report_call(&error, &address, span),
+            Err(error) => return cell.report_call(&error, &address, span),
         };
         if !done {
             match provider.configure(config.clone(), &ctx).await {
-                Err(error) => return self.report_call(&error, &address, span),
+                Err(error) => return cell.report_call(&error, &address, span),
                 Ok(answer) => {
-                    if !self.report_provider(&answer.diagnostics, &address, body, span) {
+                    if !cell.report_provider(&answer.diagnostics, &address, body, span) {
                         return false;
                     }
                 }
             }
         }
-        lock(&self.ready).insert(key.clone(), provider);
+        cell.ready.push((key.clone(), provider));
         true
     }
 }

@@ -1,7 +1,7 @@
 //! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what is staged. Pure.
 
+use super::nodes::Node;
 use super::prior::PriorState;
-use crate::engine::calls::lock;
 use crate::engine::stage::plan::PlanWalk;
 use lang::addr::{AbsInstance, AbsResource, InstanceKey, ModuleInstance, ModulePath, Target};
 use lang::config::{Module, Moved};
@@ -98,7 +98,7 @@ fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
     }
 }
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// What is wrong with the `moved` blocks, now that it is known which instances are declared.
     pub fn moves_faults(&self) -> Diagnostics {
         let root = &self.walk.around.root;
@@ -147,9 +147,14 @@ impl PlanWalk<'_> {
         diags
     }
 
+    /// Whether a resource was expanded, to keys like these.
+    fn has_keys(&self, resource: &AbsResource, wanted: impl Fn(&BTreeSet<InstanceKey>) -> bool) -> bool {
+        let step = self.walk.nodes.step(&Node::Resource(resource.config()));
+        step.and_then(|step| self.walk.cells.of(step)).is_some_and(|cell| cell.expansions.get(resource).is_some_and(wanted))
+    }
+
     fn declared(&self, end: &End) -> bool {
         let root = &self.walk.around.root;
-        let expansions = lock(&self.expansions);
         match end {
             End::Module(module) => self.walk.around.values.instances(&module.path()).contains(module),
             End::Call(module) => match (module.parent(), module.path().parent()) {
@@ -159,8 +164,8 @@ impl PlanWalk<'_> {
                 }
                 _ => false,
             },
-            End::Resource(resource) => expansions.contains_key(resource),
-            End::Instance(instance) => expansions.get(&instance.abs()).is_some_and(|keys| keys.contains(&instance.key)),
+            End::Resource(resource) => self.has_keys(resource, |_| true),
+            End::Instance(instance) => self.has_keys(&instance.abs(), |keys| keys.contains(&instance.key)),
         }
     }
 }

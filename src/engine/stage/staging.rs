@@ -1,5 +1,6 @@
 //! One staging from beginning to end: moves, the validating walk, the planning walk, and what they found put together.
 
+use super::cell::{Cell, Gathered};
 use super::change::{Change, Digests, OutputChange, Stage};
 use super::conditions::Statuses;
 use super::ephemeral::Leases;
@@ -9,17 +10,16 @@ use super::narrow::Narrow;
 use super::needs;
 use super::nodes::{Node, Nodes, Sources};
 use super::objects;
-use super::plan::{Found, PlanWalk, Wishes};
+use super::plan::{PlanWalk, Wishes};
 use super::prior::PriorState;
 use super::refactor_checks;
 use super::scope::{Phase, Surroundings, timestamp};
 use super::sights::Sights;
 use super::validate;
-use super::values::Values;
+use super::values::{Values, Worked};
 use super::walk::{Providers, Walk};
 use crate::engine::api::StageRequest;
 use crate::engine::bus::now_ms;
-use crate::engine::calls::lock;
 use crate::engine::deploy::steps;
 use crate::engine::event::{Action, StageId, StageMode};
 use crate::engine::graph::{Starts, Step, Urgency};
@@ -33,14 +33,15 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::{SourceMap, Span};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// How many nodes are worked on at a time; what really limits is slots of plugins and `parallelism` within a resource.
 const NODES_AT_A_TIME: usize = 64;
 
 /// All that a staging starts from.
-pub struct Order<'p> {
+pub struct Order {
     pub id: StageId,
     pub request: StageRequest,
     pub root: Arc<Module>,
@@ -50,17 +51,17 @@ pub struct Order<'p> {
     pub state: State,
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
     pub digests: Digests,
-    pub providers: &'p dyn Providers,
+    pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
     /// Set when plugins are killed: what is open cannot be closed any more.
     pub kill: CancellationToken,
     pub parallelism: usize,
     /// Called after each resource instance: how many are done, of how many, and which.
-    pub progress: &'p (dyn Fn(u32, u32, &str) + Send + Sync),
+    pub progress: Arc<dyn Fn(u32, u32, &str) + Send + Sync>,
 }
 
-impl<'p> Order<'p> {
-    fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk<'p> {
+impl Order {
+    fn walk(&self, phase: Phase, prior: &PriorState, at: UnixMs) -> Walk {
         let around = Surroundings {
             root: self.root.clone(),
             dir: self.dir.clone(),
@@ -79,13 +80,16 @@ impl<'p> Order<'p> {
             in_state: &prior.config_resources(),
             orphan_providers: &prior.providers(),
         });
-        Walk { leases: Leases::new(self.kill.clone()), ..Walk::new(around, nodes, self.providers, self.cancel.clone(), self.given.clone()) }
+        Walk {
+            leases: Leases::new(self.kill.clone()),
+            ..Walk::new(around, nodes, self.providers.clone(), self.cancel.clone(), self.given.clone())
+        }
     }
 }
 
 /// What is wrong with the configuration whatever values its variables have; with warnings.
-async fn validate(order: &Order<'_>, prior: &PriorState, at: UnixMs) -> Diagnostics {
-    let walk = order.walk(Phase::Validate, prior, at);
+async fn validate(order: &Order, prior: &PriorState, at: UnixMs) -> Diagnostics {
+    let walk = Arc::new(order.walk(Phase::Validate, prior, at));
     if let Some(d) = cycle(&walk.nodes, &order.root) {
         // References can still be wrong apart from the cycle; the reference engine reports the cycle alone.
         return d.into();
@@ -94,15 +98,21 @@ async fn validate(order: &Order<'_>, prior: &PriorState, at: UnixMs) -> Diagnost
     if names.has_errors() {
         return names;
     }
-    walk.report(names);
-    walk.nodes.graph.walk(NODES_AT_A_TIME, || !order.cancel.is_cancelled(), |step| validate::run(&walk, step)).await;
-    import::validate(&walk);
-    walk.report(refactor_checks::removed(&order.root));
-    std::mem::take(&mut *lock(&walk.diags))
+    let run = |step| {
+        let walk = walk.clone();
+        async move { walk.absorb(step, validate::run(&walk, step).await) }
+    };
+    walk.nodes.graph.walk(NODES_AT_A_TIME, || !order.cancel.is_cancelled(), run).await;
+    let mut cell = Cell::default();
+    cell.report(names);
+    cell.report(walk.cells.gather(walk.nodes.graph.order()).diags);
+    cell.report(import::validate(&walk));
+    cell.report(refactor_checks::removed(&order.root));
+    cell.diags
 }
 
 /// What is wrong with a configuration by itself, whatever is in the state; with warnings.
-pub async fn validated(order: &Order<'_>) -> Diagnostics {
+pub async fn validated(order: &Order) -> Diagnostics {
     let mut prior = PriorState::new(&State::default());
     let mut diags = moves::apply(&order.root, &mut prior);
     if !diags.has_errors() {
@@ -112,7 +122,7 @@ pub async fn validated(order: &Order<'_>) -> Diagnostics {
 }
 
 /// A stage, or the reasons why there is none; with warnings either way.
-pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
+pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&order.state);
     let mut diags = moves::apply(&order.root, &mut prior);
@@ -141,8 +151,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         prior.resources.values().map(|i| i.len()).sum::<usize>().max(order.root.all().iter().map(|m| m.resources.len()).sum()),
     )
     .unwrap_or(u32::MAX);
-    let done = std::sync::atomic::AtomicU32::new(0);
-    let plan = PlanWalk {
+    let (done, told) = (AtomicU32::new(0), order.progress.clone());
+    let plan = Arc::new(PlanWalk {
         walk: planning,
         prior,
         wishes: Wishes {
@@ -153,24 +163,27 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
             parallelism: order.parallelism,
         },
         create_first,
-        found: Mutex::default(),
-        expansions: Mutex::default(),
         needs: needs::Known::default(),
-        progress: Box::new(|address| {
-            let n = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            (order.progress)(n, total.max(n), address);
+        progress: Box::new(move |address| {
+            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+            told(n, total.max(n), address);
         }),
-    };
-    let plan_ref = &plan;
+    });
     let (graph, leases) = (&plan.walk.nodes.graph, &plan.walk.leases);
-    let run = |step| async move {
-        let good = if plan_ref.wishes.works_out(step) {
-            plan_ref.run(step).await
-        } else {
-            keep_as_stored(&plan_ref.walk, &plan_ref.prior, step) && plan_ref.by_state(step).await
-        };
-        plan_ref.needing().pass(&plan_ref.walk.nodes.nodes[step]);
-        good
+    let run = |step| {
+        let plan = plan.clone();
+        async move {
+            let cell = if plan.wishes.works_out(step) {
+                plan.run(step).await
+            } else {
+                let mut cell = keep_as_stored(&plan.walk, &plan.prior, step);
+                cell.append(plan.by_state(step).await);
+                cell
+            };
+            let good = plan.walk.absorb(step, cell);
+            plan.needing().pass(&plan.walk.nodes.nodes[step]);
+            good
+        }
     };
     let urgency = Urgency::default();
     let walking = graph.walk_urgent_first(NODES_AT_A_TIME, &urgency, may, run, |step| leases.ended(graph, step));
@@ -183,7 +196,8 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
     }
     // What was said of the configuration as a whole is said again of its instances.
     let before = diags.len();
-    for d in std::mem::take(&mut *lock(&plan.walk.diags)) {
+    let Gathered { changes, drift, edits, statuses, diags: said } = plan.walk.cells.gather(graph.order());
+    for d in said {
         if !diags.0[..before].contains(&d) {
             diags.push(d);
         }
@@ -192,11 +206,10 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         return (None, diags);
     }
     let outputs = outputs(&plan);
-    let PlanWalk { walk, prior, found, wishes, .. } = plan;
-    let Found { changes, drift, edits, .. } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let PlanWalk { walk, prior, wishes, .. } = &*plan;
     let changes = in_order(&walk.nodes, changes);
     let narrow = wishes.narrow.as_ref().filter(|_| order.request.mode == StageMode::Normal);
-    let left = match narrow.map(|n| n.besides(&changes, &prior)) {
+    let left = match narrow.map(|n| n.besides(&changes, prior)) {
         Some(Err(faults)) => {
             diags.append(faults);
             return (None, diags);
@@ -210,7 +223,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         diags.push(cycle);
         return (None, diags);
     }
-    let mut statuses = walk.statuses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut statuses = statuses;
     if order.request.mode == StageMode::Destroy {
         // What is to go need not fulfil anything, so nothing was looked at to the end.
         statuses = Statuses::default();
@@ -230,7 +243,7 @@ pub async fn stage(order: Order<'_>) -> (Option<Stage>, Diagnostics) {
         left,
         outputs,
         drift,
-        edits: prior.moves.into_iter().chain(edits).collect(),
+        edits: prior.moves.iter().cloned().chain(edits).collect(),
         statuses,
         variables: order
             .root
@@ -339,16 +352,16 @@ pub(super) fn create_first(nodes: &Nodes, root: &Module, prior: &PriorState) -> 
 }
 
 /// A node that is not staged: resources keep the value that the state has, everything else stays without one.
-pub(super) fn keep_as_stored(walk: &Walk<'_>, prior: &PriorState, step: Step) -> bool {
-    let Node::Resource(address) = &walk.nodes.nodes[step] else { return true };
+pub(super) fn keep_as_stored(walk: &Walk, prior: &PriorState, step: Step) -> Cell {
+    let mut cell = Cell::default();
+    let Node::Resource(address) = &walk.nodes.nodes[step] else { return cell };
     if address.resource.mode == Mode::Ephemeral {
-        walk.leave_shut(address);
-        return true;
+        return walk.leave_shut(address);
     }
-    let Some(module) = walk.module(&address.module) else { return true };
-    let Some(resource) = module.resources.get(&address.resource) else { return true };
+    let Some(module) = walk.module(&address.module) else { return cell };
+    let Some(resource) = module.resources.get(&address.resource) else { return cell };
     let key = crate::engine::workspace::provider_addr::for_resource(&walk.around.root, module, resource);
-    let Some(schema) = walk.around.schema(&key.address, &address.resource) else { return true };
+    let Some(schema) = walk.around.schema(&key.address, &address.resource) else { return cell };
     let ty = schema.implied_type().clone();
     for (abs, instances) in prior.of_config(address) {
         let values: Vec<(InstanceKey, Value)> = instances
@@ -366,13 +379,13 @@ pub(super) fn keep_as_stored(walk: &Walk<'_>, prior: &PriorState, step: Step) ->
         } else {
             values.into_iter().next().map_or_else(|| Value::unknown(ty.clone()), |(_, v)| v)
         };
-        walk.around.values.put_resource(abs.clone(), value);
+        cell.values.push(Worked::Resource(abs.clone(), value));
     }
-    true
+    cell
 }
 
 /// The changes of root outputs.
-fn outputs(plan: &PlanWalk<'_>) -> Vec<OutputChange> {
+fn outputs(plan: &PlanWalk) -> Vec<OutputChange> {
     // A narrowed destroy leaves them as they are.
     if plan.wishes.mode == StageMode::Destroy && plan.wishes.narrow.is_some() {
         return Vec::new();

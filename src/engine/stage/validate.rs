@@ -1,11 +1,13 @@
 //! The validating walk over resources: every block once, with all that a deploy decides unknown. Errors found here hide
 //! those of the planning walk, as with the reference engine.
 
+use super::cell::Cell;
 use super::conditions::{self, Kind};
 use super::ephemeral::nothing_known;
 use super::expand::{self, Meta};
 use super::nodes::Node;
 use super::scope::ModuleScope;
+use super::values::Worked;
 use super::walk::Walk;
 use crate::engine::graph::Step;
 use crate::engine::provider::ProviderDiagnostic;
@@ -18,19 +20,22 @@ use lang::diag::{Diagnostic, Diagnostics};
 use lang::syntax::ast::StepKind;
 
 /// Validates one node.
-pub async fn run(walk: &Walk<'_>, step: Step) -> bool {
+pub async fn run(walk: &Walk, step: Step) -> Cell {
     let node = &walk.nodes.nodes[step];
-    if let Some(good) = walk.common(node).await {
-        return good & depends_on(walk, node);
+    if let Some(mut cell) = walk.common(node).await {
+        let good = depends_on(walk, node, &mut cell);
+        return cell.ended(good);
     }
-    match node {
-        Node::Resource(address) => resource(walk, address).await,
+    let mut cell = Cell::default();
+    let good = match node {
+        Node::Resource(address) => resource(walk, address, &mut cell).await,
         _ => true,
-    }
+    };
+    cell.ended(good)
 }
 
 /// Faults of an output's `depends_on`.
-fn depends_on(walk: &Walk<'_>, node: &Node) -> bool {
+fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
     let (path, entries) = match node {
         Node::Output(path, name) => (path, walk.module(path).and_then(|m| m.outputs.get(name)).map(|o| o.depends_on.clone())),
         Node::Call(path, name) => (path, walk.module(path).and_then(|m| m.calls.get(name)).map(|c| c.depends_on.clone())),
@@ -40,7 +45,7 @@ fn depends_on(walk: &Walk<'_>, node: &Node) -> bool {
     let instances = walk.around.values.instances(path);
     let Some(instance) = instances.first() else { return true };
     let scope = ModuleScope::new(&walk.around, module, instance);
-    walk.report(dependency_faults(&scope, &entries))
+    cell.report(dependency_faults(&scope, &entries))
 }
 
 /// What is wrong with the entries of a `depends_on`.
@@ -80,49 +85,49 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
     diags
 }
 
-async fn resource(walk: &Walk<'_>, address: &ConfigResource) -> bool {
+async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> bool {
     let Some(module) = walk.module(&address.module) else { return true };
     let Some(resource) = module.resources.get(&address.resource) else { return true };
     let key = provider_addr::for_resource(&walk.around.root, module, resource);
     let instances = walk.around.values.instances(&address.module);
     for instance in instances.iter() {
         let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
-        walk.around.values.put_resource(abs, anything(walk, &key.address, resource));
+        cell.values.push(Worked::Resource(abs, anything(walk, &key.address, resource)));
     }
     let Some(instance) = instances.first() else { return true };
     let base = ModuleScope::new(&walk.around, module, instance);
     let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
     let own = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&walk.around, module, instance) };
     let (expansion, diags) = expand::expand(&base, meta);
-    let mut good = walk.report(diags);
-    good &= walk.report(dependency_faults(&base, &resource.depends_on));
+    let mut good = cell.report(diags);
+    good &= cell.report(dependency_faults(&base, &resource.depends_on));
     if !walk.around.schemas.contains_key(&key.address) {
         return false;
     }
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
-        return walk.report(no_such_type(&key.address, resource).into());
+        return cell.report(no_such_type(&key.address, resource));
     };
     let repetition = expansion.map(|e| e.instances()).and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1)).unwrap_or_default();
     let scope = own.repeated(repetition.clone());
     let (config, diags) = walk.decode(&resource.body, &schema.block, &scope);
-    let decoded = walk.report(super::plan::about(diags, &address_of(address, instance)));
+    let decoded = cell.report(super::plan::about(diags, &address_of(address, instance)));
     good &= decoded;
-    good &= walk.report(ignored_faults(resource, &schema.block));
-    good &= conditions_of(walk, module, resource, &scope);
-    good &= provisioners(walk, module, resource, &scope);
+    good &= cell.report(ignored_faults(resource, &schema.block));
+    good &= conditions_of(walk, module, resource, &scope, cell);
+    good &= provisioners(walk, module, resource, &scope, cell);
     if resource.name.mode != Mode::Ephemeral {
         let faults = ephemeral_faults(&schema.block, &config);
         let about = address_of(address, instance).to_string();
-        good &= walk.report_provider(&faults, &about, Some(&resource.body), Some(resource.span));
+        good &= cell.report_provider(&faults, &about, Some(&resource.body), Some(resource.span));
     }
     if decoded {
-        good &= ask(walk, address, resource, &key.address, config).await;
+        good &= ask(walk, address, resource, &key.address, config, cell).await;
     }
     good
 }
 
 /// A resource of which nothing is known but its type; not even that where it is there in any number.
-fn anything(walk: &Walk<'_>, provider: &str, resource: &Resource) -> Value {
+fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
     // One that may not be there at all shows with the plan what it is.
     if resource.name.mode == Mode::Ephemeral && resource.lifecycle.enabled.is_none() {
         return nothing_known(resource, walk.around.schema(provider, &resource.name));
@@ -136,7 +141,7 @@ fn anything(walk: &Walk<'_>, provider: &str, resource: &Resource) -> Value {
 }
 
 /// `self` of a resource.
-fn some_instance(walk: &Walk<'_>, module: &Module, resource: &Resource) -> Value {
+fn some_instance(walk: &Walk, module: &Module, resource: &Resource) -> Value {
     anything(walk, &provider_addr::for_resource(&walk.around.root, module, resource).address, resource)
 }
 
@@ -167,10 +172,10 @@ fn address_of(address: &ConfigResource, module: &lang::addr::ModuleInstance) -> 
 }
 
 /// A resource's pre- and postconditions, and `prevent_destroy`, as far as they can be seen without a plan.
-fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &ModuleScope<'_>) -> bool {
+fn conditions_of(walk: &Walk, module: &Module, resource: &Resource, scope: &ModuleScope<'_>, cell: &mut Cell) -> bool {
     let mut good = true;
     for condition in &resource.lifecycle.preconditions {
-        good &= walk.report(conditions::check(scope, condition, Kind::Precondition).1);
+        good &= cell.report(conditions::check(scope, condition, Kind::Precondition).1);
     }
     let after = ModuleScope {
         self_value: Some(some_instance(walk, module, resource)),
@@ -179,23 +184,23 @@ fn conditions_of(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &
         ..ModuleScope::new(&walk.around, module, scope.instance)
     };
     for condition in &resource.lifecycle.postconditions {
-        good &= walk.report(conditions::check(&after, condition, Kind::Postcondition).1);
+        good &= cell.report(conditions::check(&after, condition, Kind::Postcondition).1);
     }
     // What refers to something is looked at where a plan is made.
     if let Some(expr) = resource.lifecycle.prevent_destroy.as_ref().filter(|e| e.traversals().is_empty()) {
         let (value, diags) = scope.evaluate(expr);
         if !diags.has_errors() && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err() {
-            good &= walk.report(super::plan::no_guard(expr, "is no bool").into());
+            good &= cell.report(super::plan::no_guard(expr, "is no bool"));
         }
     }
     for expr in &resource.lifecycle.replace_triggered_by {
-        good &= walk.report(scope.check(&expr.traversals()));
+        good &= cell.report(scope.check(&expr.traversals()));
     }
     good
 }
 
 /// A resource's provisioners, as far as they can be seen without an object.
-fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &ModuleScope<'_>) -> bool {
+fn provisioners(walk: &Walk, module: &Module, resource: &Resource, scope: &ModuleScope<'_>, cell: &mut Cell) -> bool {
     let mut good = true;
     for provisioner in &resource.provisioners {
         let scope = ModuleScope {
@@ -205,7 +210,7 @@ fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &M
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
         // What is wrong with a connection that they share is said once.
-        good &= walk.report(crate::engine::deploy::provision::validate(&scope, provisioner));
+        good &= cell.report(crate::engine::deploy::provision::validate(&scope, provisioner));
         if !good {
             break;
         }
@@ -214,7 +219,7 @@ fn provisioners(walk: &Walk<'_>, module: &Module, resource: &Resource, scope: &M
 }
 
 /// The provider's own check of a block.
-async fn ask(walk: &Walk<'_>, address: &ConfigResource, resource: &Resource, provider: &str, config: Value) -> bool {
+async fn ask(walk: &Walk, address: &ConfigResource, resource: &Resource, provider: &str, config: Value, cell: &mut Cell) -> bool {
     let text = address.to_string();
     let plain = config.unmark_deep().0;
     let ctx = walk.context(text.clone());
@@ -227,8 +232,8 @@ async fn ask(walk: &Walk<'_>, address: &ConfigResource, resource: &Resource, pro
         },
     };
     match answer {
-        Err(error) => walk.report_call(&error, &text, Some(resource.span)),
-        Ok(answer) => walk.report_provider(&answer.diagnostics, &text, Some(&resource.body), Some(resource.span)),
+        Err(error) => cell.report_call(&error, &text, Some(resource.span)),
+        Ok(answer) => cell.report_provider(&answer.diagnostics, &text, Some(&resource.body), Some(resource.span)),
     }
 }
 

@@ -81,6 +81,16 @@ impl<K: Eq + Hash, V: Clone> Map<K, V> {
 
 type Named = (ModuleInstance, Arc<str>);
 
+/// What a node has worked out for others to refer to.
+pub enum Worked {
+    Variable(ModuleInstance, Arc<str>, Value),
+    Local(ModuleInstance, Arc<str>, Value),
+    Output(ModuleInstance, Arc<str>, Value),
+    Resource(AbsResource, Value),
+    /// How often a call is there, in every instance of the calling module.
+    Calls(ModulePath, Arc<str>, Vec<(ModuleInstance, Expansion)>),
+}
+
 /// All values of one walk.
 #[derive(Default)]
 pub struct Values {
@@ -99,33 +109,41 @@ pub struct Values {
 }
 
 macro_rules! named {
-    ($get:ident, $put:ident, $field:ident, $what:literal) => {
+    ($get:ident, $field:ident, $what:literal) => {
         #[doc = concat!("The value of ", $what, " in a module instance; `None` where it is not (yet) worked out.")]
         pub fn $get(&self, module: &ModuleInstance, name: &Arc<str>) -> Option<Value> {
             self.$field.get(&(module.clone(), name.clone()))
-        }
-
-        #[doc = concat!("Keeps the value of ", $what, ".")]
-        pub fn $put(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
-            self.$field.put((module.clone(), name.clone()), value);
         }
     };
 }
 
 impl Values {
-    named!(variable, put_variable, variables, "a variable");
-    named!(local, put_local, locals, "a local value");
-    named!(output, put_output, outputs, "an output");
-    named!(whole_call, put_whole_call, whole, "a module call as a whole");
+    named!(variable, variables, "a variable");
+    named!(local, locals, "a local value");
+    named!(output, outputs, "an output");
+    named!(whole_call, whole, "a module call as a whole");
+
+    /// Keeps the value of a module call as a whole, which is that of its outputs.
+    pub fn put_whole_call(&self, module: &ModuleInstance, name: &Arc<str>, value: Value) {
+        self.whole.put((module.clone(), name.clone()), value);
+    }
+
+    /// Lets what was worked out be seen.
+    pub fn absorb(&self, all: impl IntoIterator<Item = Worked>) {
+        for one in all {
+            match one {
+                Worked::Variable(module, name, value) => self.variables.put((module, name), value),
+                Worked::Local(module, name, value) => self.locals.put((module, name), value),
+                Worked::Output(module, name, value) => self.outputs.put((module, name), value),
+                Worked::Resource(resource, value) => self.resources.put(resource, value),
+                Worked::Calls(parent, name, expansions) => self.put_calls(&parent, &name, expansions),
+            }
+        }
+    }
 
     /// The value of a resource: one object, or a tuple or object of its instances.
     pub fn resource(&self, resource: &AbsResource) -> Option<Value> {
         self.resources.get(resource)
-    }
-
-    /// Keeps the value of a resource.
-    pub fn put_resource(&self, resource: AbsResource, value: Value) {
-        self.resources.put(resource, value);
     }
 
     /// How often a call is there.
@@ -146,8 +164,7 @@ impl Values {
         self.repetitions.get(module).unwrap_or_default()
     }
 
-    /// Keeps the expansions of one call in every instance of the calling module.
-    pub fn put_calls(&self, parent: &ModulePath, name: &Arc<str>, expansions: Vec<(ModuleInstance, Expansion)>) {
+    fn put_calls(&self, parent: &ModulePath, name: &Arc<str>, expansions: Vec<(ModuleInstance, Expansion)>) {
         let mut all = Vec::new();
         for (module, expansion) in expansions {
             for (key, repetition) in expansion.instances() {

@@ -1,14 +1,16 @@
 //! What validating, planning and applying share: the nodes that are worked out without a resource's provider
-//! (variables, locals, outputs, calls), and the provider configurations. Owns the values, diagnostics and statuses of one
-//! walk.
+//! (variables, locals, outputs, calls), and the provider configurations. Owns the values and cells of one walk; a node is
+//! worked out to a [`Cell`], and reads what it needs of others from those that are there.
 
-use super::conditions::{self, Kind, Statuses};
+use super::cell::{Cell, Cells};
+use super::conditions::{self, Kind};
 use super::ephemeral::Leases;
 use super::expand::{self, Meta};
 use super::nodes::{Node, Nodes};
 use super::scope::{ModuleScope, Phase, Surroundings};
+use super::values::Worked;
 use crate::engine::Secrets;
-use crate::engine::calls::lock;
+use crate::engine::graph::Step;
 use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::workspace::provider_addr::{self, ConfigKey};
@@ -18,12 +20,9 @@ use lang::addr::{AbsInstance, AbsResource, ModuleInstance, ModulePath};
 use lang::config::{Module, Variable};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-
-/// How many of the newest diagnostics a new one is compared with.
-const COMPARED: usize = 64;
 
 /// Where a walk gets its providers from.
 #[async_trait]
@@ -42,18 +41,14 @@ pub trait Providers: Send + Sync {
 }
 
 /// One walk over the nodes.
-pub struct Walk<'p> {
+pub struct Walk {
     pub around: Surroundings,
     pub nodes: Nodes,
-    pub providers: &'p dyn Providers,
+    pub providers: Arc<dyn Providers>,
     pub cancel: CancellationToken,
     /// Values given for root variables, converted; those without a value are not in it.
     pub given: HashMap<Arc<str>, (Value, Option<Span>)>,
-    pub ready: Mutex<HashMap<ConfigKey, Arc<dyn Provider>>>,
-    pub diags: Mutex<Diagnostics>,
-    pub statuses: Mutex<Statuses>,
-    /// Data sources of checks that could not be read.
-    pub unread: Mutex<HashSet<AbsResource>>,
+    pub cells: Cells,
     /// What is open of ephemeral resources.
     pub leases: Leases,
     /// Whether root outputs and what only they need is evaluated at all.
@@ -62,12 +57,12 @@ pub struct Walk<'p> {
     pub settled: HashMap<Arc<str>, Value>,
 }
 
-impl<'p> Walk<'p> {
+impl Walk {
     /// A walk that has not begun.
     pub fn new(
         around: Surroundings,
         nodes: Nodes,
-        providers: &'p dyn Providers,
+        providers: Arc<dyn Providers>,
         cancel: CancellationToken,
         given: HashMap<Arc<str>, (Value, Option<Span>)>,
     ) -> Self {
@@ -78,10 +73,7 @@ impl<'p> Walk<'p> {
             providers,
             cancel,
             given,
-            ready: Mutex::default(),
-            diags: Mutex::default(),
-            statuses: Mutex::default(),
-            unread: Mutex::default(),
+            cells: Cells::default(),
             destroying: false,
             settled: HashMap::new(),
         }
@@ -92,41 +84,21 @@ impl<'p> Walk<'p> {
         self.around.root.descendant(&path.0)
     }
 
-    /// Keeps diagnostics; answers whether none of them is an error.
-    pub fn report(&self, diags: Diagnostics) -> bool {
-        let good = !diags.has_errors();
-        let mut all = lock(&self.diags);
-        for d in diags {
-            // Several instances of one thing say the same right after each other; who has very many to say has them at
-            // very many places, and is not compared with all of them.
-            let from = all.len().saturating_sub(COMPARED);
-            if !all.0[from..].contains(&d) {
-                all.push(d);
-            }
-        }
-        good
-    }
-
-    /// Keeps what a provider said; places it at the argument it is about where that can be found.
-    pub fn report_provider(&self, said: &[ProviderDiagnostic], address: &str, body: Option<&lang::body::Body>, span: Option<Span>) -> bool {
-        self.report(placed(said, address, body, span))
-    }
-
-    /// Keeps the failure of a call.
-    pub fn report_call(&self, error: &ProviderError, address: &str, span: Option<Span>) -> bool {
-        self.report(call_failed(error, address, span).into())
+    /// Lets others see what became of a step. Answers whether it was worked out well.
+    pub fn absorb(&self, step: Step, cell: Cell) -> bool {
+        self.cells.absorb(step, cell, &self.around.values)
     }
 
     /// What was said of the data source of a check is worth a warning and no more; where it is an error, the check has failed.
     /// Answers whether it was none.
-    pub fn report_of_check(&self, check: &str, address: &AbsInstance, mut said: Diagnostics) -> bool {
+    pub fn report_of_check(&self, check: &str, address: &AbsInstance, mut said: Diagnostics, cell: &mut Cell) -> bool {
         let failed = said.has_errors();
         if failed {
-            lock(&self.statuses).note(&self.object(&address.module.path(), &format!("check.{check}")), conditions::Status::Fail);
-            lock(&self.unread).insert(address.abs());
+            cell.statuses.note(&self.object(&address.module.path(), &format!("check.{check}")), conditions::Status::Fail);
+            cell.unread.push(address.abs());
         }
         said.0.iter_mut().for_each(|d| d.severity = lang::diag::Severity::Warning);
-        self.report(said);
+        cell.report(said);
         !failed
     }
 
@@ -136,7 +108,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The same with what the instance's module tells the provider; `None` with errors.
-    pub fn context_of(&self, provider: &str, address: &AbsInstance) -> Option<CallContext> {
+    pub fn context_of(&self, provider: &str, address: &AbsInstance, cell: &mut Cell) -> Option<CallContext> {
         let ctx = self.context(address.to_string());
         let module = self.module(&address.module.path());
         let told = module.and_then(|m| Some((m, m.provider_metas.iter().find(|p| *provider_addr::address_of(m, &p.name) == *provider)?)));
@@ -144,40 +116,42 @@ impl<'p> Walk<'p> {
         let Some(schema) = self.around.schemas.get(provider).and_then(|s| s.provider_meta.as_ref()) else {
             let detail = format!("{address} is of a provider that takes nothing from its modules. Take the block out to go on.");
             let summary = format!("Provider {} doesn't support provider_meta", provider_addr::short(provider));
-            self.report(Diagnostic::error(summary, detail).at(told.span).into());
+            cell.report(Diagnostic::error(summary, detail).at(told.span));
             return None;
         };
         let (value, diags) = self.decode(&told.body, &schema.block, &ModuleScope::new(&self.around, module, &address.module));
-        self.report(diags).then(|| CallContext { meta: Some(value.unmark_deep().0), ..ctx })
+        cell.report(diags).then(|| CallContext { meta: Some(value.unmark_deep().0), ..ctx })
     }
 
     /// Works out a node that needs no resource's provider; `None` for the others.
-    pub async fn common(&self, node: &Node) -> Option<bool> {
-        Some(match node {
-            Node::Variable(path, name) => self.variable(path, name),
-            Node::Local(path, name) => self.local(path, name),
-            Node::Output(path, name) => self.output(path, name),
-            Node::Call(path, name) => self.call(path, name),
-            Node::Provider(key) => self.provider_block(key).await,
-            Node::Check(path, name) => self.check(path, name),
+    pub async fn common(&self, node: &Node) -> Option<Cell> {
+        let mut cell = Cell::default();
+        let good = match node {
+            Node::Variable(path, name) => self.variable(path, name, &mut cell),
+            Node::Local(path, name) => self.local(path, name, &mut cell),
+            Node::Output(path, name) => self.output(path, name, &mut cell),
+            Node::Call(path, name) => self.call(path, name, &mut cell),
+            Node::Provider(key) => self.provider_block(key, &mut cell).await,
+            Node::Check(path, name) => self.check(path, name, &mut cell),
             Node::Resource(_) | Node::Orphan(_) => return None,
-        })
+        };
+        Some(cell.ended(good))
     }
 
-    fn local(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+    fn local(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else { return true };
         let Some(local) = module.locals.get(name) else { return true };
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
             let (value, diags) = ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
-            good &= self.report(diags);
+            good &= cell.report(diags);
             self.providers.secrets().learn(&value);
-            self.around.values.put_local(instance, name, value);
+            cell.values.push(Worked::Local(instance.clone(), name.clone(), value));
         }
         good
     }
 
-    fn call(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+    fn call(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else { return true };
         let Some(call) = module.calls.get(name) else { return true };
         let mut good = true;
@@ -186,16 +160,16 @@ impl<'p> Walk<'p> {
             let scope = ModuleScope::new(&self.around, module, instance);
             let meta = Meta { count: call.count.as_ref(), for_each: call.for_each.as_ref(), enabled: call.enabled.as_ref() };
             let (expansion, diags) = expand::expand(&scope, meta);
-            good &= self.report(diags);
+            good &= cell.report(diags);
             if let Some(expansion) = expansion {
                 all.push((instance.clone(), expansion));
             }
         }
-        self.around.values.put_calls(path, name, all);
+        cell.values.push(Worked::Calls(path.clone(), name.clone(), all));
         good
     }
 
-    fn variable(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+    fn variable(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else { return true };
         let Some(variable) = module.variables.get(name) else { return true };
         let mut good = true;
@@ -203,7 +177,7 @@ impl<'p> Walk<'p> {
             let (value, span) = match path.parent() {
                 None => (self.root_variable(variable), self.given.get(name).and_then(|(_, s)| *s)),
                 Some((parent, call)) => {
-                    let (value, span, fine) = self.passed(&parent, call, instance, variable);
+                    let (value, span, fine) = self.passed(&parent, call, instance, variable, cell);
                     good &= fine;
                     (value, span)
                 }
@@ -215,14 +189,14 @@ impl<'p> Walk<'p> {
             let value = marked(value);
             self.providers.secrets().learn(&value);
             if good {
-                good &= self.validate_variable(module, instance, variable, &value, span);
+                good &= self.validate_variable(module, (instance, variable), &value, span, cell);
             }
             // A module is valid for whatever it may be given, and not for what this call gives.
             let value = match self.around.phase {
                 Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
                 _ => value,
             };
-            self.around.values.put_variable(instance, name, value);
+            cell.values.push(Worked::Variable(instance.clone(), name.clone(), value));
         }
         good
     }
@@ -238,14 +212,21 @@ impl<'p> Walk<'p> {
     }
 
     /// The value that a call gives to a variable of the module that it calls.
-    fn passed(&self, parent: &ModulePath, call: &Arc<str>, instance: &ModuleInstance, variable: &Variable) -> (Value, Option<Span>, bool) {
+    fn passed(
+        &self,
+        parent: &ModulePath,
+        call: &Arc<str>,
+        instance: &ModuleInstance,
+        variable: &Variable,
+        cell: &mut Cell,
+    ) -> (Value, Option<Span>, bool) {
         let unknown = || Value::unknown(variable.ty.ty.without_optional());
         let default = || variable.default.clone().unwrap_or_else(unknown);
         let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else { return (unknown(), None, true) };
         let Some(argument) = module.calls.get(call).and_then(|c| c.arguments.get(&variable.name)) else { return (default(), None, true) };
         let scope = ModuleScope::new(&self.around, module, &outer).repeated(self.around.values.repetition(instance));
         let (value, diags) = scope.evaluate(&argument.expr);
-        if !self.report(diags) {
+        if !cell.report(diags) {
             return (unknown(), None, false);
         }
         let span = argument.expr.span;
@@ -254,7 +235,7 @@ impl<'p> Walk<'p> {
                 "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
                 instance, variable.name
             );
-            return (unknown(), Some(span), self.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span).into()));
+            return (unknown(), Some(span), cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)));
         }
         match variable.convert(&value) {
             Ok(value) if value.is_known() && value.is_null() && !variable.nullable => match &variable.default {
@@ -264,7 +245,7 @@ impl<'p> Walk<'p> {
                         "The given value is not suitable for {}.var.{}: required variable may not be set to null.",
                         instance, variable.name
                     );
-                    (unknown(), Some(span), self.report(Diagnostic::error("Invalid value for input variable", detail).at(span).into()))
+                    (unknown(), Some(span), cell.report(Diagnostic::error("Invalid value for input variable", detail).at(span)))
                 }
             },
             Ok(value) => (value, Some(span), true),
@@ -273,7 +254,7 @@ impl<'p> Walk<'p> {
                 (
                     unknown(),
                     Some(span),
-                    self.report(Diagnostic::error("Invalid value for input variable", detail).at(variable.span).within(span).into()),
+                    cell.report(Diagnostic::error("Invalid value for input variable", detail).at(variable.span).within(span)),
                 )
             }
         }
@@ -282,10 +263,10 @@ impl<'p> Walk<'p> {
     fn validate_variable(
         &self,
         module: &Module,
-        instance: &ModuleInstance,
-        variable: &Variable,
+        (instance, variable): (&ModuleInstance, &Variable),
         value: &Value,
         given: Option<Span>,
+        cell: &mut Cell,
     ) -> bool {
         if variable.validations.is_empty() {
             return true;
@@ -295,7 +276,7 @@ impl<'p> Walk<'p> {
         scope.own_variable = Some((variable.name.clone(), value.clone()));
         for validation in &variable.validations {
             let (status, mut diags) = conditions::check(&scope, validation, Kind::Validation);
-            lock(&self.statuses).note(&address, status);
+            cell.statuses.note(&address, status);
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);
@@ -303,7 +284,7 @@ impl<'p> Walk<'p> {
                     d.subject = Some(given.filter(|_| !module.path.is_root()).unwrap_or(variable.span));
                 }
             }
-            if !self.report(diags) {
+            if !cell.report(diags) {
                 return false;
             }
         }
@@ -315,7 +296,7 @@ impl<'p> Walk<'p> {
         if path.is_root() { rest.to_owned() } else { format!("{path}.{rest}") }
     }
 
-    fn output(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+    fn output(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else { return true };
         let Some(output) = module.outputs.get(name) else { return true };
         let address = self.object(path, &format!("output.{name}"));
@@ -325,15 +306,15 @@ impl<'p> Walk<'p> {
             let mut fine = true;
             if output.ephemeral && path.is_root() {
                 let detail = "Outputs of the root are kept, and what is ephemeral is not. Only a module's outputs may be ephemeral.";
-                good &= self.report(Diagnostic::error("Invalid output configuration", detail).at(output.span).into());
+                good &= cell.report(Diagnostic::error("Invalid output configuration", detail).at(output.span));
             }
             if !self.destroying {
                 for condition in &output.preconditions {
                     let (status, diags) = conditions::check(&scope, condition, Kind::OutputPrecondition);
                     if self.around.phase != Phase::Validate {
-                        lock(&self.statuses).note(&address, status);
+                        cell.statuses.note(&address, status);
                     }
-                    fine &= self.report(diags);
+                    fine &= cell.report(diags);
                 }
             }
             if !fine {
@@ -341,7 +322,7 @@ impl<'p> Walk<'p> {
                 continue;
             }
             if let Some(value) = self.settled.get(name).filter(|_| path.is_root()) {
-                self.around.values.put_output(instance, name, value.clone());
+                cell.values.push(Worked::Output(instance.clone(), name.clone(), value.clone()));
                 continue;
             }
             let (value, mut diags) = scope.evaluate(&output.value);
@@ -357,16 +338,16 @@ impl<'p> Walk<'p> {
                     diags.push(Diagnostic::error("Output refers to ephemeral values", detail).at(output.value.span));
                 }
             }
-            good &= self.report(diags);
+            good &= cell.report(diags);
             let value = if output.sensitive { value.mark(Mark::Sensitive) } else { value };
             let value = if output.ephemeral { value.mark(Mark::Ephemeral) } else { value };
             self.providers.secrets().learn(&value);
-            self.around.values.put_output(instance, name, value);
+            cell.values.push(Worked::Output(instance.clone(), name.clone(), value));
         }
         good
     }
 
-    fn check(&self, path: &ModulePath, name: &Arc<str>) -> bool {
+    fn check(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
         let Some(module) = self.module(path) else { return true };
         let Some(check) = module.checks.get(name) else { return true };
         if self.destroying {
@@ -377,7 +358,7 @@ impl<'p> Walk<'p> {
         for instance in self.around.values.instances(path).iter() {
             // Where its data source cannot be read there is nothing to look at.
             if let Some(data) = &check.data
-                && lock(&self.unread).contains(&AbsResource { module: instance.clone(), resource: data.clone() })
+                && self.cells.is_unread(&AbsResource { module: instance.clone(), resource: data.clone() })
             {
                 continue;
             }
@@ -386,9 +367,9 @@ impl<'p> Walk<'p> {
                 // A check that is not met is a warning and never fails a run; one that cannot be evaluated does.
                 let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
                 if self.around.phase != Phase::Validate {
-                    lock(&self.statuses).note(&address, status);
+                    cell.statuses.note(&address, status);
                 }
-                good &= self.report(diags);
+                good &= cell.report(diags);
             }
         }
         good
@@ -412,7 +393,7 @@ impl<'p> Walk<'p> {
 
     /// The process of a provider configuration that this walk has made ready.
     pub fn ready(&self, key: &ConfigKey) -> Option<Arc<dyn Provider>> {
-        lock(&self.ready).get(key).cloned()
+        self.cells.ready(key)
     }
 }
 

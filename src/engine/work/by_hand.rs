@@ -59,18 +59,19 @@ impl Work {
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
             return Err(taken(" once the next deploy has moved an object there, as a moved block says"));
         }
-        let pooled = Pooled { pool: self.pool.clone() };
+        let pooled = Arc::new(Pooled { pool: self.pool.clone() });
         let nodes = nodes(&root, &schemas, &prior);
         let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms(), &switches.stop, Sights::default());
         let leases = Leases::new(switches.kill.clone());
-        let walk = Walk { leases, ..Walk::new(around, nodes, &pooled, switches.stop.clone(), loaded.given.clone()) };
+        let walk = Arc::new(Walk { leases, ..Walk::new(around, nodes, pooled, switches.stop.clone(), loaded.given.clone()) });
+        let prior = Arc::new(prior);
         // What the provider's configuration has opened is needed until the object was looked at.
         let adopting = Box::pin(adopt::adopt(&walk, &prior, &address, &id));
-        let object = walk.leases.beside(&walk, &walk.nodes.graph, adopting).await;
+        let (object, said) = walk.leases.beside(&walk, &walk.nodes.graph, adopting).await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        self.tell(tell_all(lock(&walk.diags).iter(), &loaded.sources, self.pool.secrets()))?;
+        self.tell(tell_all(said.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(object) = object else { return Err(EngineError::Refused(format!("{name} could not be imported"))) };
         self.twice(&object, &state);
         let unknown: Vec<UnknownOutcome> =

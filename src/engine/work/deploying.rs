@@ -65,13 +65,12 @@ impl Work {
         let state = store.state().await?;
         self.settle_by_reading(stage, &state).await?;
         let unknown = store.unknown_outcomes().await?;
-        let recorder = Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown);
-        let pooled = Pooled { pool: self.pool.clone() };
+        let recorder = Arc::new(Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown));
         self.learn(&staged.loaded, &state);
-        let walk = self.walk(&staged, &state, &pooled, switches);
+        let walk = self.walk(&staged, &state, switches);
         let stops = Stops { starting: switches.stop.clone(), all: switches.stop_all.clone() };
-        let deploying = Deploying::new(walk, stage, taken, &recorder, request.parallelism, stops, state.objects);
-        let went = deploying.run().await;
+        let deploying = Deploying::new(walk, stage.clone(), taken, recorder.clone(), request.parallelism, stops, state.objects);
+        let went = Arc::new(deploying).run().await;
         let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources, self.pool.secrets());
         told.iter().for_each(|d| self.diagnose(d.clone()));
         let operations = recorder.counts();
@@ -144,7 +143,7 @@ impl Work {
         });
     }
 
-    pub(super) fn walk<'p>(&self, staged: &Staged, state: &State, providers: &'p Pooled, switches: &Switches) -> Walk<'p> {
+    pub(super) fn walk(&self, staged: &Staged, state: &State, switches: &Switches) -> Walk {
         let prior = PriorState::new(state);
         let nodes = nodes(&staged.root, &staged.schemas, &prior);
         let around = self.around(
@@ -161,7 +160,7 @@ impl Work {
         Walk {
             destroying: staged.stage.request.mode == StageMode::Destroy,
             settled,
-            ..Walk::new(around, nodes, providers, switches.kill.clone(), staged.loaded.given.clone())
+            ..Walk::new(around, nodes, Arc::new(Pooled { pool: self.pool.clone() }), switches.kill.clone(), staged.loaded.given.clone())
         }
     }
 

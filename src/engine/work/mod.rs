@@ -52,7 +52,7 @@ const PROGRESS_EVERY_MS: i64 = 50;
 
 /// A stage with what it was made from.
 struct Staged {
-    stage: Stage,
+    stage: Arc<Stage>,
     loaded: Arc<Loaded>,
     root: Arc<lang::config::Module>,
     schemas: HashMap<Arc<str>, Arc<ProviderSchema>>,

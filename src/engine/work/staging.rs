@@ -37,19 +37,18 @@ impl Work {
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
-        let pooled = Pooled { pool: self.pool.clone() };
-        let last = std::sync::atomic::AtomicI64::new(0);
-        let progress = |done: u32, total: u32, now: &str| {
+        let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
+        let progress = move |done: u32, total: u32, now: &str| {
             let at = now_ms();
             let before = last.load(std::sync::atomic::Ordering::Relaxed);
             if at - before >= PROGRESS_EVERY_MS || done == total {
                 last.store(at, std::sync::atomic::Ordering::Relaxed);
-                self.bus.emit(EventKind::StageProgress { stage: id, done, total, now: now.to_owned() });
+                bus.emit(EventKind::StageProgress { stage: id, done, total, now: now.to_owned() });
             }
         };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.digest);
-        let order = Order { id, state, progress: &progress, ..self.order(request, &loaded, found, &pooled, switches) };
+        let order = Order { id, state, progress: Arc::new(progress), ..self.order(request, &loaded, found, switches) };
         let (stage, diags) = staged_anew(order).await;
         if switches.stop.is_cancelled() {
             // What fails then fails because of that; what is left open is worth knowing.
@@ -63,7 +62,7 @@ impl Work {
         let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
         let summary = Arc::new(summary);
         store.put_stage(record).await?;
-        *lock(&self.newest) = Some(Arc::new(Staged { stage, loaded, root, schemas }));
+        *lock(&self.newest) = Some(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
     }
@@ -80,8 +79,7 @@ impl Work {
     async fn validate_now(&self, request: StageRequest, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read_with(&request, true).await?;
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
-        let pooled = Pooled { pool: self.pool.clone() };
-        let order = self.order(request, &loaded, (root, schemas, sought.digest), &pooled, switches);
+        let order = self.order(request, &loaded, (root, schemas, sought.digest), switches);
         let diags = validated(&order).await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
@@ -90,14 +88,13 @@ impl Work {
     }
 
     /// What is to be worked out, from what was read and found; on no state, and with nobody to tell how far it is.
-    fn order<'p>(
+    fn order(
         &self,
         request: StageRequest,
         loaded: &Loaded,
         (root, schemas, plugins): (Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, String),
-        providers: &'p Pooled,
         switches: &Switches,
-    ) -> Order<'p> {
+    ) -> Order {
         Order {
             id: 0,
             request,
@@ -108,11 +105,11 @@ impl Work {
             state: State::default(),
             given: loaded.given.clone(),
             digests: Digests { config: loaded.config_digest.clone(), variables: loaded.variables_digest.clone(), plugins },
-            providers,
+            providers: Arc::new(Pooled { pool: self.pool.clone() }),
             cancel: switches.stop.clone(),
             kill: switches.kill.clone(),
             parallelism: self.settings.parallelism,
-            progress: &|_, _, _| {},
+            progress: Arc::new(|_, _, _| {}),
         }
     }
 
@@ -230,7 +227,7 @@ impl Work {
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
         })
         .map_err(EngineError::Store)?;
-        Ok(Arc::new(Staged { stage, loaded, root, schemas }))
+        Ok(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }))
     }
 
     /// Whether what the stage was made from is still what is there.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::engine::deploy::provision;
-use crate::engine::stage::walk::{call_failed, placed};
+use crate::engine::stage::walk::call_failed;
 
-impl Deploying<'_> {
+impl Deploying {
     /// Creates, updates or reads one instance; everything that goes wrong ends in the record of its operation.
     pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
@@ -46,12 +46,12 @@ impl Deploying<'_> {
         };
         let address = &change.address;
         let scope = self.scope(module, resource, address);
-        self.conditions(module, resource, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        self.conditions(&scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
         let (config, diags) = self.walk.decode(&resource.body, &schema.block, &scope);
         if diags.has_errors() {
             return Err(diags.into());
         }
-        self.walk.report(diags);
+        self.say(change, diags);
         let (plain, marks) = config.clone().unmark_deep_with_paths();
         if !plain.is_wholly_known() {
             return Err(Trouble::text("the configuration still has values that are not known; what it depends on was not applied"));
@@ -150,7 +150,7 @@ impl Deploying<'_> {
                 class: None,
             }));
         }
-        self.walk.report_provider(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span));
+        self.say(change, placed(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span)));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
         let provisioners: Vec<(usize, &lang::config::Provisioner)> = if word == "create" && failed.is_none() {
             (1..).zip(&resource.provisioners).filter(|(_, p)| !p.on_destroy).collect()
@@ -207,7 +207,7 @@ impl Deploying<'_> {
             self.keep(change, schema, &value, &applied.private, applied.identity.as_ref(), None).await?;
         }
         let scope = ModuleScope { self_value: Some(value), own: None, ..self.scope(module, resource, address) };
-        self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        self.conditions(&scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())
     }
 
@@ -278,7 +278,7 @@ impl Deploying<'_> {
             return Err(Trouble::text("its provider does not know the data source any more"));
         };
         let scope = self.scope(module, resource, &change.address);
-        self.conditions(module, resource, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        self.conditions(&scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
         let (config, diags) = self.walk.decode(&resource.body, &schema.block, &scope);
         if diags.has_errors() {
             return Err(diags.into());
@@ -301,7 +301,9 @@ impl Deploying<'_> {
                     Err(error) => (call_failed(&error, &text, span).into(), None),
                     Ok(answer) => (placed(&answer.diagnostics, &text, Some(&resource.body), span), Some(answer.state)),
                 };
-                let good = self.walk.report_of_check(check, &change.address, said);
+                let mut cell = Cell::default();
+                let good = self.walk.report_of_check(check, &change.address, said, &mut cell);
+                self.of_operation(change, cell);
                 // What was not read is kept as what was asked for.
                 state.filter(|_| good).unwrap_or(plain)
             }
@@ -310,7 +312,7 @@ impl Deploying<'_> {
         let none = Change { dependencies: BTreeSet::new(), needs: Needs::new(), ..change.clone() };
         self.keep(&none, schema, &value, &[], None, Some("read")).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
-        self.conditions(module, resource, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        self.conditions(&scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())
     }
 }

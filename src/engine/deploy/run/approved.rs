@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Deploying<'_> {
+impl Deploying {
     /// What is planned now must be what was approved, with unknown values filled in.
     pub(super) fn as_approved(
         &self,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::deploy::provision;
 
-impl Deploying<'_> {
+impl Deploying {
     /// Destroys or forgets one object.
     pub(super) async fn destroy(&self, i: usize, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
@@ -116,7 +116,7 @@ impl Deploying<'_> {
             lock(&self.state).remove(&change.address);
         }
         self.recorder.settle(change, "destroy", failed.is_none(), vec![edit]).await.map_err(|e| self.outcome_trouble(e))?;
-        self.walk.report_provider(&applied.warnings, &change.address.to_string(), None, None);
+        self.say(change, placed(&applied.warnings, &change.address.to_string(), None, None));
         match failed {
             None => Ok(()),
             Some(failed) => Err(Box::new(Trouble {
@@ -137,7 +137,7 @@ impl Deploying<'_> {
         place: usize,
         change: &Change,
     ) -> Result<(), Box<Trouble>> {
-        let done = provision::run(scope, provisioner, place, self.recorder, change, &self.walk.cancel).await;
+        let done = provision::run(scope, provisioner, place, &self.recorder, change, &self.walk.cancel).await;
         done.map_err(|failed| match failed {
             provision::Failed::Trouble(trouble) => trouble,
             provision::Failed::Store(error, true) => self.outcome_trouble(error),

@@ -18,6 +18,7 @@ use crate::engine::event::*;
 use crate::engine::graph::{Ended, Starts, Step, Urgency};
 use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Change, OutputChange, Stage};
 use crate::engine::stage::conditions::{self, Kind};
 use crate::engine::stage::ephemeral::When;
@@ -29,8 +30,8 @@ use crate::engine::stage::objects::{self, Around};
 use crate::engine::stage::plan::{self, assemble, ignore};
 use crate::engine::stage::prior::marked;
 use crate::engine::stage::scope::ModuleScope;
-use crate::engine::stage::values::{Expansion, Repetition};
-use crate::engine::stage::walk::Walk;
+use crate::engine::stage::values::{Expansion, Repetition, Worked};
+use crate::engine::stage::walk::{Walk, placed};
 use crate::engine::store::StoreError;
 use crate::engine::store::model::{StateEdit, StateObject, StateOutput};
 use crate::engine::workspace::provider_addr;
@@ -49,13 +50,18 @@ use turns::{Turn, Turns};
 /// How many steps are looked at together; operations among them run `parallelism` at a time.
 const STEPS_AT_A_TIME: usize = 256;
 
+/// The place of what is said of the deploy as a whole.
+const AT_THE_END: Step = Step::MAX;
+
 /// A deploy's walk.
-pub struct Deploying<'p> {
-    pub walk: Walk<'p>,
-    pub stage: &'p Stage,
+pub struct Deploying {
+    pub walk: Walk,
+    pub stage: Arc<Stage>,
+    /// Numbers of the changes, by id.
+    places: HashMap<String, usize>,
     /// Numbers of the changes that were taken.
     pub taken: BTreeSet<usize>,
-    pub recorder: &'p Recorder,
+    pub recorder: Arc<Recorder>,
     pub parallelism: usize,
     pub stops: Stops,
     /// Objects of the state as the deploy goes on, current ones only.
@@ -94,13 +100,13 @@ pub struct Went {
     pub store_failed: bool,
 }
 
-impl<'p> Deploying<'p> {
+impl Deploying {
     /// A deploy of `taken`, starting from `state`.
     pub fn new(
-        walk: Walk<'p>,
-        stage: &'p Stage,
+        walk: Walk,
+        stage: Arc<Stage>,
         taken: BTreeSet<usize>,
-        recorder: &'p Recorder,
+        recorder: Arc<Recorder>,
         parallelism: usize,
         stops: Stops,
         state: Vec<StateObject>,
@@ -109,6 +115,7 @@ impl<'p> Deploying<'p> {
         let urgency = Arc::<Urgency>::default();
         Self {
             walk,
+            places: stage.changes.iter().enumerate().map(|(i, change)| (change.id(), i)).collect(),
             stage,
             taken,
             recorder,
@@ -128,28 +135,31 @@ impl<'p> Deploying<'p> {
     }
 
     /// Runs all steps.
-    pub async fn run(self) -> Went {
+    pub async fn run(self: Arc<Self>) -> Went {
         let outputs = self.outputs_to_keep();
         let ends = steps::ends(&self.walk.nodes, &self.stage.request, &outputs);
         match steps::build(&self.walk.nodes, &self.stage.changes, &self.taken, &ends) {
             Err(cycle) => {
-                self.walk.report(cycle.into());
+                self.walk.cells.beside(AT_THE_END, cycle);
             }
             Ok(steps) => {
                 self.waiting(&steps);
-                let (this, all) = (&self, &steps);
+                let (this, all) = (&self, Arc::new(steps));
                 let told = |step| this.walk.leases.ended(&all.graph, step);
-                let walking =
-                    all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), |step| this.step(all, step), told);
+                let run = |step| {
+                    let (this, all) = (this.clone(), all.clone());
+                    async move { this.step(&all, step).await }
+                };
+                let walking = all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), run, told);
                 let ended = self.walk.leases.beside(&self.walk, &all.graph, walking).await;
-                self.outputs(&outputs, &steps, &ended).await;
+                self.outputs(&outputs, &all, &ended).await;
             }
         }
         let cancelled = self.stops.starting.is_cancelled();
         self.recorder.rest_not_attempted().await;
         self.left_behind(cancelled);
         Went {
-            diagnostics: std::mem::take(&mut *lock(&self.walk.diags)),
+            diagnostics: self.walk.cells.gather(self.walk.nodes.graph.order()).diags,
             cancelled,
             store_failed: self.store_failed.load(Ordering::Relaxed),
         }
@@ -159,7 +169,7 @@ impl<'p> Deploying<'p> {
     fn left_behind(&self, cancelled: bool) {
         let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
         let forgotten: Vec<String> = changes.filter(|c| c.action == Action::Forget).map(Change::id).collect();
-        let failed = lock(&self.walk.diags).has_errors();
+        let failed = self.walk.cells.has_errors();
         if self.stage.request.mode != StageMode::Destroy || forgotten.is_empty() || failed || cancelled {
             return;
         }
@@ -167,7 +177,8 @@ impl<'p> Deploying<'p> {
             "Everything was destroyed but what the configuration says to keep (destroy = false). These objects are there still, and the state has forgotten them: {}.",
             forgotten.join(", ")
         );
-        self.walk.report(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail).into());
+        let said = Diagnostic::error("Destroy was successful but left behind forgotten instances", detail);
+        self.walk.cells.beside(AT_THE_END, said);
     }
 
     /// Tells each operation which other operations it waits for, as far as the next ones.
@@ -217,7 +228,10 @@ impl<'p> Deploying<'p> {
 
     async fn step(&self, steps: &Steps, step: Step) -> bool {
         let ok = match &steps.tasks[step] {
-            Task::Node(node) => self.node(*node, Some(step)).await,
+            Task::Node(node) => {
+                let cell = self.node(*node, Some(step)).await;
+                self.walk.absorb(*node, cell)
+            }
             Task::Part(node) => self.walk.nodes.nodes[*node].resource().is_none_or(|address| self.close(address)),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
@@ -257,21 +271,18 @@ impl<'p> Deploying<'p> {
     }
 
     /// `within`: the step of the deploy, for as long as which something may be open; outside of one nothing is opened.
-    async fn node(&self, node: Step, within: Option<Step>) -> bool {
+    async fn node(&self, node: Step, within: Option<Step>) -> Cell {
         let node = &self.walk.nodes.nodes[node];
-        if let Some(good) = self.walk.common(node).await {
-            return good;
+        if let Some(cell) = self.walk.common(node).await {
+            return cell;
         }
         match node {
             Node::Resource(address) if address.resource.mode == Mode::Ephemeral => match within {
                 Some(step) => self.walk.open(step, address, &|_| When::Now).await,
-                None => {
-                    self.walk.leave_shut(address);
-                    true
-                }
+                None => self.walk.leave_shut(address),
             },
-            Node::Resource(address) => self.close(address),
-            _ => true,
+            Node::Resource(address) => Cell::default().ended(self.close(address)),
+            _ => Cell::default(),
         }
     }
 
@@ -288,10 +299,9 @@ impl<'p> Deploying<'p> {
         let meta =
             Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
         let (expansion, diags) = expand::expand(&scope, meta);
-        if !self.walk.report(diags) {
-            return None;
-        }
-        let expansion = Arc::new(expansion?);
+        let good = !diags.has_errors();
+        self.walk.cells.beside(self.walk.nodes.step(&Node::Resource(abs.config())).unwrap_or(AT_THE_END), diags);
+        let expansion = Arc::new(expansion.filter(|_| good)?);
         let mut repetitions = lock(&self.repetitions);
         for (key, repetition) in expansion.instances() {
             repetitions.insert(abs.instance(key), repetition);
@@ -328,7 +338,8 @@ impl<'p> Deploying<'p> {
                 .collect();
             // Of what is not there at all nothing is known, not even what type it has: as the reference engine has it.
             let nothing = *expansion == Expansion::Single && values.is_empty();
-            self.walk.around.values.put_resource(abs, if nothing { Value::dynamic() } else { assemble(&expansion, &values, schema) });
+            let value = if nothing { Value::dynamic() } else { assemble(&expansion, &values, schema) };
+            self.walk.around.values.absorb([Worked::Resource(abs, value)]);
         }
         good
     }
@@ -350,19 +361,10 @@ impl<'p> Deploying<'p> {
         ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.walk.around, module, &address.module) }.repeated(repetition)
     }
 
-    fn conditions(
-        &self,
-        module: &Module,
-        resource: &Resource,
-        scope: &ModuleScope<'_>,
-        all: &[Condition],
-        kind: Kind,
-    ) -> Result<(), Diagnostics> {
-        let object = self.walk.object(&module.path, &resource.name.to_string());
+    fn conditions(&self, scope: &ModuleScope<'_>, all: &[Condition], kind: Kind) -> Result<(), Diagnostics> {
         let mut failed = Diagnostics::new();
         for condition in all {
-            let (status, diags) = conditions::check(scope, condition, kind);
-            lock(&self.walk.statuses).note(&object, status);
+            let (_, diags) = conditions::check(scope, condition, kind);
             failed.append(diags);
         }
         if failed.has_errors() { Err(failed) } else { Ok(()) }
@@ -370,7 +372,7 @@ impl<'p> Deploying<'p> {
 
     fn context(&self, change: &Change) -> CallContext {
         // Staging has said what is wrong with it.
-        let meta = self.walk.context_of(&change.provider.address, &change.address).and_then(|ctx| ctx.meta);
+        let meta = self.walk.context_of(&change.provider.address, &change.address, &mut Cell::default()).and_then(|ctx| ctx.meta);
         CallContext { meta, ..CallContext::of(change.id(), &self.walk.cancel) }
     }
 }

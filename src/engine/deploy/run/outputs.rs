@@ -6,10 +6,10 @@ use lang::addr::ModulePath;
 /// What is written of one output.
 type Kept<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 
-impl<'p> Deploying<'p> {
+impl Deploying {
     /// Changes of the outputs that rest on nothing that was left out; of a destroy with something left out none. The others
     /// stay as they are.
-    pub(super) fn outputs_to_keep(&self) -> Vec<&'p OutputChange> {
+    pub(super) fn outputs_to_keep(&self) -> Vec<&OutputChange> {
         let left = self.left();
         let all = self.stage.outputs.iter();
         if left.is_empty() {
@@ -24,13 +24,13 @@ impl<'p> Deploying<'p> {
     }
 
     /// Changes that would do something and were left out.
-    fn left(&self) -> Vec<&'p Change> {
+    fn left(&self) -> Vec<&Change> {
         let acting = self.stage.changes.iter().enumerate().filter(|(_, c)| steps::acts(c));
         acting.filter(|(i, _)| !self.taken.contains(i)).map(|(_, c)| c).collect()
     }
 
     /// Writes the root outputs that could be worked out.
-    pub(super) async fn outputs(&self, changes: &[&'p OutputChange], steps: &Steps, ended: &[Ended]) {
+    pub(super) async fn outputs(&self, changes: &[&OutputChange], steps: &Steps, ended: &[Ended]) {
         let root = ModuleInstance::root();
         let narrowed_refresh = self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
         let mut edits = Vec::new();
@@ -60,7 +60,7 @@ impl<'p> Deploying<'p> {
             && let Err(error) = self.recorder.edit(edits).await
         {
             self.store_failed.store(true, Ordering::Relaxed);
-            self.walk.report(Diagnostic::error("Outputs could not be kept", error.to_string()).into());
+            self.walk.cells.beside(AT_THE_END, Diagnostic::error("Outputs could not be kept", error.to_string()));
         }
     }
 
@@ -85,7 +85,7 @@ impl<'p> Deploying<'p> {
             })),
             Err(error) => {
                 let detail = format!("The value of output {name} cannot be kept: {error}.");
-                self.walk.report(Diagnostic::error("Output could not be kept", detail).at(output.span).into());
+                self.walk.cells.beside(AT_THE_END, Diagnostic::error("Output could not be kept", detail).at(output.span));
                 None
             }
         }
@@ -104,7 +104,6 @@ impl<'p> Deploying<'p> {
         let staged: HashSet<ConfigResource> = self.stage.changes.iter().map(|c| c.address.config()).collect();
         let nodes = &self.walk.nodes;
         let dependents = nodes.graph.dependents();
-        let before = std::mem::take(&mut *lock(&self.walk.diags));
         for (name, output) in self.walk.around.root.outputs.iter().filter(|(_, o)| !o.ephemeral) {
             let step = nodes.step(&Node::Output(ModulePath::root(), name.clone()));
             let Some(step) = step.filter(|_| !self.stage.outputs.iter().any(|o| o.name == *name)) else { continue };
@@ -120,12 +119,15 @@ impl<'p> Deploying<'p> {
             let mut good = true;
             let all = nodes.graph.closure([step]);
             for node in nodes.graph.order().into_iter().filter(|s| all.contains(s)) {
-                good = good && (matches!(nodes.nodes[node], Node::Provider(_)) || self.node(node, None).await);
+                if good && !matches!(nodes.nodes[node], Node::Provider(_)) {
+                    let cell = self.node(node, None).await;
+                    good = !cell.failed;
+                    self.walk.around.values.absorb(cell.values);
+                }
             }
             let value = self.walk.around.values.output(&ModuleInstance::root(), name);
             kept.extend(value.filter(|_| good).map(|value| (name, output, value)));
         }
-        *lock(&self.walk.diags) = before;
         kept
     }
 }

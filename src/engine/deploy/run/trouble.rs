@@ -3,11 +3,28 @@
 use super::*;
 use crate::engine::deploy::class::class_of;
 
-impl Deploying<'_> {
+impl Deploying {
+    /// Says something of an operation.
+    pub(super) fn say(&self, change: &Change, diags: impl Into<Diagnostics>) {
+        self.walk.cells.beside(self.place(change), diags);
+    }
+
+    /// Keeps what became of a part of an operation.
+    pub(super) fn of_operation(&self, change: &Change, mut cell: Cell) {
+        let said = std::mem::take(&mut cell.diags);
+        self.say(change, said);
+        self.walk.absorb(self.place(change), cell);
+    }
+
+    /// What is said of operations comes after what is said of nodes, in the order of the changes.
+    fn place(&self, change: &Change) -> Step {
+        self.walk.nodes.nodes.len() + self.places.get(&change.id()).copied().unwrap_or(self.stage.changes.len())
+    }
+
     /// Errors among what a provider said end the operation; warnings are kept.
     pub(super) fn said(&self, said: &[ProviderDiagnostic], change: &Change, resource: &Resource) -> Result<(), Box<Trouble>> {
         if !said.iter().any(|d| d.severity == Severity::Error) {
-            self.walk.report_provider(said, &change.address.to_string(), Some(&resource.body), Some(resource.span));
+            self.say(change, placed(said, &change.address.to_string(), Some(&resource.body), Some(resource.span)));
             return Ok(());
         }
         let failed = Failed { class: class_of(said), diagnostics: said.to_vec(), error: None, unknown: false };
@@ -17,7 +34,7 @@ impl Deploying<'_> {
     /// What cannot be written down is not done: nothing more starts, this neither.
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
         if !self.store_failed.swap(true, Ordering::Relaxed) {
-            self.walk.report(Diagnostic::error("The deploy cannot be written down", error.to_string()).into());
+            self.walk.cells.beside(AT_THE_END, Diagnostic::error("The deploy cannot be written down", error.to_string()));
         }
         Trouble::not_begun()
     }
@@ -43,12 +60,12 @@ impl Deploying<'_> {
         let span = declared.as_ref().map(|d| d.0);
         match &trouble.failed {
             Some(failed) if failed.error.is_none() => {
-                self.walk.report_provider(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span);
+                self.say(change, placed(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span));
             }
             Some(_) => {
                 let mut d = Diagnostic::error(&failure.summary, failure.detail.clone()).about(id.as_str());
                 d.subject = span;
-                self.walk.report(d.into());
+                self.say(change, d);
             }
             None => {
                 let mut diags = trouble.diags;
@@ -56,7 +73,7 @@ impl Deploying<'_> {
                     d.address.get_or_insert_with(|| id.clone());
                     d.subject = d.subject.or(span);
                 }
-                self.walk.report(diags);
+                self.say(change, diags);
             }
         }
         let gone = !lock(&self.state).contains_key(&change.address);

@@ -88,7 +88,7 @@ impl Leases {
     }
 
     /// Does the work of a walk, and beside it looks after what that opens. Ends when the work is done and all is closed.
-    pub async fn beside<F: Future>(&self, walk: &Walk<'_>, graph: &Graph, work: F) -> F::Output {
+    pub async fn beside<F: Future>(&self, walk: &Walk, graph: &Graph, work: F) -> F::Output {
         lock(&self.inner).releases = Some(Releases::new(graph));
         let mut kept = FuturesUnordered::new();
         let mut work = pin!(work);
@@ -108,10 +108,10 @@ impl Leases {
         output
     }
 
-    fn take_new<'a>(&'a self, walk: &'a Walk<'_>) -> impl Iterator<Item = impl Future<Output = Step> + 'a> + 'a {
+    fn take_new<'a>(&'a self, walk: &'a Walk) -> impl Iterator<Item = impl Future<Output = Step> + 'a> + 'a {
         let new = std::mem::take(&mut lock(&self.inner).new);
         new.into_iter().map(move |(step, lease, due)| async move {
-            self.look_after(walk, lease, &due).await;
+            self.look_after(walk, step, lease, &due).await;
             step
         })
     }
@@ -135,19 +135,19 @@ impl Leases {
         inner.close(due);
     }
 
-    async fn look_after(&self, walk: &Walk<'_>, mut lease: Lease, due: &CancellationToken) {
+    async fn look_after(&self, walk: &Walk, step: Step, mut lease: Lease, due: &CancellationToken) {
         while let Some(at) = lease.renew_at.take() {
             let wait = at.duration_since(SystemTime::now()).unwrap_or_default().max(SOONEST);
             if due.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                 break;
             }
-            self.renew(walk, &mut lease).await;
+            self.renew(walk, step, &mut lease).await;
         }
         due.cancelled().await;
-        self.close(walk, lease).await;
+        self.close(walk, step, lease).await;
     }
 
-    async fn renew(&self, walk: &Walk<'_>, lease: &mut Lease) {
+    async fn renew(&self, walk: &Walk, step: Step, lease: &mut Lease) {
         let ctx = CallContext::of(lease.address.to_string(), &self.kill);
         let answer = lease.provider.renew_ephemeral(&lease.address.resource.kind, lease.private.clone(), &ctx).await;
         let trouble = trouble(&answer);
@@ -156,10 +156,10 @@ impl Leases {
             lease.renew_at = renew_at;
         }
         let after = "What needs it may be refused from now on.";
-        warn(walk, lease, "Ephemeral resource could not be renewed", trouble, after);
+        warn(walk, step, lease, "Ephemeral resource could not be renewed", trouble, after);
     }
 
-    async fn close(&self, walk: &Walk<'_>, mut lease: Lease) {
+    async fn close(&self, walk: &Walk, step: Step, mut lease: Lease) {
         let trouble = if self.kill.is_cancelled() {
             vec![(true, "its plugin was killed".to_owned())]
         } else {
@@ -168,7 +168,7 @@ impl Leases {
             trouble::<Checked>(&answer)
         };
         let after = "It may be open still, until whoever issued it ends it.";
-        warn(walk, &lease, "Ephemeral resource could not be closed", trouble, after);
+        warn(walk, step, &lease, "Ephemeral resource could not be closed", trouble, after);
     }
 }
 
@@ -188,12 +188,12 @@ fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> 
 }
 
 /// Nothing in the world depends on a lease that is over, so that this is never an error of the run.
-fn warn(walk: &Walk<'_>, lease: &Lease, summary: &str, trouble: Vec<(bool, String)>, after: &str) {
+fn warn(walk: &Walk, step: Step, lease: &Lease, summary: &str, trouble: Vec<(bool, String)>, after: &str) {
     for (failed, text) in trouble {
         let diagnostic = match failed {
             true => Diagnostic::warning(summary, format!("{}: {text}. {after}", lease.address)),
             false => Diagnostic::warning("Ephemeral resource", format!("{}: {text}", lease.address)),
         };
-        walk.report(diagnostic.at(lease.span).about(lease.address.to_string()).into());
+        walk.cells.beside(step, diagnostic.at(lease.span).about(lease.address.to_string()));
     }
 }

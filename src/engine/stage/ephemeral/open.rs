@@ -1,16 +1,16 @@
 //! Opening the instances of an ephemeral resource: from its configuration to the value that others see.
 
 use super::leases::Lease;
-use crate::engine::calls::lock;
 use crate::engine::graph::Step;
 use crate::engine::provider::{CallContext, OpenResponse};
+use crate::engine::stage::cell::Cell;
 use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::conditions::{self, Kind, Status};
 use crate::engine::stage::expand::{self, Meta};
 use crate::engine::stage::managed;
 use crate::engine::stage::plan::{about, assemble, unknown_object};
 use crate::engine::stage::scope::{ModuleScope, Phase};
-use crate::engine::stage::values::Repetition;
+use crate::engine::stage::values::{Repetition, Worked};
 use crate::engine::stage::walk::Walk;
 use crate::engine::workspace::provider_addr::{self, Route};
 use cty::schema::Schema;
@@ -53,27 +53,31 @@ pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
     value.mark(Mark::Ephemeral)
 }
 
-impl Walk<'_> {
+impl Walk {
     /// Opens all instances of an ephemeral resource that are to be open by now, and gives it its value.
-    pub async fn open(&self, step: Step, address: &ConfigResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> bool {
-        let Some(declared) = self.ephemeral(step, address) else { return false };
+    pub async fn open(&self, step: Step, address: &ConfigResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> Cell {
+        let mut cell = Cell::default();
+        let Some(declared) = self.ephemeral(step, address) else { return cell.ended(false) };
         let mut good = true;
         for module_instance in self.around.values.instances(&address.module).iter() {
             let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
-            good &= self.open_all(&declared, abs, when).await.is_ok();
+            good &= self.open_all(&declared, abs, when, &mut cell).await.is_ok();
         }
-        good
+        cell.ended(good)
     }
 
     /// Gives an ephemeral resource that is not opened at all its value.
-    pub fn leave_shut(&self, address: &ConfigResource) {
-        let Some(module) = self.module(&address.module) else { return };
-        let Some(resource) = module.resources.get(&address.resource) else { return };
+    pub fn leave_shut(&self, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
+        let Some(module) = self.module(&address.module) else { return cell };
+        let Some(resource) = module.resources.get(&address.resource) else { return cell };
         let key = provider_addr::for_resource(&self.around.root, module, resource);
         let value = nothing_known(resource, self.around.schema(&key.address, &address.resource));
         for instance in self.around.values.instances(&address.module).iter() {
-            self.around.values.put_resource(AbsResource { module: instance.clone(), resource: address.resource.clone() }, value.clone());
+            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+            cell.values.push(Worked::Resource(abs, value.clone()));
         }
+        cell
     }
 
     /// `None` where its provider has no such type.
@@ -85,54 +89,76 @@ impl Walk<'_> {
         Some(Declared { step, module, resource, schema, route })
     }
 
-    async fn open_all(&self, declared: &Declared<'_>, abs: AbsResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> Result<(), ()> {
+    async fn open_all(
+        &self,
+        declared: &Declared<'_>,
+        abs: AbsResource,
+        when: &(dyn Fn(&AbsInstance) -> When + Sync),
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let resource = declared.resource;
         let scope = ModuleScope::new(&self.around, declared.module, &abs.module);
         let meta =
             Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
         let (expansion, diags) = expand::expand(&scope, meta);
-        let expansion = expansion.filter(|_| self.report(diags)).ok_or(())?;
+        let expansion = expansion.filter(|_| cell.report(diags)).ok_or(())?;
         let one = |(key, repetition): (InstanceKey, Repetition)| {
             let address = abs.instance(key.clone());
-            async move { (key, self.open_one(declared, &address, repetition, when(&address)).await) }
+            async move {
+                let mut part = Cell::default();
+                let value = self.open_one(declared, &address, repetition, when(&address), &mut part).await;
+                (key, value, part)
+            }
         };
-        let opened: Vec<(InstanceKey, Result<Value, ()>)> =
-            stream::iter(expansion.instances()).map(one).buffer_unordered(AT_A_TIME).collect().await;
-        let good = opened.iter().all(|(_, value)| value.is_ok());
-        let values: HashMap<InstanceKey, Value> = opened.into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect();
-        self.around.values.put_resource(abs, assemble(&expansion, &values, declared.schema));
+        let opened: Vec<_> = stream::iter(expansion.instances()).map(one).buffered(AT_A_TIME).collect().await;
+        let mut good = true;
+        let mut values: HashMap<InstanceKey, Value> = HashMap::new();
+        for (key, value, part) in opened {
+            cell.append(part);
+            good &= value.is_ok();
+            values.extend(value.ok().map(|value| (key, value)));
+        }
+        let value = assemble(&expansion, &values, declared.schema);
+        cell.values.push(Worked::Resource(abs, value));
         ok(good)
     }
 
-    async fn open_one(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition, when: When) -> Result<Value, ()> {
+    async fn open_one(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        when: When,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
         let Declared { module, resource, schema, .. } = *declared;
         if when == When::Never {
             return Ok(unknown_object(&schema.block).mark(Mark::Ephemeral));
         }
-        let chosen = self.choose(&declared.route, address, &repetition).ok_or(())?;
+        let chosen = self.choose(&declared.route, address, &repetition, cell).ok_or(())?;
         let scope = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.around, module, &address.module) };
         let scope = scope.repeated(repetition);
-        self.fulfilled(declared, &scope, &resource.lifecycle.preconditions, Kind::Precondition)?;
+        self.fulfilled(declared, &scope, &resource.lifecycle.preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
-        ok(self.report(about(diags, address)))?;
+        ok(cell.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
-        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&chosen.0.address, address).ok_or(())? };
-        self.validated(declared, &chosen, address, &plain, &ctx).await?;
+        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&chosen.0.address, address, cell).ok_or(())? };
+        self.validated(declared, &chosen, address, &plain, &ctx, cell).await?;
         let value = match when {
-            When::Now if plain.is_wholly_known() => self.opened(declared, &chosen, address, plain, &ctx).await?,
+            When::Now if plain.is_wholly_known() => self.opened(declared, &chosen, address, plain, &ctx, cell).await?,
             _ if self.around.phase == Phase::Plan => cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain),
             _ => {
                 let detail = format!(
                     "{address} cannot be opened: its configuration has values that are not known, since what they rest on is not there."
                 );
                 let diagnostic = Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
-                self.report(diagnostic.at(resource.span).about(address.to_string()).into());
+                cell.report(diagnostic.at(resource.span).about(address.to_string()));
                 return Err(());
             }
         };
         let value = managed::mark(schema, value, &marks).mark(Mark::Ephemeral);
         let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
-        self.fulfilled(declared, &scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
+        self.fulfilled(declared, &scope, &resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
         Ok(value)
     }
 
@@ -143,13 +169,14 @@ impl Walk<'_> {
         address: &AbsInstance,
         config: &Value,
         ctx: &CallContext,
+        cell: &mut Cell,
     ) -> Result<(), ()> {
         let resource = declared.resource;
         match provider.validate_ephemeral(&resource.name.kind, config.clone(), ctx).await {
-            Err(error) => ok(self.report_call(&error, &address.to_string(), Some(resource.span))),
+            Err(error) => ok(cell.report_call(&error, &address.to_string(), Some(resource.span))),
             Ok(answer) => {
                 let said = &answer.diagnostics;
-                ok(self.report_provider(said, &address.to_string(), Some(&resource.body), Some(resource.span)))
+                ok(cell.report_provider(said, &address.to_string(), Some(&resource.body), Some(resource.span)))
             }
         }
     }
@@ -161,6 +188,7 @@ impl Walk<'_> {
         address: &AbsInstance,
         config: Value,
         ctx: &CallContext,
+        cell: &mut Cell,
     ) -> Result<Value, ()> {
         // Nothing more is begun once the end was asked for; what was begun is waited for, so that it can be closed.
         if self.cancel.is_cancelled() {
@@ -170,12 +198,12 @@ impl Walk<'_> {
         let (text, span) = (address.to_string(), Some(resource.span));
         let answer = match provider.open_ephemeral(&resource.name.kind, config, ctx).await {
             Err(error) => {
-                self.report_call(&error, &text, span);
+                cell.report_call(&error, &text, span);
                 return Err(());
             }
             Ok(answer) => answer,
         };
-        if !self.report_provider(&answer.diagnostics, &text, Some(&resource.body), span) {
+        if !cell.report_provider(&answer.diagnostics, &text, Some(&resource.body), span) {
             return Err(());
         }
         let OpenResponse { result, private, renew_at, .. } = answer;
@@ -184,19 +212,26 @@ impl Walk<'_> {
         if result.is_null() || !result.is_wholly_known() {
             let what = if result.is_null() { "nothing" } else { "values that are not known" };
             let detail = format!("{key} has opened {address} and answered {what} as its value. This is a fault of the provider.");
-            self.report(Diagnostic::error("Provider produced invalid object", detail).at(resource.span).about(text).into());
+            cell.report(Diagnostic::error("Provider produced invalid object", detail).at(resource.span).about(text));
             return Err(());
         }
         Ok(result)
     }
 
-    fn fulfilled(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, all: &[Condition], kind: Kind) -> Result<(), ()> {
+    fn fulfilled(
+        &self,
+        declared: &Declared<'_>,
+        scope: &ModuleScope<'_>,
+        all: &[Condition],
+        kind: Kind,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let object = self.object(&declared.module.path, &declared.resource.name.to_string());
         let mut good = true;
         for condition in all {
             let (status, diags) = conditions::check(scope, condition, kind);
-            lock(&self.statuses).note(&object, status);
-            good &= self.report(diags) && !matches!(status, Status::Fail | Status::Error);
+            cell.statuses.note(&object, status);
+            good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }
         ok(good)
     }

@@ -5,25 +5,31 @@ use crate::engine::stage::ephemeral::When;
 use crate::engine::stage::walk::{call_failed, placed};
 use lang::diag::Diagnostics;
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// A data source: read now where that can be done, else with the deploy.
-    pub(super) async fn data(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+    pub(super) async fn data(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
         let block = &declared.schema.block;
         if !self.wishes.wants(address) {
             return Ok(Value::unknown(block.implied_type()));
         }
-        let ctx = self.walk.context_of(&declared.key.address, address).ok_or(())?;
+        let ctx = self.walk.context_of(&declared.key.address, address, cell).ok_or(())?;
         let scope =
             ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
                 .repeated(repetition);
-        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition)?;
+        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.walk.decode(&declared.resource.body, block, &scope);
-        if !self.walk.report(about(diags, address)) {
+        if !cell.report(about(diags, address)) {
             return Err(());
         }
-        self.nothing_ephemeral(declared, address, &config)?;
+        self.nothing_ephemeral(declared, address, &config, cell)?;
         let (plain, marks) = config.clone().unmark_deep_with_paths();
-        self.validate(declared, address, &config, &ctx).await?;
+        self.validate(declared, address, &config, &ctx, cell).await?;
         let pending = self.wishes.mode == StageMode::Normal && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {
             Some(Reason::ReadBecauseConfigUnknown)
@@ -35,14 +41,15 @@ impl PlanWalk<'_> {
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let read = match (&later, &declared.resource.check) {
             (Some(_), _) => None,
-            (None, None) => Some(self.read_data(declared, address, plain.clone(), &ctx).await.map_err(|said| {
-                self.walk.report(said);
-            })?),
-            (None, Some(check)) => match self.read_data(declared, address, plain.clone(), &ctx).await {
-                Ok(value) => Some(value),
-                Err(said) => {
-                    self.walk.report_of_check(check, address, said);
+            (None, check) => match (self.read_data(declared, address, plain.clone(), &ctx, cell).await, check) {
+                (Ok(value), _) => Some(value),
+                (Err(said), Some(check)) => {
+                    self.walk.report_of_check(check, address, said, cell);
                     None
+                }
+                (Err(said), None) => {
+                    cell.report(said);
+                    return Err(());
                 }
             },
         };
@@ -56,7 +63,7 @@ impl PlanWalk<'_> {
             // Nothing is read for its own sake any more, and nothing of it stays.
             _ if self.wishes.destroys(address) => {
                 if let Some(there) = self.prior.objects(address) {
-                    self.forget_data(there);
+                    forget_data(there, cell);
                 }
             }
             Some(_) if self.wishes.mode == StageMode::Destroy => {}
@@ -89,12 +96,12 @@ impl PlanWalk<'_> {
                     deferred_read: true,
                     commands: Vec::new(),
                 };
-                self.push(declared.step, change);
+                cell.changes.push(change);
             }
-            None => self.keep_data(declared, address, &value),
+            None => self.keep_data(declared, address, &value, cell),
         }
         let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
-        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
+        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
         Ok(value)
     }
 
@@ -104,6 +111,7 @@ impl PlanWalk<'_> {
         address: &AbsInstance,
         config: Value,
         ctx: &CallContext,
+        cell: &mut Cell,
     ) -> Result<Value, Diagnostics> {
         let text = address.to_string();
         let span = Some(declared.resource.span);
@@ -114,13 +122,13 @@ impl PlanWalk<'_> {
                 if said.has_errors() {
                     return Err(said);
                 }
-                self.walk.report(said);
+                cell.report(said);
                 Ok(answer.state)
             }
         }
     }
 
-    pub(super) fn keep_data(&self, declared: &Declared<'_>, address: &AbsInstance, value: &Value) {
+    pub(super) fn keep_data(&self, declared: &Declared<'_>, address: &AbsInstance, value: &Value, cell: &mut Cell) {
         let none = BTreeSet::new();
         let around = Around {
             address,
@@ -136,7 +144,7 @@ impl PlanWalk<'_> {
         if let Ok(new) = objects::record(&around, declared.schema, value, &[]) {
             let old = self.prior.objects(address).and_then(|o| o.current.as_ref());
             if old.is_none_or(|old| !same_record(&new, old)) {
-                lock(&self.found).edits.push(StateEdit::Put(Box::new(new)));
+                cell.edits.push(StateEdit::Put(Box::new(new)));
             }
         }
     }
@@ -182,10 +190,8 @@ impl PlanWalk<'_> {
             at = parent;
         }
         let elsewhere = |c: &Change| c.address.module != address.module && c.address.module.path() == module.path;
-        let found = lock(&self.found);
-        found.changes.iter().any(|(step, c)| {
-            reached.contains(step) && c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c)
-        })
+        let pending = |c: &Change| c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c);
+        reached.into_iter().filter_map(|step| self.walk.cells.of(step)).any(|cell| cell.changes.iter().any(pending))
     }
 }
 

@@ -2,17 +2,24 @@
 
 use super::*;
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for any change, and be false
     /// where the object is destroyed. Instances that are gone have neither `each` nor `count`, so nobody has them there.
-    pub(super) fn prevented(&self, module: &Module, resource: &Resource, address: &AbsInstance, destroys: bool) -> Result<(), ()> {
+    pub(super) fn prevented(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+        destroys: bool,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else { return Ok(()) };
         let (value, diags) = ModuleScope::new(&self.walk.around, module, &address.module).evaluate(expr);
-        if !self.walk.report(diags) {
+        if !cell.report(diags) {
             return Err(());
         }
-        let refuse = |why: &str| {
-            self.walk.report(no_guard(expr, why).about(address.to_string()).into());
+        let mut refuse = |why: &str| {
+            cell.report(no_guard(expr, why).about(address.to_string()));
             Err(())
         };
         let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else { return refuse("is no bool") };
@@ -32,38 +39,43 @@ impl PlanWalk<'_> {
                     "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
                 );
                 let fault = Diagnostic::error("Instance cannot be destroyed", detail).at(resource.span).about(address.to_string());
-                self.walk.report(fault.into());
+                cell.report(fault);
                 Err(())
             }
         }
     }
 
     /// Whether the instance is to be replaced whatever its provider says.
-    pub(super) fn force(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, address: &AbsInstance) -> Result<Option<Reason>, ()> {
+    pub(super) fn force(
+        &self,
+        declared: &Declared<'_>,
+        scope: &ModuleScope<'_>,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Result<Option<Reason>, ()> {
         for expr in &declared.resource.lifecycle.replace_triggered_by {
-            if self.triggered(scope, expr)? {
+            if self.triggered(scope, expr, cell)? {
                 return Ok(Some(Reason::ReplaceByTriggers));
             }
         }
         Ok(self.wishes.replace.contains(address).then_some(Reason::ReplaceByRequest))
     }
 
-    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr) -> Result<bool, ()> {
+    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr, cell: &mut Cell) -> Result<bool, ()> {
         let found = trigger(scope, expr).filter(|(abs, ..)| abs.resource.mode != Mode::Ephemeral);
         let Some((abs, key, path)) = found else {
-            self.walk.report(
+            cell.report(
                 Diagnostic::error(
                     "Invalid replace_triggered_by expression",
                     "Only references to resources, their instances and their attributes are allowed here, and none to ephemeral ones, which never change.",
                 )
-                .at(expr.span)
-                .into(),
+                .at(expr.span),
             );
             return Err(());
         };
-        let found = lock(&self.found);
+        let other = self.walk.nodes.step(&Node::Resource(abs.config())).and_then(|step| self.walk.cells.of(step));
         let mut hit = false;
-        for (_, change) in found.changes.iter().filter(|(_, c)| c.deposed.is_none() && c.address.abs() == abs) {
+        for change in other.iter().flat_map(|cell| &cell.changes).filter(|c| c.deposed.is_none() && c.address.abs() == abs) {
             // What goes triggers nothing, only what comes or changes.
             let idle = matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget);
             if idle || key.as_ref().is_some_and(|k| *k != change.address.key) {

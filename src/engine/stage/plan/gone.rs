@@ -2,9 +2,9 @@
 
 use super::*;
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Plans the destruction of an object that was looked at.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "an object and all that was found out about it")]
     pub(super) async fn destroy(
         &self,
         gone: &Gone<'_>,
@@ -14,15 +14,16 @@ impl PlanWalk<'_> {
         looked: Looked,
         reason: Option<Reason>,
         forget: bool,
+        cell: &mut Cell,
     ) -> Result<(), ()> {
         let Some(object) = &looked.object else { return Ok(()) };
         let Some(now) = &looked.now else {
-            lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
+            cell.edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
             return Ok(());
         };
         let commands =
-            if !forget && deposed.is_none() && !object.tainted { self.destruction_runs(address, &now.value)? } else { Vec::new() };
-        let ctx = self.walk.context_of(&gone.key.address, address).ok_or(())?;
+            if !forget && deposed.is_none() && !object.tainted { self.destruction_runs(address, &now.value, cell)? } else { Vec::new() };
+        let ctx = self.walk.context_of(&gone.key.address, address, cell).ok_or(())?;
         let planned = if forget {
             Ok(Planned {
                 action: Action::Forget,
@@ -40,11 +41,11 @@ impl PlanWalk<'_> {
         let planned = match planned {
             Ok(planned) => planned,
             Err(NoPlan::Call(error)) => {
-                self.walk.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, &address.to_string(), gone.span);
                 return Err(());
             }
             Err(NoPlan::Refused(said)) => {
-                self.walk.report_provider(&said, &address.to_string(), None, gone.span);
+                cell.report_provider(&said, &address.to_string(), None, gone.span);
                 return Err(());
             }
         };
@@ -76,26 +77,26 @@ impl PlanWalk<'_> {
             deferred_read: false,
             commands,
         };
-        self.push(gone.step, change);
+        cell.changes.push(change);
         Ok(())
     }
 
     /// An instance that is not declared: its object is destroyed (or forgotten), its deposed objects too.
-    pub(super) async fn gone(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
+    pub(super) async fn gone(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects, reason: Reason, cell: &mut Cell) -> bool {
         if !self.wishes.clears(address, false) {
             return true;
         }
         if address.resource.mode == Mode::Data {
-            self.forget_data(there);
+            forget_data(there, cell);
             return true;
         }
-        let Some(object) = &there.current else { return self.deposed(going, address, there).await };
-        let Some(gone) = &self.asking(going, address, object) else { return false };
-        let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
-        let Ok(looked) = self.look(gone, address, there, &ctx).await else { return false };
+        let Some(object) = &there.current else { return self.deposed(going, address, there, cell).await };
+        let Some(gone) = &self.asking(going, address, object, cell) else { return false };
+        let Some(ctx) = self.walk.context_of(&gone.key.address, address, cell) else { return false };
+        let Ok(looked) = self.look(gone, address, there, &ctx, cell).await else { return false };
         if self.wishes.mode == StageMode::RefreshOnly {
-            self.keep_looked_at(gone, address, &looked);
-            return self.deposed(going, address, there).await;
+            self.keep_looked_at(gone, address, &looked, cell);
+            return self.deposed(going, address, there, cell).await;
         }
         let reason = if there.previous.is_some() && reason == Reason::DeleteBecauseNoResourceConfig {
             Reason::DeleteBecauseNoMoveTarget
@@ -112,21 +113,21 @@ impl PlanWalk<'_> {
         let reason = Some(reason).filter(|_| self.wishes.mode != StageMode::Destroy || forget);
         if let Some((module, resource)) = self.guard(address)
             && looked.now.is_some()
-            && self.prevented(module, resource, address, !forget).is_err()
+            && self.prevented(module, resource, address, !forget, cell).is_err()
         {
             return false;
         }
-        let good = self.destroy(gone, address, None, there, looked, reason, forget).await.is_ok();
+        let good = self.destroy(gone, address, None, there, looked, reason, forget, cell).await.is_ok();
         (self.progress)(&address.to_string());
-        good & self.deposed(going, address, there).await
+        good & self.deposed(going, address, there, cell).await
     }
 
     /// Whom to ask about an object that no declared instance speaks of.
-    fn asking<'a>(&self, going: &Going<'a>, address: &AbsInstance, object: &StateObject) -> Option<Gone<'a>> {
+    fn asking<'a>(&self, going: &Going<'a>, address: &AbsInstance, object: &StateObject, cell: &mut Cell) -> Option<Gone<'a>> {
         let chosen = if going.by_record {
-            self.walk.choose_by_record(&going.block, address, object)
+            self.walk.choose_by_record(&going.block, address, object, cell)
         } else {
-            self.walk.choose(&Route { block: going.block.clone(), by: None }, address, &Repetition::default())
+            self.walk.choose(&Route { block: going.block.clone(), by: None }, address, &Repetition::default(), cell)
         };
         Some(going.clone().by(chosen?))
     }
@@ -137,59 +138,54 @@ impl PlanWalk<'_> {
         Some((module, module.resources.get(&address.resource)?))
     }
 
-    pub(super) async fn deposed(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects) -> bool {
+    pub(super) async fn deposed(&self, going: &Going<'_>, address: &AbsInstance, there: &Objects, cell: &mut Cell) -> bool {
         let mut good = true;
         for object in there.deposed.iter().filter(|_| self.wishes.clears(address, true)) {
-            let Some(gone) = &self.asking(going, address, object) else { return false };
-            let Some(ctx) = self.walk.context_of(&gone.key.address, address) else { return false };
-            let Ok(looked) = self.look_at(gone, address, object, None, &ctx).await else {
+            let Some(gone) = &self.asking(going, address, object, cell) else { return false };
+            let Some(ctx) = self.walk.context_of(&gone.key.address, address, cell) else { return false };
+            let Ok(looked) = self.look_at(gone, address, object, None, &ctx, cell).await else {
                 good = false;
                 continue;
             };
             if self.wishes.mode == StageMode::RefreshOnly {
-                self.keep_looked_at(gone, address, &looked);
+                self.keep_looked_at(gone, address, &looked, cell);
             } else {
                 let reason = gone.forgotten(object);
                 let forget = removed(&self.walk.around.root, address).map_or(reason.is_some(), |(_, removed)| !removed.destroy);
-                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, forget).await.is_ok();
+                good &= self.destroy(gone, address, Some(&object.deposed), there, looked, reason, forget, cell).await.is_ok();
             }
         }
         good
     }
 
-    /// What was read of a data source does not stay.
-    pub(super) fn forget_data(&self, there: &Objects) {
-        if let Some(object) = &there.current {
-            lock(&self.found).edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
-        }
-    }
-
     /// A node that is not worked out: what a narrowed destroy takes of it all the same goes by what the state says.
-    pub async fn by_state(&self, step: Step) -> bool {
+    pub async fn by_state(&self, step: Step) -> Cell {
         match &self.walk.nodes.nodes[step] {
-            _ if self.wishes.mode != StageMode::Destroy => true,
-            Node::Orphan(resource) => self.orphans(step, resource).await,
+            _ if self.wishes.mode != StageMode::Destroy => Cell::default(),
+            Node::Orphan(resource) => self.orphans(resource).await,
             Node::Resource(resource) => self.declared_by_state(step, resource).await,
-            _ => true,
+            _ => Cell::default(),
         }
     }
 
-    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> bool {
+    async fn declared_by_state(&self, step: Step, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
         let all = self.prior.of_config(address).flat_map(|(abs, i)| i.iter().map(|(key, there)| (abs.instance(key.clone()), there)));
         let all: Vec<(AbsInstance, &Objects)> = all.filter(|(instance, _)| self.wishes.destroys(instance)).collect();
         if all.is_empty() {
-            return true;
+            return cell;
         }
-        let Some(shared) = self.shared(step, address, BTreeMap::new()) else { return false };
+        let Some(shared) = self.shared(step, address, BTreeMap::new()) else { return cell.ended(false) };
         let mut good = true;
         for (instance, there) in all {
-            good &= self.undeclared(&shared, &instance, there, Reason::DeleteBecauseNoResourceConfig).await;
+            good &= self.undeclared(&shared, &instance, there, Reason::DeleteBecauseNoResourceConfig, &mut cell).await;
         }
-        good
+        cell.ended(good)
     }
 
     /// Objects of a resource that is declared no longer.
-    pub(super) async fn orphans(&self, step: Step, address: &ConfigResource) -> bool {
+    pub(super) async fn orphans(&self, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
         let all: Vec<(AbsInstance, Objects)> = self
             .prior
             .of_config(address)
@@ -197,26 +193,25 @@ impl PlanWalk<'_> {
             .filter(|(instance, _)| self.wishes.clears(instance, false))
             .collect();
         if address.resource.mode == Mode::Data {
-            all.iter().for_each(|(_, there)| self.forget_data(there));
-            return true;
+            all.iter().for_each(|(_, there)| forget_data(there, &mut cell));
+            return cell;
         }
         let mut good = true;
         for (instance, there) in all {
             let Some(object) = there.current.as_ref().or(there.deposed.first()) else { continue };
             let Some(key) = ConfigKey::parse(&object.provider) else { continue };
-            let Some(schemas) = self.walk.around.schemas.get(&key.address) else { return false };
+            let Some(schemas) = self.walk.around.schemas.get(&key.address) else { return cell.ended(false) };
             let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
                 let detail = format!(
                     "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
                     provider_addr::short(&key.address),
                     &*instance.resource.kind
                 );
-                self.walk.report(Diagnostic::error("Unsupported resource type", detail).about(instance.to_string()).into());
+                cell.report(Diagnostic::error("Unsupported resource type", detail).about(instance.to_string()));
                 good = false;
                 continue;
             };
             let going = Going {
-                step,
                 block: key.block(),
                 by_record: true,
                 schema,
@@ -228,9 +223,16 @@ impl PlanWalk<'_> {
             let call_there =
                 instance.module.path().parent().is_some_and(|(p, call)| self.walk.module(&p).is_some_and(|m| m.calls.contains_key(call)));
             let reason = if !exists && call_there { Reason::DeleteBecauseNoModule } else { Reason::DeleteBecauseNoResourceConfig };
-            good &= self.gone(&going, &instance, &there, reason).await;
+            good &= self.gone(&going, &instance, &there, reason, &mut cell).await;
         }
-        good
+        cell.ended(good)
+    }
+}
+
+/// What was read of a data source does not stay.
+pub(super) fn forget_data(there: &Objects, cell: &mut Cell) {
+    if let Some(object) = &there.current {
+        cell.edits.push(StateEdit::Remove { address: object.address.clone(), deposed: String::new() });
     }
 }
 

@@ -2,11 +2,18 @@
 
 use super::*;
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Reads the object in the world; notes drift.
-    pub(super) async fn look(&self, gone: &Gone<'_>, address: &AbsInstance, there: &Objects, ctx: &CallContext) -> Result<Looked, ()> {
+    pub(super) async fn look(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Looked, ()> {
         let Some(object) = &there.current else { return Ok(Looked::default()) };
-        self.look_at(gone, address, object, there.previous.as_ref(), ctx).await
+        self.look_at(gone, address, object, there.previous.as_ref(), ctx, cell).await
     }
 
     pub(super) async fn look_at(
@@ -16,10 +23,11 @@ impl PlanWalk<'_> {
         object: &StateObject,
         previous: Option<&AbsInstance>,
         ctx: &CallContext,
+        cell: &mut Cell,
     ) -> Result<Looked, ()> {
         let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
-            Some(previous) => self.take_over(gone, previous, address, object, ctx).await?,
-            None => self.load(gone, address, object, ctx).await?,
+            Some(previous) => self.take_over(gone, previous, address, object, ctx, cell).await?,
+            None => self.load(gone, address, object, ctx, cell).await?,
         };
         if !self.wishes.refresh {
             return Ok(Looked { now: Some(stored), object: Some(object.clone()), ..Looked::default() });
@@ -33,11 +41,11 @@ impl PlanWalk<'_> {
         let answer = match gone.provider.read(request, ctx).await {
             Ok(answer) => answer,
             Err(error) => {
-                self.walk.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, &address.to_string(), gone.span);
                 return Err(());
             }
         };
-        if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+        if !cell.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
             return Err(());
         }
         let now = if answer.state.is_null() {
@@ -58,7 +66,7 @@ impl PlanWalk<'_> {
                 Some(now) => (if drifted { Action::Update } else { Action::NoOp }, now.value.clone()),
                 None => (Action::Destroy, Value::null(gone.schema.implied_type().clone())),
             };
-            lock(&self.found).drift.push(Drift {
+            cell.drift.push(Drift {
                 address: address.clone(),
                 deposed: Some(object.deposed.clone()).filter(|key| !key.is_empty()),
                 previous: previous.cloned(),
@@ -79,6 +87,7 @@ impl PlanWalk<'_> {
         address: &AbsInstance,
         object: &StateObject,
         ctx: &CallContext,
+        cell: &mut Cell,
     ) -> Result<Prior, ()> {
         let request = crate::engine::provider::MoveRequest {
             source_provider: ConfigKey::parse(&object.provider).map(|k| k.address.to_string()).unwrap_or_default(),
@@ -93,25 +102,32 @@ impl PlanWalk<'_> {
         let answer = match gone.provider.move_state(request, ctx).await {
             Ok(answer) => answer,
             Err(error) => {
-                self.walk.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, &address.to_string(), gone.span);
                 return Err(());
             }
         };
-        if !self.walk.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
+        if !cell.report_provider(&answer.diagnostics, &address.to_string(), None, gone.span) {
             return Err(());
         }
         if answer.state.is_null() {
             let detail = format!("{previous} cannot move to {address}: the provider made no object of the new type out of the old one.");
             let mut d = Diagnostic::error("Unable to move resource state", detail).about(address.to_string());
             d.subject = gone.span;
-            self.walk.report(d.into());
+            cell.report(d);
             return Err(());
         }
         let value = managed::mark(gone.schema, answer.state, &[]);
         Ok(Prior { value, private: answer.private, tainted: object.tainted, identity: answer.identity })
     }
 
-    pub(super) async fn load(&self, gone: &Gone<'_>, address: &AbsInstance, object: &StateObject, ctx: &CallContext) -> Result<Prior, ()> {
+    pub(super) async fn load(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        object: &StateObject,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<Prior, ()> {
         match objects::load(gone.provider.as_ref(), gone.schema, object, &address.resource.kind, ctx).await {
             Ok(mut prior) => {
                 let (plain, marks) = prior.value.unmark_deep_with_paths();
@@ -119,18 +135,18 @@ impl PlanWalk<'_> {
                 Ok(prior)
             }
             Err(Unusable::Call(error)) => {
-                self.walk.report_call(&error, &address.to_string(), gone.span);
+                cell.report_call(&error, &address.to_string(), gone.span);
                 Err(())
             }
             Err(Unusable::Refused(said)) => {
-                self.walk.report_provider(&said, &address.to_string(), None, gone.span);
+                cell.report_provider(&said, &address.to_string(), None, gone.span);
                 Err(())
             }
         }
     }
 
     /// Notes what looking at an object that is declared no longer, or left over, changed in the state.
-    pub(super) fn keep_looked_at(&self, gone: &Gone<'_>, address: &AbsInstance, looked: &Looked) {
+    pub(super) fn keep_looked_at(&self, gone: &Gone<'_>, address: &AbsInstance, looked: &Looked, cell: &mut Cell) {
         let Some(object) = &looked.object else { return };
         let identity = looked.now.as_ref().and_then(|now| now.identity.as_ref());
         let around = Around {
@@ -144,21 +160,7 @@ impl PlanWalk<'_> {
             needs: &object.needs.iter().cloned().collect(),
             identity: objects::kept_identity(&self.walk.around, &gone.key, &address.resource.kind, identity),
         };
-        self.keep_record(gone.schema, &around, looked);
-    }
-
-    /// Writes the record of an object anew where it is another one.
-    fn keep_record(&self, schema: &Schema, around: &Around<'_>, looked: &Looked) {
-        let Some(object) = &looked.object else { return };
-        let edit = match &looked.now {
-            None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
-            Some(now) => match objects::record(around, schema, &now.value, &now.private) {
-                Ok(new) if same_record(&new, object) => return,
-                Ok(new) => StateEdit::Put(Box::new(new)),
-                Err(_) => return,
-            },
-        };
-        lock(&self.found).edits.push(edit);
+        keep_record(gone.schema, &around, looked, cell);
     }
 
     /// Notes what looking at an object changed in the state; with `dependencies`, those of now replace the old ones.
@@ -168,6 +170,7 @@ impl PlanWalk<'_> {
         address: &AbsInstance,
         looked: &Looked,
         dependencies: Option<(&BTreeSet<String>, &Needs)>,
+        cell: &mut Cell,
     ) {
         let Some(object) = &looked.object else { return };
         let old: (BTreeSet<String>, Needs) = (object.dependencies.iter().cloned().collect(), object.needs.iter().cloned().collect());
@@ -184,8 +187,22 @@ impl PlanWalk<'_> {
             needs,
             identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, identity),
         };
-        self.keep_record(declared.schema, &around, looked);
+        keep_record(declared.schema, &around, looked, cell);
     }
+}
+
+/// Writes the record of an object anew where it is another one.
+fn keep_record(schema: &Schema, around: &Around<'_>, looked: &Looked, cell: &mut Cell) {
+    let Some(object) = &looked.object else { return };
+    let edit = match &looked.now {
+        None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
+        Some(now) => match objects::record(around, schema, &now.value, &now.private) {
+            Ok(new) if same_record(&new, object) => return,
+            Ok(new) => StateEdit::Put(Box::new(new)),
+            Err(_) => return,
+        },
+    };
+    cell.edits.push(edit);
 }
 
 /// Whether two records hold the same, the order of dependencies and the provider's spelling aside.

@@ -1,5 +1,5 @@
 //! The planning walk over resources: each instance read, validated and planned by its provider; what is no longer
-//! declared is found. Owns what it finds until the stage is put together.
+//! declared is found. Instances are worked out on all cores, each to a part of its resource's cell.
 
 mod data;
 mod force;
@@ -9,10 +9,11 @@ mod provision;
 
 pub use data::unknown_object;
 pub use force::no_guard;
-use gone::{forgets, wrong_key};
+use gone::{forget_data, forgets, wrong_key};
 pub use gone::{removed, repetition};
 use look::same_record;
 
+use super::cell::Cell;
 use super::change::{Change, Drift, Importing};
 use super::choose::Chosen;
 use super::commands::CommandView;
@@ -27,24 +28,22 @@ use super::nodes::Node;
 use super::objects::{self, Around, Unusable};
 use super::prior::{Objects, PriorState};
 use super::scope::{ModuleScope, Phase};
-use super::values::{Expansion, Repetition};
+use super::values::{Expansion, Repetition, Worked};
 use super::walk::Walk;
-use crate::engine::calls::lock;
 use crate::engine::event::{Action, StageMode};
-use crate::engine::graph::Step;
+use crate::engine::graph::{Step, side_by_side};
 use crate::engine::provider::{CallContext, Provider, ReadRequest};
 use crate::engine::store::model::{StateEdit, StateObject};
 use crate::engine::workspace::provider_addr::{self, ConfigKey, Route};
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::Schema;
 use cty::{Path, PathStep, Value};
-use futures_util::stream::{self, StreamExt};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What is asked of the planning walk besides the configuration.
 pub struct Wishes {
@@ -82,28 +81,17 @@ impl Wishes {
     }
 }
 
-/// What the walk finds.
-#[derive(Default)]
-pub struct Found {
-    pub changes: Vec<(Step, Change)>,
-    pub drift: Vec<Drift>,
-    pub edits: Vec<StateEdit>,
-}
-
 /// The planning walk.
-pub struct PlanWalk<'p> {
-    pub walk: Walk<'p>,
+pub struct PlanWalk {
+    pub walk: Walk,
     pub prior: PriorState,
     pub wishes: Wishes,
     /// Resources that are created before the old object is destroyed: declared, or needed by one that is.
     pub create_first: HashSet<ConfigResource>,
-    pub found: Mutex<Found>,
-    /// Keys of the instances that are declared.
-    pub expansions: Mutex<HashMap<AbsResource, BTreeSet<InstanceKey>>>,
     /// What nodes and instances need, as far as they were looked at.
     pub needs: needs::Known,
     /// Called after each instance with its address.
-    pub progress: Box<dyn Fn(&str) + Send + Sync + 'p>,
+    pub progress: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A resource as declared, with all that its instances share.
@@ -113,13 +101,26 @@ struct Shared<'a> {
     module: &'a Module,
     route: Route<'a>,
     schema: &'a Schema,
-    dependencies: BTreeSet<String>,
     create_first: bool,
     /// Whether the provider wants to be asked about destroys.
     plan_destroy: bool,
+    worked_out: Arc<WorkedOut>,
+}
+
+/// What of it is worked out once, however many instances there are: each is a task of its own, and borrows the rest anew.
+struct WorkedOut {
+    dependencies: BTreeSet<String>,
     ignore: Ignore,
     /// What is to be imported into it.
     imports: BTreeMap<AbsInstance, Wanted>,
+}
+
+impl std::ops::Deref for Shared<'_> {
+    type Target = WorkedOut;
+
+    fn deref(&self) -> &WorkedOut {
+        &self.worked_out
+    }
 }
 
 /// One instance of it, with the provider configuration that is its own.
@@ -137,56 +138,67 @@ impl<'a> std::ops::Deref for Declared<'a> {
     }
 }
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Finds what instances need.
     pub fn needing(&self) -> needs::Needing<'_> {
         needs::Needing { around: &self.walk.around, known: &self.needs }
     }
 
     /// Works out one node.
-    pub async fn run(&self, step: Step) -> bool {
+    pub async fn run(self: &Arc<Self>, step: Step) -> Cell {
         let node = &self.walk.nodes.nodes[step];
-        if let Some(good) = self.walk.common(node).await {
-            return good;
+        if let Some(cell) = self.walk.common(node).await {
+            return cell;
         }
         match node {
+            Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
+                self.walk.open(step, resource, &|instance| self.when(step, instance)).await
+            }
             Node::Resource(resource) => self.resource(step, resource).await,
-            Node::Orphan(resource) => self.orphans(step, resource).await,
-            _ => true,
+            Node::Orphan(resource) => self.orphans(resource).await,
+            _ => Cell::default(),
         }
     }
 
-    async fn resource(&self, step: Step, address: &ConfigResource) -> bool {
-        if address.resource.mode == Mode::Ephemeral {
-            return self.walk.open(step, address, &|instance| self.when(step, instance)).await;
-        }
+    async fn resource(self: &Arc<Self>, step: Step, address: &ConfigResource) -> Cell {
+        let mut cell = Cell::default();
         let imports = match self.wishes.mode {
-            StageMode::Normal => self.imports(address),
+            StageMode::Normal => self.imports(address, &mut cell),
             _ => Some(BTreeMap::new()),
         };
-        let Some(imports) = imports else { return false };
-        let Some(shared) = self.shared(step, address, imports) else { return false };
+        let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else { return cell.ended(false) };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
         for module_instance in self.walk.around.values.instances(&address.module).iter() {
             let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
             seen.insert(abs.clone());
-            good &= self.expanded(&shared, &abs).await;
+            good &= self.expanded(&shared, &abs, &mut cell).await;
         }
-        good = good && self.imports_without_configuration(&shared.imports);
+        good = good && self.imports_without_configuration(&shared.imports, &mut cell);
         // Objects in module instances that are there no longer.
         for (abs, instances) in self.prior.of_config(address) {
             if !seen.contains(abs) {
                 for (instance_key, there) in instances {
-                    good &= self.undeclared(&shared, &abs.instance(instance_key.clone()), there, Reason::DeleteBecauseNoModule).await;
+                    let address = abs.instance(instance_key.clone());
+                    good &= self.undeclared(&shared, &address, there, Reason::DeleteBecauseNoModule, &mut cell).await;
                 }
             }
         }
-        good
+        cell.ended(good)
     }
 
     /// What all instances of a declared resource share; `None` where its provider has no such type.
-    fn shared<'a>(&'a self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Shared<'a>> {
+    fn shared(&self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Shared<'_>> {
+        let resource = self.walk.module(&address.module)?.resources.get(&address.resource)?;
+        let worked_out = WorkedOut {
+            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
+            ignore: ignore(&resource.lifecycle.ignore_changes),
+            imports,
+        };
+        self.sharing(step, address, Arc::new(worked_out))
+    }
+
+    fn sharing(&self, step: Step, address: &ConfigResource, worked_out: Arc<WorkedOut>) -> Option<Shared<'_>> {
         let module = self.walk.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
         let route = provider_addr::route_of(&self.walk.around.root, module, resource);
@@ -196,48 +208,54 @@ impl PlanWalk<'_> {
             resource,
             module,
             schema: self.walk.around.schema(&key.address, &address.resource)?,
-            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
             create_first: self.create_first.contains(address),
             plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
-            ignore: ignore(&resource.lifecycle.ignore_changes),
             route,
-            imports,
+            worked_out,
         })
     }
 
     /// All instances of a resource in one module instance.
-    async fn expanded(&self, shared: &Shared<'_>, abs: &AbsResource) -> bool {
+    async fn expanded(self: &Arc<Self>, shared: &Shared<'_>, abs: &AbsResource, cell: &mut Cell) -> bool {
         let resource = shared.resource;
         let scope = ModuleScope::new(&self.walk.around, shared.module, &abs.module);
         let meta =
             Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
         let (expansion, diags) = expand::expand(&scope, meta);
-        if !self.walk.report(diags) {
+        if !cell.report(diags) {
             return false;
         }
         let Some(expansion) = expansion else { return false };
         let instances = expansion.instances();
         let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
-        lock(&self.expansions).insert(abs.clone(), keys.clone());
-        let work = instances.into_iter().map(|(key, repetition)| async move {
-            let address = abs.instance(key.clone());
-            let value = self.instance(shared, &address, repetition).await;
-            (self.progress)(&address.to_string());
-            (key, value)
+        cell.expansions.insert(abs.clone(), keys.clone());
+        let work = instances.into_iter().map(|(key, repetition)| {
+            let (this, step, worked_out, address) = (self.clone(), shared.step, shared.worked_out.clone(), abs.instance(key.clone()));
+            async move {
+                let mut part = Cell::default();
+                let value = match this.sharing(step, &address.config(), worked_out) {
+                    Some(shared) => this.instance(&shared, &address, repetition, &mut part).await,
+                    None => Err(()),
+                };
+                (this.progress)(&address.to_string());
+                (key, value, part)
+            }
         });
-        // The order of the answers does not matter, the order in the stage is made at the end.
-        let results: Vec<(InstanceKey, Result<Value, ()>)> =
-            stream::iter(work).buffer_unordered(self.wishes.parallelism.max(1)).collect().await;
-        let mut good = results.iter().all(|(_, r)| r.is_ok());
-        let values: HashMap<InstanceKey, Value> = results.into_iter().filter_map(|(k, r)| Some((k, r.ok()?))).collect();
-        self.walk.around.values.put_resource(abs.clone(), assemble(&expansion, &values, shared.schema));
+        let mut good = true;
+        let mut values: HashMap<InstanceKey, Value> = HashMap::new();
+        for (key, value, part) in side_by_side(self.wishes.parallelism, work).await {
+            cell.append(part);
+            good &= value.is_ok();
+            values.extend(value.ok().map(|value| (key, value)));
+        }
+        cell.values.push(Worked::Resource(abs.clone(), assemble(&expansion, &values, shared.schema)));
         if let Some(there) = self.prior.resources.get(abs) {
             for (key, objects) in there {
                 let address = abs.instance(key.clone());
                 if !keys.contains(key) {
-                    good &= self.undeclared(shared, &address, objects, wrong_key(&expansion, key)).await;
+                    good &= self.undeclared(shared, &address, objects, wrong_key(&expansion, key), cell).await;
                 } else {
-                    good &= self.deposed(&going(shared), &address, objects).await;
+                    good &= self.deposed(&going(shared), &address, objects, cell).await;
                 }
             }
         }
@@ -245,59 +263,59 @@ impl PlanWalk<'_> {
     }
 
     /// One instance; answers what references to it see.
-    async fn instance(&self, shared: &Shared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+    async fn instance(&self, shared: &Shared<'_>, address: &AbsInstance, repetition: Repetition, cell: &mut Cell) -> Result<Value, ()> {
         if !self.wishes.wants(address) && !self.wishes.destroys(address) {
-            return self.as_it_is(shared, address).await;
+            return self.as_it_is(shared, address, cell).await;
         }
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let chosen: Option<Chosen> = match there {
             // What is only to go is asked of whom it came from.
             Some(object) if self.wishes.mode == StageMode::Destroy && !self.wishes.refresh && shared.route.by.is_some() => {
-                self.walk.choose_by_record(&shared.route.block, address, object)
+                self.walk.choose_by_record(&shared.route.block, address, object, cell)
             }
-            _ => self.walk.choose(&shared.route, address, &repetition),
+            _ => self.walk.choose(&shared.route, address, &repetition, cell),
         };
         let (key, provider) = chosen.ok_or(())?;
         let declared = &Declared { shared, key, provider };
         match shared.resource.name.mode {
-            Mode::Data => self.data(declared, address, repetition).await,
-            _ => self.managed(declared, address, repetition).await,
+            Mode::Data => self.data(declared, address, repetition, cell).await,
+            _ => self.managed(declared, address, repetition, cell).await,
         }
     }
 
     /// An instance outside of what is staged: it stays what it is.
-    async fn as_it_is(&self, shared: &Shared<'_>, address: &AbsInstance) -> Result<Value, ()> {
+    async fn as_it_is(&self, shared: &Shared<'_>, address: &AbsInstance, cell: &mut Cell) -> Result<Value, ()> {
         let unknown = || Value::unknown(shared.schema.implied_type().clone());
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else { return Ok(unknown()) };
         let key = &shared.route.block;
-        let ctx = self.walk.context_of(&key.address, address).ok_or(())?;
+        let ctx = self.walk.context_of(&key.address, address, cell).ok_or(())?;
         // Making a record fit for the schema of now takes no configuration.
         let provider = match self.walk.providers.plain(&key.address, &ctx).await {
             Ok(provider) => provider,
             Err(error) => {
-                self.walk.report_call(&error, &address.to_string(), Some(shared.resource.span));
+                cell.report_call(&error, &address.to_string(), Some(shared.resource.span));
                 return Err(());
             }
         };
-        Ok(self.load(&going(shared).by((key.clone(), provider)), address, object, &ctx).await?.value)
+        Ok(self.load(&going(shared).by((key.clone(), provider)), address, object, &ctx, cell).await?.value)
     }
 
     /// An object of a resource that is declared, without an instance for it.
-    async fn undeclared(&self, shared: &Shared<'_>, address: &AbsInstance, there: &Objects, reason: Reason) -> bool {
-        self.gone(&going(shared), address, there, reason).await
+    async fn undeclared(&self, shared: &Shared<'_>, address: &AbsInstance, there: &Objects, reason: Reason, cell: &mut Cell) -> bool {
+        self.gone(&going(shared), address, there, reason, cell).await
     }
 
-    async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition) -> Result<Value, ()> {
+    async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition, cell: &mut Cell) -> Result<Value, ()> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
-        let ctx = self.walk.context_of(&declared.key.address, address).ok_or(())?;
+        let ctx = self.walk.context_of(&declared.key.address, address, cell).ok_or(())?;
         let ty = declared.schema.implied_type().clone();
-        let mut looked = self.look(&declared_gone(declared), address, &there, &ctx).await?;
+        let mut looked = self.look(&declared_gone(declared), address, &there, &ctx, cell).await?;
         if there.current.is_none() {
-            self.import(declared, address, &mut looked, &ctx).await?;
+            self.import(declared, address, &mut looked, &ctx, cell).await?;
         }
         if self.wishes.mode == StageMode::RefreshOnly || self.wishes.mode == StageMode::Destroy && !self.wishes.destroys(address) {
-            self.keep_refreshed(declared, address, &looked, None);
+            self.keep_refreshed(declared, address, &looked, None, cell);
             // One that is not there is not known either, as nothing is planned for it.
             return Ok(looked.now.map_or_else(|| Value::unknown(ty), |p| p.value));
         }
@@ -307,23 +325,23 @@ impl PlanWalk<'_> {
         if self.wishes.mode == StageMode::Destroy {
             let value = looked.now.as_ref().map(|p| p.value.clone());
             if looked.now.is_some() {
-                self.prevented(declared.module, declared.resource, address, !forgets(declared.resource))?;
+                self.prevented(declared.module, declared.resource, address, !forgets(declared.resource), cell)?;
             }
             let forget = forgets(declared.resource);
             let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
-            self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget).await?;
+            self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget, cell).await?;
             return Ok(value.unwrap_or_else(|| Value::unknown(ty)));
         }
-        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition)?;
+        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition, cell)?;
         let (config, diags) = self.walk.decode(&declared.resource.body, &declared.schema.block, &scope);
         let diags = about(diags, address);
-        if !self.walk.report(diags) {
+        if !cell.report(diags) {
             return Err(());
         }
         let config = config.sharing_type(declared.schema.implied_type());
-        self.nothing_ephemeral(declared, address, &config)?;
-        self.validate(declared, address, &config, &ctx).await?;
-        let force = self.force(declared, &scope, address)?;
+        self.nothing_ephemeral(declared, address, &config, cell)?;
+        self.validate(declared, address, &config, &ctx, cell).await?;
+        let force = self.force(declared, &scope, address, cell)?;
         let question = Question {
             type_name: &declared.resource.name.kind,
             schema: declared.schema,
@@ -336,40 +354,47 @@ impl PlanWalk<'_> {
         let planned = match managed::plan(declared.provider.as_ref(), question, &ctx).await {
             Ok(planned) => planned,
             Err(error) => {
-                self.no_plan(declared, address, error);
+                no_plan(declared, address, error, cell);
                 return Err(());
             }
         };
-        self.walk.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
+        cell.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
         let destroys = planned.action.destroys() && !forgets(declared.resource);
-        self.prevented(declared.module, declared.resource, address, destroys)?;
+        self.prevented(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
         if planned.action == Action::Replace && !forgets(declared.resource) && planned.reason != Some(Reason::ReplaceBecauseTainted) {
-            commands = self.destruction_runs(address, &planned.before)?;
+            commands = self.destruction_runs(address, &planned.before, cell)?;
         }
-        commands.extend(self.creation_runs(declared, &scope, &planned)?);
+        commands.extend(self.creation_runs(declared, &scope, &planned, cell)?);
         let after = planned.after.clone();
         let needs = self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone());
         let now = (planned.action == Action::NoOp).then_some((&declared.dependencies, &needs));
-        self.keep_refreshed(declared, address, &looked, now);
-        self.keep_change(declared, address, &there, looked, planned, config, needs, commands);
+        self.keep_refreshed(declared, address, &looked, now, cell);
+        cell.changes.push(planned_change(declared, address, &there, looked, planned, config, needs, commands));
         let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
-        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition)?;
+        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
         Ok(after)
     }
 
     /// Looks at the object that an import block names for an instance which the state does not have.
-    async fn import(&self, declared: &Declared<'_>, address: &AbsInstance, looked: &mut Looked, ctx: &CallContext) -> Result<(), ()> {
+    async fn import(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        looked: &mut Looked,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         // An empty id stands for nothing to import: the object is created.
         let Some(wanted) = declared.imports.get(address) else { return Ok(()) };
         let Some(by) = wanted.by() else { return Ok(()) };
         match import::fetch(declared.provider.as_ref(), declared.schema, address, wanted, ctx).await {
             Err(diags) => {
-                self.walk.report(diags);
+                cell.report(diags);
                 Err(())
             }
             Ok((prior, diags)) => {
-                self.walk.report(diags);
+                cell.report(diags);
                 looked.now = Some(prior);
                 looked.imported = Some(by);
                 Ok(())
@@ -377,22 +402,20 @@ impl PlanWalk<'_> {
         }
     }
 
-    fn no_plan(&self, declared: &Declared<'_>, address: &AbsInstance, error: NoPlan) {
-        match error {
-            NoPlan::Call(error) => self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span)),
-            NoPlan::Refused(said) => {
-                self.walk.report_provider(&said, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span))
-            }
-        };
-    }
-
-    fn nothing_ephemeral(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value) -> Result<(), ()> {
+    fn nothing_ephemeral(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, cell: &mut Cell) -> Result<(), ()> {
         let faults = super::validate::ephemeral_faults(&declared.schema.block, config);
         let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
-        if self.walk.report_provider(&faults, &address.to_string(), body, span) { Ok(()) } else { Err(()) }
+        if cell.report_provider(&faults, &address.to_string(), body, span) { Ok(()) } else { Err(()) }
     }
 
-    async fn validate(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, ctx: &CallContext) -> Result<(), ()> {
+    async fn validate(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: &Value,
+        ctx: &CallContext,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let plain = config.clone().unmark_deep().0;
         let kind = &declared.resource.name.kind;
         let answer = match declared.resource.name.mode {
@@ -401,11 +424,11 @@ impl PlanWalk<'_> {
         };
         match answer {
             Err(error) => {
-                self.walk.report_call(&error, &address.to_string(), Some(declared.resource.span));
+                cell.report_call(&error, &address.to_string(), Some(declared.resource.span));
                 Err(())
             }
             Ok(answer) => {
-                let good = self.walk.report_provider(
+                let good = cell.report_provider(
                     &answer.diagnostics,
                     &address.to_string(),
                     Some(&declared.resource.body),
@@ -416,72 +439,79 @@ impl PlanWalk<'_> {
         }
     }
 
-    fn conditions(&self, declared: &Declared<'_>, scope: &ModuleScope<'_>, all: &[lang::config::Condition], kind: Kind) -> Result<(), ()> {
+    fn conditions(
+        &self,
+        declared: &Declared<'_>,
+        scope: &ModuleScope<'_>,
+        all: &[lang::config::Condition],
+        kind: Kind,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let object = self.walk.object(&declared.module.path, &declared.resource.name.to_string());
         let mut good = true;
         // What is to go need not fulfil anything.
         for condition in all.iter().filter(|_| self.wishes.mode != StageMode::Destroy) {
             let (status, diags) = conditions::check(scope, condition, kind);
             if self.walk.around.phase != Phase::Validate {
-                lock(&self.walk.statuses).note(&object, status);
+                cell.statuses.note(&object, status);
             }
-            good &= self.walk.report(diags) && !matches!(status, Status::Fail | Status::Error);
+            good &= cell.report(diags) && !matches!(status, Status::Fail | Status::Error);
         }
         if good { Ok(()) } else { Err(()) }
     }
+}
 
-    #[allow(clippy::too_many_arguments)]
-    fn keep_change(
-        &self,
-        declared: &Declared<'_>,
-        address: &AbsInstance,
-        there: &Objects,
-        looked: Looked,
-        planned: Planned,
-        config: Value,
-        needs: Needs,
-        commands: Vec<CommandView>,
-    ) {
-        let change = Change {
-            address: address.clone(),
-            deposed: None,
-            previous: there.previous.clone(),
-            provider: declared.key.clone(),
-            action: planned.action,
-            reason: planned.reason,
-            before: planned.before,
-            after: planned.after,
-            config: keepable(declared.schema, config),
-            private: planned.private.to_vec(),
-            prior_private: looked.now.as_ref().map(|p| p.private.to_vec()).unwrap_or_default(),
-            replace_paths: planned.replace_paths,
-            schema_version: declared.schema.version,
-            dependencies: declared.dependencies.clone(),
-            prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
-            needs,
-            prior_needs: there.current.as_ref().map_or_else(|| Some(Needs::new()), objects::recorded_needs),
-            create_before_destroy: declared.create_first,
-            skip_destroy: forgets(declared.resource),
-            tainted: there.current.as_ref().is_some_and(|o| o.tainted),
-            identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
-            identity_after: planned.identity,
-            importing: looked.imported,
-            drifted: looked.drifted,
-            deferred_read: false,
-            commands,
-        };
-        self.push(declared.step, change);
-    }
+fn no_plan(declared: &Declared<'_>, address: &AbsInstance, error: NoPlan, cell: &mut Cell) {
+    let span = Some(declared.resource.span);
+    match error {
+        NoPlan::Call(error) => cell.report_call(&error, &address.to_string(), span),
+        NoPlan::Refused(said) => cell.report_provider(&said, &address.to_string(), Some(&declared.resource.body), span),
+    };
+}
 
-    fn push(&self, step: Step, change: Change) {
-        lock(&self.found).changes.push((step, change));
+fn planned_change(
+    declared: &Declared<'_>,
+    address: &AbsInstance,
+    there: &Objects,
+    looked: Looked,
+    planned: Planned,
+    config: Value,
+    needs: Needs,
+    commands: Vec<CommandView>,
+) -> Change {
+    Change {
+        address: address.clone(),
+        deposed: None,
+        previous: there.previous.clone(),
+        provider: declared.key.clone(),
+        action: planned.action,
+        reason: planned.reason,
+        before: planned.before,
+        after: planned.after,
+        config: keepable(declared.schema, config),
+        private: planned.private.to_vec(),
+        prior_private: looked.now.as_ref().map(|p| p.private.to_vec()).unwrap_or_default(),
+        replace_paths: planned.replace_paths,
+        schema_version: declared.schema.version,
+        dependencies: declared.dependencies.clone(),
+        prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
+        needs,
+        prior_needs: there.current.as_ref().map_or_else(|| Some(Needs::new()), objects::recorded_needs),
+        create_before_destroy: declared.create_first,
+        skip_destroy: forgets(declared.resource),
+        tainted: there.current.as_ref().is_some_and(|o| o.tainted),
+        identity_before: looked.now.as_ref().and_then(|p| p.identity.clone()),
+        identity_after: planned.identity,
+        importing: looked.imported,
+        drifted: looked.drifted,
+        deferred_read: false,
+        commands,
     }
 }
 
 /// What is needed to look at objects and to destroy them, whether they are declared or not; but for whom to ask.
 #[derive(Clone)]
 struct Going<'a> {
-    step: Step,
     /// The provider block, and whether it is for the state to say which of its instances an object belongs to.
     block: ConfigKey,
     by_record: bool,
@@ -527,7 +557,6 @@ fn declared_gone<'a>(declared: &Declared<'a>) -> Gone<'a> {
 
 fn going<'a>(shared: &Shared<'a>) -> Going<'a> {
     Going {
-        step: shared.step,
         block: shared.route.block.clone(),
         by_record: shared.route.by.is_some(),
         schema: shared.schema,

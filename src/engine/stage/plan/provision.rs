@@ -8,23 +8,24 @@ use crate::engine::stage::sights::Sights;
 use lang::config::Provisioner;
 use lang::diag::Said;
 
-impl PlanWalk<'_> {
+impl PlanWalk {
     /// Looks at the provisioners of an instance that is created, with the planned object as `self`: what they run.
     pub(super) fn creation_runs(
         &self,
         declared: &Declared<'_>,
         scope: &ModuleScope<'_>,
         planned: &Planned,
+        cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
         if !matches!(planned.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
             return Ok(Vec::new());
         }
         let all = declared.resource.provisioners.iter().filter(|p| !p.on_destroy);
-        self.runs(declared.module, scope.instance, &scope.repetition, &planned.after, all)
+        self.runs(declared.module, scope.instance, &scope.repetition, &planned.after, all, cell)
     }
 
     /// The same for those of an object that is destroyed.
-    pub(super) fn destruction_runs(&self, address: &AbsInstance, before: &Value) -> Result<Vec<CommandView>, ()> {
+    pub(super) fn destruction_runs(&self, address: &AbsInstance, before: &Value, cell: &mut Cell) -> Result<Vec<CommandView>, ()> {
         let declared = self.walk.module(&address.module.path());
         let (module, all) = match declared.and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners))) {
             Some(found) => found,
@@ -34,7 +35,7 @@ impl PlanWalk<'_> {
             },
         };
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
-        self.runs(module, &within, &repetition(&address.key), before, all.iter().filter(|p| p.on_destroy))
+        self.runs(module, &within, &repetition(&address.key), before, all.iter().filter(|p| p.on_destroy), cell)
     }
 
     fn runs<'a>(
@@ -44,6 +45,7 @@ impl PlanWalk<'_> {
         repetition: &Repetition,
         object: &Value,
         provisioners: impl Iterator<Item = &'a Provisioner>,
+        cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
         let mut named = Vec::new();
         for provisioner in provisioners {
@@ -60,7 +62,7 @@ impl PlanWalk<'_> {
             }
             drop(scope);
             if let Err(text) = self.walk.around.sights.take(sights) {
-                self.walk.report(Diagnostic::error("Something has changed meanwhile", Said::plain(text)).at(provisioner.span).into());
+                cell.report(Diagnostic::error("Something has changed meanwhile", Said::plain(text)).at(provisioner.span));
                 return Err(());
             }
         }
