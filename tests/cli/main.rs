@@ -21,6 +21,7 @@ mod provisioners;
 mod reasons;
 mod remote;
 mod replaces;
+mod same;
 mod sensitive;
 mod support;
 mod targets;

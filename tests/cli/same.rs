@@ -1,0 +1,73 @@
+//! The same configuration gives the same lines in the same order on every run, whichever of its parts was worked out first.
+
+use crate::support::Workspace;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+const RUNS: usize = 20;
+
+/// Two hundred resources in calls and counts, that build on each other.
+fn resources() -> String {
+    let mut text = String::new();
+    for i in 0..50 {
+        let needs = if i > 4 { format!("terraform_data.r{}.id", i - 5) } else { "null".to_owned() };
+        writeln!(text, "resource \"terraform_data\" \"r{i}\" {{\n  input = [{needs}, {i}]\n}}").unwrap();
+    }
+    text + "resource \"terraform_data\" \"many\" {\n  count = 150\n  input = [count.index, terraform_data.r0.id]\n}\n\
+            output \"all\" {\n  value = terraform_data.many[*].id\n}\n"
+}
+
+/// What lines say but for what differs from run to run: numbers of events, times, processes. How far a stage has come is
+/// told as it comes.
+fn said(lines: Vec<Value>) -> Vec<Value> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.retain(|key, _| {
+                    !["seq", "at", "at_ms", "since", "began", "ended", "took_ms", "staged_at", "pid", "start_time", "stage", "timestamp"]
+                        .contains(&key.as_str())
+                });
+                map.values_mut().for_each(strip);
+            }
+            Value::Array(all) => all.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let told = lines.into_iter().filter(|l| l["type"] != "stage_progress");
+    told.map(|mut line| {
+        strip(&mut line);
+        line
+    })
+    .collect()
+}
+
+#[test]
+fn a_plan_of_many_resources_is_the_same_on_every_run() {
+    let workspace = Workspace::new(&[("main.tf", &resources())]);
+    let first = said(workspace.run(&["stage", "--json"]).expect(0).lines());
+    assert!(first.iter().any(|l| l["type"] == "staged" && l["changes"].as_array().is_some_and(|c| c.len() == 200)), "{first:#?}");
+    for _ in 1..RUNS {
+        assert_eq!(said(workspace.run(&["stage", "--json"]).expect(0).lines()), first);
+    }
+}
+
+#[test]
+fn many_errors_come_in_the_same_order_on_every_run() {
+    let mut text = resources();
+    for i in 0..10 {
+        writeln!(
+            text,
+            "resource \"terraform_data\" \"bad{i}\" {{\n  input = {i}\n  lifecycle {{\n    precondition {{\n      \
+             condition     = length(terraform_data.r{}.input) == {i} + 100\n      error_message = \"number {i} is wrong\"\n    }}\n  }}\n}}",
+            i * 5
+        )
+        .unwrap();
+    }
+    let workspace = Workspace::new(&[("main.tf", &text)]);
+    let first = said(workspace.run(&["stage", "--json"]).expect(1).lines());
+    let errors = first.iter().filter(|l| l["type"] == "diagnostic").count();
+    assert_eq!(errors, 10, "{first:#?}");
+    for _ in 1..RUNS {
+        assert_eq!(said(workspace.run(&["stage", "--json"]).expect(1).lines()), first);
+    }
+}
