@@ -13,7 +13,7 @@ use crate::engine::provider::{CallContext, IdentitySchema, ImportRequest, Import
 use cty::schema::Schema;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
-use lang::config::Import;
+use lang::config::{Import, Module};
 use lang::diag::{Diagnostic, Diagnostics};
 use lang::source::Span;
 use lang::syntax::ast::{Expr, ExprKind, Step, StepKind, Traversal};
@@ -105,7 +105,8 @@ pub fn validate(walk: &Walk) -> Diagnostics {
             let place = if target.resource.mode == Mode::Ephemeral { import.span } else { import.to.span };
             diags.push(Diagnostic::error("Invalid import target", detail).at(place));
         } else if !declared {
-            diags.push(no_configuration(&target.to_string(), import.span));
+            // Somebody may be about to declare it: a plan needs it, and asks for it.
+            continue;
         } else if let Some(provider) = &import.provider {
             let detail = format!(
                 "The object of {target} is imported with the provider configuration that the resource has. Take \"provider\" out of the import block."
@@ -123,6 +124,18 @@ pub fn validate(walk: &Walk) -> Diagnostics {
         let scope = base.repeated(repetition);
         for expr in expressions(import) {
             diags.append(scope.check(&expr.traversals()));
+        }
+    }
+    diags
+}
+
+/// Blocks whose target nobody declares. Planning ends there, before anything else is looked at.
+pub fn undeclared(root: &Module) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    for import in &root.imports {
+        let Some(target) = resource_of(import) else { continue };
+        if !root.descendant(&target.module.0).is_some_and(|m| m.resources.contains_key(&target.resource)) {
+            diags.push(no_configuration(&target.to_string(), import.span));
         }
     }
     diags

@@ -8,8 +8,11 @@ use lang::config::{Module, Moved};
 use lang::diag::{Diagnostic, Diagnostics};
 use std::collections::HashSet;
 
-/// Makes all moves of a configuration.
-pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
+/// Makes all moves of a configuration, with warnings.
+///
+/// # Errors
+/// Moves that wait for each other: nothing is made then.
+pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagnostics> {
     let mut diags = Diagnostics::new();
     // What a block has moved does not move on by itself.
     let mut here: HashSet<AbsInstance> =
@@ -25,11 +28,11 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Diagnostics {
                 let detail = "The moved blocks form a cycle, so there is no end to where an object is to go.";
                 diags.push(Diagnostic::error("Cyclic dependency in move statements", detail).at(all[i].1.span));
             }
-            return diags;
+            return Err(diags);
         }
     }
     implied(root, state, &mut here);
-    diags
+    Ok(diags)
 }
 
 fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mut Diagnostics) {

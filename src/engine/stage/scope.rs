@@ -258,7 +258,8 @@ impl<'a> ModuleScope<'a> {
             let detail = format!("{resource} belongs to a check, and nothing outside of that check may refer to it.");
             return Some(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
         }
-        if self.own == Some(resource) {
+        // Of a resource without instances nothing is worked out, and so it is instances that are refused.
+        if self.own == Some(resource) && self.around.phase != Phase::Validate {
             let detail = "Configuration for a resource may not refer to itself.";
             return Some(Diagnostic::error("Self-referential block", detail).at(t.span()).about(resource.to_string()));
         }

@@ -113,31 +113,29 @@ async fn validate(order: &Order, prior: &PriorState, at: UnixMs) -> Diagnostics 
 
 /// What is wrong with a configuration by itself, whatever is in the state; with warnings.
 pub async fn validated(order: &Order) -> Diagnostics {
-    let mut prior = PriorState::new(&State::default());
-    let mut diags = moves::apply(&order.root, &mut prior);
-    if !diags.has_errors() {
-        diags.append(validate(order, &prior, now_ms()).await);
-    }
-    diags
+    validate(order, &PriorState::new(&State::default()), now_ms()).await
 }
 
 /// A stage, or the reasons why there is none; with warnings either way.
 pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
     let (began, at) = (std::time::Instant::now(), now_ms());
     let mut prior = PriorState::new(&order.state);
-    let mut diags = moves::apply(&order.root, &mut prior);
-    if diags.has_errors() {
-        return (None, diags);
-    }
     let targets = match read_targets(&order.request) {
         Ok(targets) => targets,
         Err(d) => return (None, d.into()),
     };
-    if let Some(d) = refactor_checks::targeted(&prior, &targets.target, &targets.exclude) {
-        diags.push(d);
-        return (None, diags);
-    }
+    // Which moves are wrong shows once it is known what there is; that they go in a circle is said where nothing else is.
+    let (mut diags, circle) = match moves::apply(&order.root, &mut prior) {
+        Ok(said) => (said, Diagnostics::new()),
+        Err(circle) => (Diagnostics::new(), circle),
+    };
     diags.append(validate(&order, &prior, at).await);
+    if !diags.has_errors() {
+        diags.append(import::undeclared(&order.root));
+    }
+    if !diags.has_errors() {
+        diags.extend(refactor_checks::targeted(&prior, &targets.target, &targets.exclude));
+    }
     if diags.has_errors() || order.cancel.is_cancelled() {
         return (None, diags);
     }
@@ -188,7 +186,10 @@ pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
     let urgency = Urgency::default();
     let walking = graph.walk_urgent_first(NODES_AT_A_TIME, &urgency, may, run, |step| leases.ended(graph, step));
     leases.beside(&plan.walk, graph, walking).await;
-    let faults = plan.moves_faults();
+    let mut faults = plan.moves_faults();
+    if !faults.has_errors() {
+        faults.append(circle);
+    }
     if faults.has_errors() && !order.cancel.is_cancelled() {
         // Objects that were moved wrongly are likely the cause of all other errors, so those are not shown.
         diags.append(faults);

@@ -55,7 +55,8 @@ impl Work {
         let (root, schemas, _) = self.providers(&loaded, &state, switches).await?;
         self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
         let mut prior = PriorState::new(&state);
-        self.tell(tell_all(moves::apply(&root, &mut prior).iter(), &loaded.sources, self.pool.secrets()))?;
+        let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
+        self.tell(tell_all(moved.iter(), &loaded.sources, self.pool.secrets()))?;
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
             return Err(taken(" once the next deploy has moved an object there, as a moved block says"));
         }

@@ -2,6 +2,7 @@
 //! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
 
 mod accepted;
+mod alone;
 mod checks;
 mod data;
 mod dynamic;
@@ -15,7 +16,7 @@ mod refused;
 mod rules;
 mod unknown;
 
-use crate::support::Workspace;
+use crate::support::{Run, Workspace};
 use serde_json::Value;
 
 /// A configuration and what is made of it.
@@ -32,6 +33,8 @@ pub(super) enum Verdict {
     Outputs(&'static [(&'static str, &'static str)]),
     /// It is refused at these places and no other: file and line.
     Refused(&'static [(&'static str, u64)]),
+    /// It is valid by itself, and staging it is refused at these places and no other.
+    OnlyValid(&'static [(&'static str, u64)]),
 }
 
 /// Runs all of a table and says at the end which came out otherwise.
@@ -42,12 +45,15 @@ pub(super) fn judge(cases: &[Case]) {
 
 fn differs(case: &Case) -> Option<String> {
     let workspace = Workspace::new(case.files);
+    if let Verdict::OnlyValid(_) = case.verdict {
+        let run = workspace.run(&["validate", "--json"]);
+        if run.code != Some(0) {
+            return Some(format!("not valid: {run:#?}"));
+        }
+    }
     let run = workspace.run(&["stage", "--json", "--plan-json", "plan.json"]);
-    if let Verdict::Refused(places) = case.verdict {
-        let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == "error").map(place).collect();
-        got.sort();
-        let want: Vec<(String, u64)> = places.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect();
-        return (run.code != Some(1) || got != want).then(|| format!("{got:?} instead of {want:?}: {run:#?}"));
+    if let Verdict::Refused(places) | Verdict::OnlyValid(places) = case.verdict {
+        return if run.code == Some(1) { other_places(&run, places) } else { Some(format!("staged: {run:#?}")) };
     }
     if run.code != Some(0) {
         return Some(format!("refused: {run:#?}"));
@@ -65,8 +71,15 @@ fn differs(case: &Case) -> Option<String> {
             let other: Vec<_> = outputs.iter().filter(|output| !is(output)).collect();
             (!other.is_empty()).then(|| format!("not {other:?}: {}", plan["output_changes"]))
         }
-        Verdict::Refused(_) => None,
+        Verdict::Refused(_) | Verdict::OnlyValid(_) => None,
     }
+}
+
+fn other_places(run: &Run, places: &[(&str, u64)]) -> Option<String> {
+    let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == "error").map(place).collect();
+    got.sort();
+    let want: Vec<(String, u64)> = places.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect();
+    (got != want).then(|| format!("{got:?} instead of {want:?}: {run:#?}"))
 }
 
 fn place(diagnostic: &Value) -> (String, u64) {

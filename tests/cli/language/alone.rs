@@ -1,0 +1,58 @@
+//! A configuration validated by itself: what only a plan can need is asked for by the plan.
+
+use super::{Case, Verdict::*, judge};
+
+#[test]
+fn an_import_needs_its_target_once_there_is_a_plan() {
+    const IMPORT: &str = "import {\n  to = terraform_data.x\n  id = \"1\"\n}\n";
+    judge(&[
+        Case { name: "no such resource", files: &[("main.tf", IMPORT)], verdict: OnlyValid(&[("main.tf", 1)]) },
+        Case {
+            name: "what its id refers to does not matter then",
+            files: &[("main.tf", "import {\n  to = lab_network.x\n  id = nope.x.y\n}\n")],
+            verdict: OnlyValid(&[("main.tf", 1)]),
+        },
+        Case {
+            name: "what is wrong in any case is told first",
+            files: &[("main.tf", IMPORT), ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n")],
+            verdict: Refused(&[("o.tf", 2)]),
+        },
+    ]);
+}
+
+#[test]
+fn moves_are_judged_by_the_plan() {
+    const CIRCLE: &str = "moved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\nmoved {\n  from = terraform_data.b\n  to   = terraform_data.a\n}\n";
+    judge(&[
+        Case { name: "a circle", files: &[("main.tf", CIRCLE)], verdict: OnlyValid(&[("main.tf", 1), ("main.tf", 5)]) },
+        Case {
+            name: "what is wrong in any case is told first",
+            files: &[("main.tf", CIRCLE), ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n")],
+            verdict: Refused(&[("o.tf", 2)]),
+        },
+        Case {
+            name: "that they are ambiguous says more than the circle that this makes",
+            files: &[(
+                "main.tf",
+                "moved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\nmoved {\n  from = terraform_data.a\n  to   = terraform_data.b[\"k\"]\n}\nmoved {\n  from = terraform_data.a\n  to   = module.m.terraform_data.a\n}\n",
+            )],
+            verdict: OnlyValid(&[("main.tf", 9)]),
+        },
+    ]);
+}
+
+#[test]
+fn an_instance_may_not_refer_to_itself_and_where_there_is_none_nothing_does() {
+    judge(&[
+        Case {
+            name: "one",
+            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = terraform_data.a.id\n}\n")],
+            verdict: OnlyValid(&[("main.tf", 2)]),
+        },
+        Case {
+            name: "none",
+            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 0\n  input = terraform_data.a[0].id\n}\n")],
+            verdict: Staged(&[]),
+        },
+    ]);
+}
