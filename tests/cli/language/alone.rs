@@ -56,3 +56,31 @@ fn an_instance_may_not_refer_to_itself_and_where_there_is_none_nothing_does() {
         },
     ]);
 }
+
+#[test]
+fn an_override_file_has_one_cloud_block() {
+    const TWO: &str =
+        "terraform {\n  cloud {\n    organization = \"a\"\n  }\n}\nterraform {\n  cloud {\n    organization = \"b\"\n  }\n}\n";
+    const BACKENDS: &str = "terraform {\n  backend \"local\" {\n  }\n}\nterraform {\n  backend \"local\" {\n  }\n}\n";
+    judge(&[
+        Case {
+            name: "two, of which none can be used here",
+            files: &[("main.tf", "terraform {\n  cloud {}\n}\n"), ("override.tf", TWO)],
+            verdict: Refused(&[("override.tf", 2), ("override.tf", 7)]),
+        },
+        Case {
+            name: "two backends",
+            files: &[("main.tf", "locals {}\n"), ("override.tf", BACKENDS)],
+            verdict: Refused(&[("override.tf", 6)]),
+        },
+        Case {
+            name: "one in each of two",
+            files: &[
+                ("main.tf", "terraform {\n  cloud {}\n}\n"),
+                ("a_override.tf", "terraform {\n  backend \"local\" {}\n}\n"),
+                ("b_override.tf", "terraform {\n  backend \"local\" {}\n}\n"),
+            ],
+            verdict: Staged(&[]),
+        },
+    ]);
+}

@@ -119,22 +119,32 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
         }
         module.provider_metas.push(meta);
     }
+    // A backend, a cloud block.
+    let mut in_this_file = [false; 2];
     for (kind, span, body) in own.backends {
-        match &module.backend {
-            Some((other, _)) if !is_override => {
-                let both = (&**other == "cloud") != (&*kind == "cloud");
-                let (summary, detail) = if both {
-                    ("Both a backend and a cloud configuration are present", "A module may have either a backend or a cloud block.")
-                } else {
-                    ("Duplicate backend configuration", "A module may have only one backend configuration.")
+        let is_cloud = &*kind == "cloud";
+        // An override takes the place of what other files say, and not of what itself says.
+        let other = match is_override {
+            true => in_this_file[usize::from(is_cloud)].then_some(is_cloud),
+            false => module.backend.as_ref().map(|(other, _)| &**other == "cloud"),
+        };
+        match other {
+            Some(other) => {
+                let (summary, detail) = match (other, is_cloud) {
+                    (false, false) => ("Duplicate backend configuration", "A module may have only one backend configuration."),
+                    (true, true) => ("Duplicate cloud configuration", "A module may have only one cloud block."),
+                    _ => ("Both a backend and a cloud configuration are present", "A module may have either a backend or a cloud block."),
                 };
                 diags.error(span, summary, detail);
             }
-            _ => {
+            // Of both in one override the cloud block counts, whichever comes first.
+            None if is_override && !is_cloud && in_this_file[1] => {}
+            None => {
                 module.backend = Some((kind, span));
                 module.backend_body = body;
             }
         }
+        in_this_file[usize::from(is_cloud)] = true;
     }
 }
 
