@@ -2,6 +2,71 @@
 
 use super::{Case, Verdict::*, judge};
 
+const LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n";
+const ALIASES: &str = "terraform {\n  required_providers {\n    lab = {\n      source                = \"flightdeck.internal/bundled/lab\"\n      configuration_aliases = [lab.other]\n    }\n  }\n}\n";
+const NETWORK: &str = "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
+const OTHER: &str = "resource \"lab_network\" \"b\" {\n  provider = lab.other\n  name     = \"b\"\n  cidr     = \"10.0.0.0/16\"\n}\n";
+const CALL: &str = "module \"m\" {\n  source = \"./m\"\n}\n";
+const PASS: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab }\n}\n";
+
+#[test]
+fn a_module_that_asks_for_configurations_is_valid_by_itself() {
+    const PASS_OTHER: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab.other }\n}\n";
+    judge(&[
+        Case { name: "a resource has it", files: &[("main.tf", ALIASES), ("r.tf", OTHER)], verdict: OnlyValid(&[("r.tf", 2)]) },
+        Case {
+            name: "it is passed on",
+            files: &[("main.tf", ALIASES), ("r.tf", PASS_OTHER), ("m/main.tf", LAB), ("m/n.tf", NETWORK)],
+            verdict: OnlyValid(&[("r.tf", 3)]),
+        },
+        Case { name: "an alias that it does not ask for", files: &[("main.tf", LAB), ("r.tf", OTHER)], verdict: Refused(&[("r.tf", 2)]) },
+    ]);
+}
+
+#[test]
+fn what_is_passed_on_must_be_there() {
+    judge(&[
+        Case {
+            name: "nothing in the root says what it is",
+            files: &[("main.tf", PASS), ("m/main.tf", LAB), ("m/n.tf", NETWORK)],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "it is merely inherited",
+            files: &[("main.tf", LAB), ("c.tf", CALL), ("m/main.tf", LAB), ("m/c.tf", PASS), ("m/m/main.tf", LAB), ("m/m/n.tf", NETWORK)],
+            verdict: Refused(&[("m/c.tf", 3)]),
+        },
+        Case {
+            name: "a resource of its type is not it",
+            files: &[
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source    = \"./m\"\n  providers = { terraform = terraform }\n}\nresource \"terraform_data\" \"a\" {}\n",
+                ),
+                ("m/main.tf", "resource \"terraform_data\" \"a\" {}\n"),
+            ],
+            verdict: Refused(&[("main.tf", 3)]),
+        },
+        Case {
+            name: "passed from module to module",
+            files: &[("main.tf", LAB), ("c.tf", PASS), ("m/main.tf", LAB), ("m/c.tf", PASS), ("m/m/main.tf", LAB), ("m/m/n.tf", NETWORK)],
+            verdict: Staged(&[("module.m.module.m.lab_network.a", "create", "")]),
+        },
+        Case {
+            name: "known by another name",
+            files: &[
+                (
+                    "main.tf",
+                    "terraform {\n  required_providers {\n    mine = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nmodule \"m\" {\n  source    = \"./m\"\n  providers = { lab = mine }\n}\n",
+                ),
+                ("m/main.tf", LAB),
+                ("m/n.tf", NETWORK),
+            ],
+            verdict: Staged(&[("module.m.lab_network.a", "create", "")]),
+        },
+    ]);
+}
+
 #[test]
 fn an_import_needs_its_target_once_there_is_a_plan() {
     const IMPORT: &str = "import {\n  to = terraform_data.x\n  id = \"1\"\n}\n";

@@ -15,6 +15,7 @@ mod provisioners;
 mod refused;
 mod rules;
 mod unknown;
+mod warned;
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(super) enum Verdict {
     Refused(&'static [(&'static str, u64)]),
     /// It is valid by itself, and staging it is refused at these places and no other.
     OnlyValid(&'static [(&'static str, u64)]),
+    /// It is valid, with warnings at these places and no other.
+    Warned(&'static [(&'static str, u64)]),
 }
 
 /// Runs all of a table and says at the end which came out otherwise.
@@ -45,15 +48,18 @@ pub(super) fn judge(cases: &[Case]) {
 
 fn differs(case: &Case) -> Option<String> {
     let workspace = Workspace::new(case.files);
-    if let Verdict::OnlyValid(_) = case.verdict {
+    if let Verdict::OnlyValid(_) | Verdict::Warned(_) = case.verdict {
         let run = workspace.run(&["validate", "--json"]);
         if run.code != Some(0) {
             return Some(format!("not valid: {run:#?}"));
         }
+        if let Verdict::Warned(places) = case.verdict {
+            return other_places(&run, "warning", places);
+        }
     }
     let run = workspace.run(&["stage", "--json", "--plan-json", "plan.json"]);
     if let Verdict::Refused(places) | Verdict::OnlyValid(places) = case.verdict {
-        return if run.code == Some(1) { other_places(&run, places) } else { Some(format!("staged: {run:#?}")) };
+        return if run.code == Some(1) { other_places(&run, "error", places) } else { Some(format!("staged: {run:#?}")) };
     }
     if run.code != Some(0) {
         return Some(format!("refused: {run:#?}"));
@@ -71,12 +77,12 @@ fn differs(case: &Case) -> Option<String> {
             let other: Vec<_> = outputs.iter().filter(|output| !is(output)).collect();
             (!other.is_empty()).then(|| format!("not {other:?}: {}", plan["output_changes"]))
         }
-        Verdict::Refused(_) | Verdict::OnlyValid(_) => None,
+        Verdict::Refused(_) | Verdict::OnlyValid(_) | Verdict::Warned(_) => None,
     }
 }
 
-fn other_places(run: &Run, places: &[(&str, u64)]) -> Option<String> {
-    let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == "error").map(place).collect();
+fn other_places(run: &Run, severity: &str, places: &[(&str, u64)]) -> Option<String> {
+    let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == severity).map(place).collect();
     got.sort();
     let want: Vec<(String, u64)> = places.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect();
     (got != want).then(|| format!("{got:?} instead of {want:?}: {run:#?}"))

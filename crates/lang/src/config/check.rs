@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::model::{Module, ModuleCall, ProviderRef};
+use super::passing;
 use crate::addr::{Mode, ProviderSource};
-use crate::body::BodySchema;
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::{Expr, Traversal};
@@ -13,46 +13,46 @@ use crate::syntax::{Expr, Traversal};
 /// Local name and alias (empty for the default configuration).
 type Key = (Arc<str>, Arc<str>);
 
-fn key(name: &Arc<str>, alias: Option<&Arc<str>>) -> Key {
+pub(super) fn key(name: &Arc<str>, alias: Option<&Arc<str>>) -> Key {
     (name.clone(), alias.cloned().unwrap_or_default())
 }
 
-fn shown(key: &Key) -> String {
+pub(super) fn shown(key: &Key) -> String {
     if key.1.is_empty() { key.0.to_string() } else { format!("{}.{}", key.0, key.1) }
 }
 
-fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
+pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
     let entry = module.required_providers.get(name)?;
     if entry.explicit { entry.source.parse().ok() } else { Some(ProviderSource::implied(name)) }
 }
 
-/// What a local name means where nothing is required under it.
-fn assumed(name: &str) -> ProviderSource {
-    ProviderSource { host: None, namespace: "hashicorp".into(), type_name: name.into() }
+/// What a local name means to who passes it, also where nothing is required under it.
+pub(super) fn source_or_assumed(module: &Module, name: &str) -> ProviderSource {
+    source_of(module, name).unwrap_or_else(|| ProviderSource { host: None, namespace: "hashicorp".into(), type_name: name.into() })
 }
 
-fn place(module: &Module) -> String {
+pub(super) fn place(module: &Module) -> String {
     if module.path.is_root() { "the root module".to_owned() } else { module.path.to_string() }
 }
 
-/// Provider configurations: that references in resources and calls name something, and that what modules pass fits.
-pub(super) fn providers(root: &Module, diags: &mut Diagnostics) {
-    within(root, None, None, diags);
+/// Provider configurations: that references in resources and calls name something, and that what modules pass fits. Where
+/// the root is validated `alone`, it may be a module that others call.
+pub(super) fn providers(root: &Module, alone: bool, diags: &mut Diagnostics) {
+    within(root, None, None, alone, diags);
 }
 
-fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Option<Span>, diags: &mut Diagnostics) {
+fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Option<Span>, alone: bool, diags: &mut Diagnostics) {
     for inner in module.calls.values() {
         let Some(child) = inner.module.as_deref() else { continue };
         let repeated = [&inner.count, &inner.for_each, &inner.enabled].into_iter().flatten().map(|e| e.span).next();
         let blocked = repeated.or_else(|| inner.depends_on.first().map(Traversal::span)).or(no_configs);
-        within(child, Some((module, inner)), blocked, diags);
+        within(child, Some((module, inner)), blocked, alone, diags);
     }
     let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
     let mut declared: BTreeSet<Key> = BTreeSet::new();
     for provider in &module.providers {
         let own = key(&provider.name, provider.alias.as_ref());
-        let (_, found) = provider.body.content(&BodySchema::new());
-        if found.has_errors() || provider.version.is_some() || module.path.is_root() {
+        if !passing::is_empty(provider) || module.path.is_root() {
             configured.insert(own.clone(), provider.span);
         }
         declared.insert(own);
@@ -61,14 +61,20 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     for (name, entry) in &module.required_providers {
         aliases.extend(entry.aliases.iter().map(|(alias, _)| (name.clone(), alias.clone())));
     }
-    // Nobody passes configurations to the root, so that what it asks for must stand in it.
-    let passed_in = if module.path.is_root() { BTreeSet::new() } else { aliases.clone() };
+    // Nobody passes configurations to the root, so that what it asks for must stand in it; but where it is validated alone,
+    // somebody may.
+    let mut passed_in = aliases.clone();
+    if module.path.is_root() {
+        passed_in.retain(|(name, _)| alone && !declared.contains(&key(name, None)));
+    }
     let known: BTreeSet<Key> = declared.union(&passed_in).cloned().collect();
     let uses = module.resources.values().filter_map(|r| r.provider.as_ref());
     let passes = module.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|(_, outer)| outer);
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);
     }
+    passing::on(module, call, diags);
+    passing::stand_ins(module, diags);
     instances(module, &configured, diags);
     if let Some((parent, call)) = call {
         passed(module, parent, call, &configured, &declared, &aliases, no_configs, diags);
@@ -199,7 +205,7 @@ fn passed(
         }
     }
     for (own, (inner, outer)) in &given {
-        let child_type = source_of(module, &inner.name).unwrap_or_else(|| assumed(&inner.name));
+        let child_type = source_or_assumed(module, &inner.name);
         let known = module.required_providers.contains_key(&own.0) && own.1.is_empty() || aliases.contains(own) || declared.contains(own);
         if !known {
             let detail = format!("{} does not declare a provider requirement with the local name \"{}\".", place(module), shown(own));
@@ -209,7 +215,7 @@ fn passed(
                 diags.error(inner.span, "Reference to undefined provider", detail);
             }
         }
-        let parent_type = source_of(parent, &outer.name).unwrap_or_else(|| assumed(&outer.name));
+        let parent_type = source_or_assumed(parent, &outer.name);
         if !parent_type.same_as(&child_type) {
             diags.error(
                 outer.span,

@@ -20,7 +20,7 @@ pub struct Inputs {
     pub flags: Vec<Flag>,
     /// Environment variables `TF_VAR_name`: name and text. See [`Inputs::environment`].
     pub env: Vec<(String, String)>,
-    /// Whether variables may have no value: a configuration is validated without them.
+    /// Whether variables may have no value, and what a caller would pass need not be there: a configuration is validated by itself.
     pub partial: bool,
 }
 

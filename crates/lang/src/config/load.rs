@@ -56,7 +56,7 @@ pub fn load_root(dir: &Path, sources: &SourceMap, inputs: &Inputs) -> (Loaded, D
     let encrypted = encryption.map(|e| keys::check(e, &Statics::new(&root, given), &mut diags)).unwrap_or_default();
     loader.children(&mut root, calls, "", given, &mut diags);
     if !diags.has_errors() {
-        check::providers(&root, &mut diags);
+        check::providers(&root, inputs.partial, &mut diags);
     }
     // What the operator gave is looked at only where the configuration itself is in order.
     if !diags.has_errors() {

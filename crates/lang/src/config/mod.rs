@@ -12,6 +12,7 @@ mod keys;
 mod load;
 mod model;
 mod parts;
+mod passing;
 mod refactor;
 mod repeat;
 mod resource;

@@ -1,0 +1,95 @@
+//! Provider configurations that modules pass on: that each is there to be passed, and blocks that only stand for one.
+
+use std::collections::BTreeMap;
+
+use super::check::{key, place, shown, source_of, source_or_assumed};
+use super::model::{Module, ModuleCall, ProviderConfig};
+use crate::addr::ProviderSource;
+use crate::body::BodySchema;
+use crate::diag::Diagnostics;
+use crate::source::Span;
+
+fn type_of(module: &Module, name: &str) -> ProviderSource {
+    source_of(module, name).unwrap_or_else(|| ProviderSource::implied(name))
+}
+
+/// Whether a block configures nothing: outside of the root it stands for what the caller passes.
+pub(super) fn is_empty(block: &ProviderConfig) -> bool {
+    !block.body.content(&BodySchema::new()).1.has_errors() && block.version.is_none()
+}
+
+/// That the default configurations which a module passes on are there. Aliases are declared in any case, and are looked at
+/// with every other reference to one.
+pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &mut Diagnostics) {
+    let there = defaults(module, call);
+    let configured = |name: &str| module.providers.iter().any(|p| *p.name == *name && p.alias.is_none() && !is_empty(p));
+    for inner in module.calls.values() {
+        let Some(child) = inner.module.as_deref() else { continue };
+        for (to, from) in inner.providers.iter().flatten().filter(|(_, from)| from.alias.is_none()) {
+            let (name, here, source) = (&from.name, place(module), type_of(child, &to.name));
+            if !there.iter().any(|other| other.same_as(&source)) {
+                // Where the name means something else, that is what is said.
+                if !source_or_assumed(module, name).same_as(&source_or_assumed(child, &to.name)) {
+                    continue;
+                }
+                let remedy = match module.path.is_root() {
+                    true => format!("Declare the provider in required_providers, as {name} = {{ source = \"{source}\" }}."),
+                    false => format!("Let the caller pass it, with \"providers\" in the module block that calls {here}."),
+                };
+                let detail = format!("There is no configuration of {source} in {here} that could be passed on as {name}. {remedy}");
+                diags.error(from.span, "Provider configuration not present", detail);
+            } else if !configured(name) && !module.required_providers.contains_key(name) {
+                let detail =
+                    format!("Nothing declares {name} in {here}; {source} is assumed. Add it to required_providers, with its source.");
+                diags.warning(from.span, "Reference to undefined provider", detail);
+            } else if let Some((parent, call)) = call.filter(|(_, call)| !configured(name) && !is_given(call, name)) {
+                let detail = format!(
+                    "{here} passes {name} on, and {} does not pass it in: its default configuration is inherited. Add {name} to \"providers\" in this block.",
+                    place(parent)
+                );
+                diags.warning(call.span, "Missing required provider configuration", detail);
+            }
+        }
+    }
+}
+
+/// Whether a call passes a default configuration under this name.
+fn is_given(call: &ModuleCall, name: &str) -> bool {
+    call.providers.iter().flatten().any(|(to, _)| *to.name == *name && to.alias.is_none())
+}
+
+/// The providers that have a default configuration in a module: a block, what is passed to it, or in the root what it
+/// requires. What is merely inherited has no name that could be passed on.
+fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<ProviderSource> {
+    let blocks = module.providers.iter().filter(|p| p.alias.is_none()).map(|p| &p.name);
+    let required = module.required_providers.keys().filter(|_| module.path.is_root());
+    let passed = call.into_iter().flat_map(|(_, call)| call.providers.iter().flatten()).filter(|(to, _)| to.alias.is_none());
+    blocks.chain(required).chain(passed.map(|(to, _)| &to.name)).map(|name| type_of(module, name)).collect()
+}
+
+/// Blocks of called modules that configure nothing: what they stand for has had another form for long.
+pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
+    if module.path.is_root() {
+        return;
+    }
+    let mut by_name: BTreeMap<&str, (Vec<String>, Vec<Span>)> = BTreeMap::new();
+    for block in module.providers.iter().filter(|block| is_empty(block)) {
+        let (names, spans) = by_name.entry(&block.name).or_default();
+        names.push(shown(&key(&block.name, block.alias.as_ref())));
+        spans.push(block.span);
+    }
+    for (name, (mut names, mut spans)) in by_name {
+        names.sort();
+        spans.sort_by_key(|span| (span.file, span.start));
+        let aliases = match names.iter().any(|n| n != name) {
+            true => format!(", configuration_aliases = [{}]", names.join(", ")),
+            false => String::new(),
+        };
+        let detail = format!(
+            "A provider block without arguments, in a module that others call, only says that a configuration is passed to it, and required_providers says so more clearly. Take the empty \"{name}\" blocks out of {}, and declare there: {name} = {{ source = \"{}\"{aliases} }}",
+            place(module),
+            type_of(module, name)
+        );
+        diags.warning(spans[0], "Redundant empty provider block", detail);
+    }
+}
