@@ -44,3 +44,47 @@ fn provider_blocks_that_only_stand_for_one_are_warned_about() {
         },
     ]);
 }
+
+#[test]
+fn what_is_given_for_an_attribute_that_the_type_has_not_is_warned_about() {
+    const VARIABLES: &str = r#"
+        variable "o" { type = object({ name = string, inner = optional(object({ n = number })) }) }
+        variable "l" { type = list(object({ a = string })) }
+        variable "m" { type = map(object({ a = string })) }
+        variable "any" {}
+        "#;
+    macro_rules! call {
+        ($name:literal, $o:literal, $rest:literal, $lines:expr) => {
+            Case {
+                name: $name,
+                files: &[
+                    ("main.tf", concat!("module \"m\" {\n  source = \"./m\"\n  o = {\n    name = \"x\"\n", $o, "  }\n", $rest, "}\n")),
+                    ("m/main.tf", VARIABLES),
+                ],
+                verdict: Warned($lines),
+            }
+        };
+    }
+    judge(&[
+        call!("nothing", "", "  l = []\n  m = {}\n  any = { x = 1 }\n", &[]),
+        call!("misspelt", "    inne = {}\n", "  l = []\n  m = {}\n  any = 1\n", &[("main.tf", 5)]),
+        call!("within", "    \"inner\" = { n = 1, (\"o\") = 2 }\n", "  l = []\n  m = {}\n  any = 1\n", &[("main.tf", 5)]),
+        call!(
+            "elements",
+            "",
+            "  l = [\n    { a = 1 },\n    { a = 1, b = 2 },\n  ]\n  m = { for k in [\"x\"] : k => { a = 1, c = 2 } }\n  any = 1\n",
+            &[("main.tf", 8), ("main.tf", 10)]
+        ),
+        call!("a key that is worked out", "    (upper(\"x\")) = 1\n", "  l = concat([], [{ a = 1, b = 2 }])\n  m = {}\n  any = 1\n", &[]),
+        Case {
+            name: "in a default",
+            files: &[("main.tf", "variable \"v\" {\n  type = object({ a = string })\n  default = {\n    a = \"x\"\n    b = 1\n  }\n}\n")],
+            verdict: Warned(&[("main.tf", 5)]),
+        },
+        Case {
+            name: "not in JSON",
+            files: &[("main.tf.json", r#"{"variable":{"v":{"type":"object({a=string})","default":{"a":"x","b":1}}}}"#)],
+            verdict: Warned(&[]),
+        },
+    ]);
+}

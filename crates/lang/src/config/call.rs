@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{Argument, ModuleCall, ProviderRef};
+use super::model::{Argument, ModuleCall, ProviderRef, Variable};
 use super::parts::{check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition, provider_ref};
+use super::unused;
 use super::values::Named;
 use crate::body::{Attribute, Block, Body, BodySchema};
 use crate::diag::Diagnostics;
@@ -88,10 +89,15 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
 }
 
 /// Fills in the arguments, once the variables of the module are known.
-pub(super) fn arguments(block: &CallBlock, variables: &[(std::sync::Arc<str>, bool)], diags: &mut Diagnostics) -> Named<Argument> {
-    let schema = BodySchema { attributes: variables.to_vec(), blocks: Vec::new() };
-    let (content, found) = block.body.content(&schema);
+pub(super) fn arguments(block: &CallBlock, variables: &Named<Variable>, diags: &mut Diagnostics) -> Named<Argument> {
+    let attributes = variables.values().map(|v| (v.name.clone(), v.default.is_none())).collect();
+    let (content, found) = block.body.content(&BodySchema { attributes, blocks: Vec::new() });
     diags.append(found);
+    for (name, attribute) in &content.attributes {
+        if let Some(variable) = variables.get(name) {
+            unused::warn(name, attribute, &variable.ty.ty, diags);
+        }
+    }
     content
         .attributes
         .into_iter()

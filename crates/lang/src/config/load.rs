@@ -134,9 +134,8 @@ impl Loader<'_> {
             let detail = "Import blocks are only allowed in the root module.";
             diags.error(import.span, "Invalid import configuration", detail);
         }
-        let variables: Vec<(Arc<str>, bool)> = module.variables.values().map(|v| (v.name.clone(), v.default.is_none())).collect();
         let mut found = Diagnostics::new();
-        block.call.arguments = arguments(block, &variables, &mut found);
+        block.call.arguments = arguments(block, &module.variables, &mut found);
         block.call.argument_errors = found;
         let statics = Statics::new(parent, given);
         let arguments = &block.call.arguments;

@@ -19,6 +19,7 @@ mod resource;
 mod settings;
 mod statics;
 pub(crate) mod types;
+mod unused;
 mod values;
 mod version;
 

@@ -7,7 +7,7 @@ use cty::Value;
 
 use super::model::{Local, Output, TypeConstraint, Variable};
 use super::parts::{BAD_NAME, check_name, condition, depends_on};
-use super::{constant, types};
+use super::{constant, types, unused};
 use crate::addr::{Reference, Subject};
 use crate::body::{Block, Body, BodySchema};
 use crate::diag::Diagnostics;
@@ -90,6 +90,7 @@ pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, d
         variable.default_span = Some(a.expr.span);
         // A default that failed still makes the variable optional, so that nothing is said twice.
         variable.default = Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
+        unused::warn(&variable.name, a, &variable.ty.ty, diags);
     }
     for block in content.blocks_of("validation") {
         if let Some(rule) = condition(block, false, diags) {
