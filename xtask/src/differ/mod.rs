@@ -14,6 +14,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// How deep directories are looked into.
+const DEEP: usize = 12;
+
 /// What is held against what.
 #[derive(clap::Args)]
 pub struct Options {
@@ -57,10 +60,11 @@ pub struct Options {
     dirs: Vec<PathBuf>,
 }
 
-/// One configuration: the tree that it is part of, since modules are called by `../..`, and where it lies in it.
+/// One configuration: the tree that it is part of, where it lies in it, and the part of the tree that it needs.
 struct Case {
     tree: PathBuf,
     inside: PathBuf,
+    part: PathBuf,
 }
 
 /// Runs all of it and prints the table.
@@ -74,9 +78,9 @@ pub fn run(options: &Options) -> Result<()> {
         let tree = tree.canonicalize().wrap_err_with(|| format!("cannot read {}", tree.display()))?;
         let mut found = Vec::new();
         configurations(&tree, Path::new(""), 0, &mut found)?;
-        cases.extend(found.into_iter().map(|inside| Case { tree: tree.clone(), inside }));
+        found.retain(|inside| inside.to_string_lossy().contains(&options.only));
+        cases.extend(found.into_iter().map(|inside| Case { part: part(&tree, &inside), tree: tree.clone(), inside }));
     }
-    cases.retain(|c| c.inside.to_string_lossy().contains(&options.only));
     if cases.is_empty() {
         bail!("there is no configuration (*.tf, *.tofu, also .json) in these directories");
     }
@@ -110,7 +114,6 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Directories with configuration files of their own, each by its path in the tree.
 fn configurations(tree: &Path, inside: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
-    const DEEP: usize = 12;
     const SUFFIXES: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
     let mut entries: Vec<_> = std::fs::read_dir(tree.join(inside))?.collect::<Result<_, _>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -127,11 +130,32 @@ fn configurations(tree: &Path, inside: &Path, depth: usize, found: &mut Vec<Path
     Ok(())
 }
 
+/// How much of a tree a configuration needs: its own directory, or one above where modules are called by `../..`.
+fn part(tree: &Path, inside: &Path) -> PathBuf {
+    let mut part = inside.to_path_buf();
+    while part.parent().is_some() && names_outside(&tree.join(&part), 0) {
+        part.pop();
+    }
+    part
+}
+
+/// Whether anything in a directory names what lies outside of it; also where it cannot be told.
+fn names_outside(dir: &Path, depth: usize) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return true };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => depth >= DEEP || names_outside(&entry.path(), depth + 1),
+        Ok(kind) if kind.is_file() => std::fs::read(entry.path()).is_ok_and(|text| text.windows(2).any(|two| two == b"..")),
+        _ => true,
+    })
+}
+
 /// One configuration: in a copy for each program, since both leave things behind.
 fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict, Vec<String>)> {
     let within = Duration::from_secs(options.seconds);
-    let (theirs, ours) = (program::Copy::of(&case.tree)?, program::Copy::of(&case.tree)?);
-    let (there, here) = (theirs.path().join(&case.inside), ours.path().join(&case.inside));
+    let part = case.tree.join(&case.part);
+    let (theirs, ours) = (program::Copy::of(&part)?, program::Copy::of(&part)?);
+    let inside = case.inside.strip_prefix(&case.part)?;
+    let (there, here) = (theirs.path().join(inside), ours.path().join(inside));
     if let Some(answer) = programs.tofu_prepares(&there, within)? {
         return match answer {
             Answer::Judged(places) => Ok(compare::places(&places, &programs.flightdeck_validates(&here, within)?)),
@@ -163,5 +187,29 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
     match theirs {
         Ok(planned) if verdict == Verdict::SamePlan && options.apply => applied::held(programs, planned, &there, &here, within),
         _ => Ok((verdict, said)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_tree_as_much_is_copied_as_the_configuration_names() {
+        let tree = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("a/main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"),
+            ("a/m/main.tf", "locals {}\n"),
+            ("b/x/main.tf", "module \"m\" {\n  source = \"../m\"\n}\n"),
+            ("b/m/main.tf", "locals {}\n"),
+            ("c/x/main.tf", "module \"m\" {\n  source = \"../../b/x\"\n}\n"),
+        ] {
+            let file = tree.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        for (inside, needed) in [("a", "a"), ("a/m", "a/m"), ("b/m", "b/m"), ("b/x", ""), ("c/x", ""), ("", "")] {
+            assert_eq!(part(tree.path(), Path::new(inside)), Path::new(needed), "{inside}");
+        }
     }
 }

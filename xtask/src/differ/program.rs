@@ -5,6 +5,7 @@ use color_eyre::eyre::{Result, WrapErr as _, bail, eyre};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -114,7 +115,10 @@ impl Programs {
     fn run(&self, program: &Path, words: &[&str], dir: &Path, within: Duration) -> Result<Ran> {
         let mut command = Command::new(program);
         command.args(words).current_dir(dir).env("TF_CLI_CONFIG_FILE", self.cli.path()).env("CHECKPOINT_DISABLE", "1").env("TF_INPUT", "0");
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        // A group of its own: what the program has started ends with it, and holds no pipe open after that.
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+        let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let end_all = || group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
         let (mut out, mut err) =
             (child.stdout.take().ok_or_else(|| eyre!("no stdout"))?, child.stderr.take().ok_or_else(|| eyre!("no stderr"))?);
         std::thread::scope(|scope| {
@@ -123,10 +127,11 @@ impl Programs {
             let began = Instant::now();
             let code = loop {
                 if let Some(status) = child.try_wait()? {
+                    end_all();
                     break status.code();
                 }
                 if began.elapsed() > within {
-                    child.kill()?;
+                    end_all();
                     child.wait()?;
                     bail!("{} {} did not end within {} s", program.display(), words.join(" "), within.as_secs());
                 }
@@ -258,8 +263,9 @@ fn lines(text: &str) -> impl Iterator<Item = Value> {
 
 /// Whether an error says that something is not to be had, rather than that the configuration is wrong.
 fn is_of_fetching(words: &str) -> bool {
-    const SUMMARIES: [&str; 7] = [
+    const SUMMARIES: [&str; 8] = [
         "Failed to query available provider packages",
+        "Failed to resolve provider packages",
         "Failed to install provider",
         "Could not retrieve the list of available versions",
         "Failed to download module",
@@ -296,6 +302,19 @@ fn built() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_has_started_others_ends_in_its_time_and_they_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let programs =
+            Programs { tofu: PathBuf::new(), flightdeck: PathBuf::new(), cli: tempfile::NamedTempFile::new().unwrap(), world: None };
+        let began = Instant::now();
+        let run = |script: &str| programs.run(Path::new("sh"), &["-c", script], dir.path(), Duration::from_millis(300));
+        let why = run("sleep 600 & wait").err().map(|e| e.to_string()).unwrap();
+        assert_eq!(why, "sh -c sleep 600 & wait did not end within 0 s");
+        assert_eq!(run("sleep 600 & echo left behind").unwrap().stdout, "left behind\n");
+        assert!(began.elapsed() < Duration::from_secs(300));
+    }
 
     #[test]
     fn a_world_that_cannot_be_made_anew_is_said_with_its_command() {
