@@ -100,6 +100,45 @@ fn a_bomb_ends_with_words_that_name_the_expression() {
     assert!(run.code == Some(1) && run.stderr.contains("FLIGHTDECK_MEMORY_LIMIT"), "{run:#?}");
 }
 
+/// Local values `a0` to `a40`, each made of the one before it.
+fn doubled(first: &str, twice: impl Fn(&str) -> String) -> String {
+    let each: Vec<String> = (0..40).map(|i| format!("  a{} = {}\n", i + 1, twice(&format!("local.a{i}")))).collect();
+    format!("locals {{\n  a0 = {first}\n{}}}\n", each.concat())
+}
+
+#[test]
+fn what_holds_the_same_many_times_over_ends_with_words_that_name_the_expression() {
+    let long = "join(\",\", range(1000))";
+    let lists = doubled("[1]", |a| format!("[{a}, {a}]"));
+    let objects = doubled("{}", |a| format!("{{ x = {a}, y = {a} }}"));
+    let texts = doubled(long, |a| format!("\"${{{a}}}${{{a}}}\""));
+    for (what, locals, value, words) in [
+        ("lists", &lists, "jsonencode(local.a40)", "Value too large"),
+        ("objects", &objects, "local.a40", "Value too large"),
+        ("loops", &doubled("[1]", |a| format!("[for i in [1, 2] : {a}]")), "length(local.a40)", "Value too large"),
+        ("functions", &lists, "length(flatten(local.a20))", "memory"),
+        ("texts", &texts, "length(local.a40)", "memory"),
+    ] {
+        let w = Workspace::new(&[("main.tf", locals), ("outputs.tf", &format!("output \"o\" {{\n  value = {value}\n}}\n"))]);
+        let mut command = w.command(&["stage"]);
+        let run = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "120M").spawn().unwrap());
+        assert_eq!(run.code, Some(1), "{what}: {run:#?}");
+        assert!(run.stderr.contains(words) && run.stderr.contains(".tf:"), "{what}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn templates_that_render_each_other_end_at_their_depth_however_often_they_do() {
+    let file = ("t.tpl", "${templatefile(\"t.tpl\", { n = n + 1 })}${templatefile(\"t.tpl\", { n = n + 2 })}");
+    let text = "locals {\n  t = \"$${templatestring(t, { t = t })}$${templatestring(t, { t = t })}\"\n}\n";
+    for (what, value) in [("file", "templatefile(\"t.tpl\", { n = 1 })"), ("text", "templatestring(local.t, { t = local.t })")] {
+        let w = Workspace::new(&[("main.tf", &format!("output \"o\" {{\n  value = {value}\n}}\n")), file, ("locals.tf", text)]);
+        let run = ended(w.command(&["stage"]).spawn().unwrap());
+        assert_eq!(run.code, Some(1), "{what}: {run:#?}");
+        assert!(run.stderr.contains("main.tf:2") && run.stderr.contains("maximum recursion depth"), "{what}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn a_pipe_or_device_in_place_of_a_file_is_refused_and_not_waited_for() {
     let main = ("main.tf", "variable \"x\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {}\n");

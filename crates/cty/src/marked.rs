@@ -116,6 +116,7 @@ impl Value {
         let mut value = Value { ty: self.ty.clone(), data, marks: self.marks.clone(), deep: Default::default() };
         value.deep.unknown = !value.is_known() || value.children().any(|c| c.deep.unknown);
         value.deep.marked = !value.marks.is_empty() || value.children().any(|c| c.deep.marked);
+        value.deep.inside = value.children().fold(0, |inside, c| c.size().saturating_add(inside));
         value
     }
 }

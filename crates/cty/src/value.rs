@@ -33,6 +33,8 @@ pub(crate) enum Data {
 pub(crate) struct Deep {
     pub(crate) unknown: bool,
     pub(crate) marked: bool,
+    /// How many values there are inside, each as often as it occurs.
+    pub(crate) inside: u32,
 }
 
 /// The elements given for one collection have different types.
@@ -49,7 +51,7 @@ pub struct InconsistentTypes {
 
 impl Value {
     pub(crate) fn leaf(ty: Type, data: Data) -> Value {
-        let deep = Deep { unknown: matches!(data, Data::Unknown(_)), marked: false };
+        let deep = Deep { unknown: matches!(data, Data::Unknown(_)), ..Deep::default() };
         Value { ty, data, marks: Marks::none(), deep }
     }
 
@@ -58,8 +60,15 @@ impl Value {
         for v in inside {
             deep.unknown |= v.deep.unknown;
             deep.marked |= v.deep.marked;
+            deep.inside = deep.inside.saturating_add(v.size());
         }
         Value { ty, data, marks: Marks::none(), deep }
+    }
+
+    /// How many values it is made of, itself included, each as often as it occurs: what it takes to look at all of it, and
+    /// not the memory that it takes, since values are shared.
+    pub fn size(&self) -> u32 {
+        self.deep.inside.saturating_add(1)
     }
 
     /// A string, brought into normal form C.

@@ -58,7 +58,10 @@ impl Env<'_> {
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
-        match function.call(&values, Host { scope: self.scope, depth: self.depth, secret: values.iter().any(Value::hides) }) {
+        let host = Host { scope: self.scope, depth: self.depth, secret: values.iter().any(Value::hides) };
+        // What takes little memory while it is shared may take much once something is made of each of its parts.
+        let parts: usize = values.iter().map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX)).fold(0, usize::saturating_add);
+        match host.room(parts.saturating_mul(size_of::<Value>())).and_then(|()| function.call(&values, host)) {
             Ok(value) => (value, diags),
             Err(error) => {
                 diags.push(blame(call, &function, &args, error.hiding(&function, &values), whole));

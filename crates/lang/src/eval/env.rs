@@ -4,7 +4,7 @@
 use cty::{Type, Value};
 
 use super::Scope;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::source::Span;
 use crate::syntax::{BinaryOp, Expr, ExprKind, Traversal};
 
@@ -74,13 +74,13 @@ impl<'e> Env<'e> {
             ExprKind::Template { parts, .. } => self.template(parts, expr.span),
             ExprKind::TemplateJoin(tuple) => self.join(tuple),
             ExprKind::Splat(splat) => self.splat(splat, expr.span),
-            ExprKind::Call(call) => self.call(call, expr.span),
+            ExprKind::Call(call) => bounded(self.call(call, expr.span), expr.span),
             ExprKind::Unary { op, operand, .. } => self.unary(*op, operand, expr.span),
             ExprKind::Binary { first, rest } => self.chain(first, rest, expr.span),
             ExprKind::Conditional { cond, then, other } => self.conditional(cond, then, other, expr.span),
-            ExprKind::For(each) => self.for_each(each, expr.span),
-            ExprKind::Tuple(items) => self.tuple(items),
-            ExprKind::Object(items) => self.object(items),
+            ExprKind::For(each) => bounded(self.for_each(each, expr.span), expr.span),
+            ExprKind::Tuple(items) => bounded(self.tuple(items), expr.span),
+            ExprKind::Object(items) => bounded(self.object(items), expr.span),
         }
     }
 
@@ -133,6 +133,20 @@ impl<'e> Env<'e> {
             .collect();
         (Value::tuple(values), diags)
     }
+}
+
+/// A value, unless it is made of more others than anybody can look at. Values are shared: one that holds another twice, and
+/// that is held twice in its turn, takes no memory to speak of, until something is made of each of them.
+fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
+    const MOST: u32 = 1 << 24;
+    if value.size() <= MOST {
+        return (value, diags);
+    }
+    if !diags.has_errors() {
+        let detail = format!("This is made of more than {MOST} values, counted as often as they occur in each other.");
+        diags.push(Diagnostic::error("Value too large", Said::plain(detail)).at(span));
+    }
+    (Value::dynamic(), diags)
 }
 
 /// An unknown value of the type that an operation would have had.

@@ -24,6 +24,11 @@ impl Env<'_> {
         let mut marks = Marks::none();
         let mut known = true;
         for part in parts {
+            // Templates within templates that fail at their depth would fail once more in each of their parts, and all of
+            // those as often as the outer ones have parts.
+            if self.depth > 1 && diags.has_errors() {
+                return (Value::unknown(Type::String), diags);
+            }
             let (value, more) = self.value(part);
             diags.append(more);
             if value.is_null() {
@@ -41,7 +46,12 @@ impl Env<'_> {
             match cty::convert(&value, &Type::String) {
                 Ok(piece) => {
                     if known && !diags.has_errors() {
-                        text.push_str(piece.as_str().unwrap_or_default());
+                        let piece = piece.as_str().unwrap_or_default();
+                        if let Some(fault) = self.too_long(text.len() + piece.len()) {
+                            diags.push(fault.at(whole));
+                            return (Value::unknown(Type::String), diags);
+                        }
+                        text.push_str(piece);
                     }
                 }
                 Err(error) => {
@@ -67,6 +77,18 @@ impl Env<'_> {
         (value.with_marks(&marks), diags)
     }
 
+    /// Why a text of so many bytes is not made. A text is held twice while it becomes a value.
+    fn too_long(&self, bytes: usize) -> Option<Diagnostic> {
+        const SMALL: usize = 1 << 20;
+        if bytes <= SMALL {
+            return None;
+        }
+        let room = self.scope.room();
+        let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes.saturating_mul(2) <= room);
+        let detail = || format!("The text would take about {} MiB, more than the memory that is left.", bytes >> 20);
+        if fits { self.scope.cut() } else { Some(Diagnostic::error("Out of memory", Said::plain(detail()))) }
+    }
+
     /// The results of a `%{for}` as one text.
     pub(super) fn join(&self, tuple: &Expr) -> Outcome {
         let (value, mut diags) = self.value(tuple);
@@ -84,7 +106,14 @@ impl Env<'_> {
                 return (Value::unknown(Type::String).with_marks(&marks), diags);
             }
             match cty::convert(item, &Type::String) {
-                Ok(piece) => text.push_str(piece.as_str().unwrap_or_default()),
+                Ok(piece) => {
+                    let piece = piece.as_str().unwrap_or_default();
+                    if let Some(fault) = self.too_long(text.len() + piece.len()) {
+                        diags.push(fault.at(tuple.span));
+                        return (Value::unknown(Type::String), diags);
+                    }
+                    text.push_str(piece);
+                }
                 Err(error) => {
                     let detail = Said::from(&error)
                         .within(|error| format!("Cannot include one of the interpolation results into the string template: {error}."));
