@@ -1,7 +1,9 @@
 //! Any bytes as `main.tf`: parsed as a file, an expression and a template, loaded as a configuration, its expressions
-//! evaluated. Nothing panics, all places lie in the text, every error of a configuration has one.
+//! evaluated, laid out anew. Nothing panics, all places lie in the text, every error of a configuration has one; what is laid out
+//! means what it meant, and stays as it is when it is laid out again.
 
-use lang::source::SourceMap;
+use lang::format::format;
+use lang::source::{FileId, SourceMap};
 use lang::syntax::{self, NativeBody, TemplateOrigin};
 
 use super::config::{Text, expression, load, places};
@@ -22,6 +24,26 @@ pub fn run(data: &[u8]) {
     places(&diags, &sources, &whole);
     expression(&expr, &sources, &whole);
     load("main.tf", data);
+    if std::str::from_utf8(data).is_ok() {
+        laid_out(text);
+    }
+}
+
+fn laid_out(text: &str) {
+    let Ok(formatted) = format(text, FileId(0)) else { return };
+    assert_eq!(format(&formatted, FileId(0)).ok().as_ref(), Some(&formatted), "laid out twice: {text:?}");
+    let (before, after) = (tree(text), tree(&formatted));
+    // What is nothing but an interpolation is unwrapped, and types of variables are written as today.
+    if !before.contains("TemplateWrap") && !text.contains("variable") {
+        assert_eq!(before, after, "another meaning: {text:?} {formatted:?}");
+    }
+}
+
+/// What a text is parsed to, without its places.
+fn tree(text: &str) -> String {
+    let (body, diags) = syntax::parse_file(text, FileId(0));
+    assert!(!diags.has_errors(), "{text:?} cannot be parsed: {diags:?}");
+    without_places(&format!("{body:?}"))
 }
 
 fn expressions(body: &NativeBody, sources: &SourceMap, text: &Text<'_>) {
@@ -31,4 +53,10 @@ fn expressions(body: &NativeBody, sources: &SourceMap, text: &Text<'_>) {
     for block in &body.blocks {
         expressions(&block.body, sources, text);
     }
+}
+
+fn without_places(tree: &str) -> String {
+    let mut pieces = tree.split("Span {");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('}').map_or("", |(_, rest)| rest))
 }
