@@ -67,7 +67,7 @@ fn reading() -> Result<(), Box<dyn Error>> {
     let (mut parsed, mut took) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let sources = SourceMap::new();
-        let file = sources.add("main.tf", &text);
+        let file = sources.add("main.tf", text.as_str());
         let began = Instant::now();
         let tree = parse_file(&text, file);
         parsed.push(began.elapsed());
