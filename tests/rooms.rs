@@ -97,6 +97,23 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
     assert_eq!(breaches("engine", &["app", "ui", "cli"]), Vec::<String>::new());
 }
 
+/// What a supervisor must know of a dialect it is told by the `Life` that comes with a plugin.
+#[test]
+fn who_supervises_processes_knows_no_dialect() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let strangers = ["provider::", "wire::", "proto::", "tonic::"];
+    let mut found = Vec::new();
+    for file in sources(&root.join("src/engine/plugin")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (number, line) in code(&text) {
+            if strangers.iter().any(|stranger| line.contains(stranger)) {
+                found.push(format!("{}:{number}: {line}", file.strip_prefix(root).unwrap().display()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
 /// The loop (`run.rs`) takes the terminal and lets the frame be drawn; the rest of the console has no looks.
 #[test]
 fn the_console_without_its_looks_knows_neither_ui_nor_cli() {

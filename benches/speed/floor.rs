@@ -4,7 +4,7 @@
 use crate::shape::Kind;
 use cty::schema::Schema;
 use cty::{Type, Value};
-use flightdeck::engine::plugin::SchemaReply;
+use flightdeck::engine::provider::tfplugin::SchemaReply;
 use flightdeck::engine::provider::tfplugin::provider_schema;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use hyper_util::rt::TokioIo;

@@ -181,7 +181,9 @@ impl Progress {
         }
         match event {
             PluginEvent::State { plugin, state } => match state {
-                PluginState::Launching { attempt, limit } | PluginState::Handshaking { attempt, limit } => {
+                PluginState::Launching { attempt, limit }
+                | PluginState::Handshaking { attempt, limit }
+                | PluginState::Registering { attempt, limit } => {
                     self.what = format!("launching {plugin}, {attempt} of {limit}");
                 }
                 PluginState::Backoff { attempt, limit, why, .. } => {

@@ -3,7 +3,9 @@
 use crate::kit::*;
 use flightdeck::engine::plugin::find::{Constraints, HashCache, LockFile, Places, Surroundings, Want, find};
 use flightdeck::engine::plugin::record::PluginId;
-use flightdeck::engine::plugin::{Plugin, PluginError, SchemaReply};
+use flightdeck::engine::plugin::{Plugin, PluginError};
+use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
+use std::sync::Arc;
 
 fn add(bench: &Bench, name: &str) -> Plugin {
     let around = Surroundings { executable: Some(env!("CARGO_BIN_EXE_flightdeck").into()), ..Surroundings::default() };
@@ -13,7 +15,7 @@ fn add(bench: &Bench, name: &str) -> Plugin {
     let want = Want { address, constraints: Constraints::any(), named: Vec::new() };
     let found = find(&want, &LockFile::default(), &places, &HashCache::in_memory()).expect("found");
     let start = found.start.clone().expect("start");
-    bench.plugins.add(PluginId(name.into()), found.record(), start)
+    bench.plugins.add(PluginId(name.into()), found.record(), start, Arc::new(TfLife::default()))
 }
 
 #[tokio::test]
@@ -21,7 +23,7 @@ async fn the_lab_comes_up_over_tls_and_ends_when_asked() {
     let bench = Bench::new(settings());
     let plugin = add(&bench, "lab");
     let connection = plugin.ready().await.expect("ready");
-    let Some(SchemaReply::V6(schema)) = connection.take_schema() else { panic!("protocol 6") };
+    let Some(SchemaReply::V6(schema)) = link(&connection).take_schema() else { panic!("protocol 6") };
     assert!(schema.resource_schemas.keys().any(|name| name.starts_with("lab_")));
     assert_eq!(bench.ear.attempts().len(), 1);
     plugin.stop().await;

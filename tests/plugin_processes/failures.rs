@@ -4,12 +4,20 @@
 use crate::kit::*;
 use flightdeck::engine::plugin::record::PluginState;
 use flightdeck::engine::plugin::{PluginError, PluginSettings, SpawnSpec, Start};
+use flightdeck::engine::provider::tfplugin::TfLife;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Launches until the plugin is given up or found incompatible, and checks kind, words, count and cleanliness.
 async fn fails(settings: PluginSettings, bench: &Bench, start: Start, kind: &str, words: &[&str], retried: bool) {
     let limit = settings.launch.attempts;
-    let plugin = bench.plugins.add_with(flightdeck::engine::plugin::record::PluginId(kind.into()), found(), start, settings);
+    let plugin = bench.plugins.add_with(
+        flightdeck::engine::plugin::record::PluginId(kind.into()),
+        found(),
+        start,
+        Arc::new(TfLife::default()),
+        settings,
+    );
     let error = plugin.ready().await.expect_err(kind);
     let attempts = bench.ear.attempts();
     let verdict = attempts.last().and_then(|a| a.verdict.clone()).expect("verdict");

@@ -1,7 +1,8 @@
 //! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks at `/proc`.
 
 use flightdeck::engine::plugin::record::*;
-use flightdeck::engine::plugin::{Plugin, PluginSettings, Plugins, SpawnSpec, Start};
+use flightdeck::engine::plugin::{Connection, Plugin, PluginSettings, Plugins, SpawnSpec, Start};
+use flightdeck::engine::provider::tfplugin::{TfLife, TfLink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +114,11 @@ impl Bench {
     }
 
     pub fn add(&self, start: Start) -> Plugin {
-        self.plugins.add(PluginId("test/test".into()), found(), start)
+        self.add_living(start, TfLife::default())
+    }
+
+    pub fn add_living(&self, start: Start, life: TfLife) -> Plugin {
+        self.plugins.add(PluginId("test/test".into()), found(), start, Arc::new(life))
     }
 
     pub fn shell(&self, script: &str) -> Plugin {
@@ -130,6 +135,11 @@ impl Bench {
         let text = std::fs::read_to_string(self.folder.path().join(file)).expect("file");
         text.trim().parse().expect("number")
     }
+}
+
+/// The way to a provider.
+pub fn link(connection: &Connection) -> &TfLink {
+    connection.link().expect("a provider's")
 }
 
 /// State letter of a process, `None` when it is gone and was waited for.

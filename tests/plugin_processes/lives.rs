@@ -3,7 +3,8 @@
 use crate::kit::*;
 use crate::server::{Manner, OBEY, Server, order, said};
 use flightdeck::engine::plugin::record::*;
-use flightdeck::engine::plugin::{PluginError, ProcessIdentity, Reattach, SchemaReply, Start};
+use flightdeck::engine::plugin::{Address, PluginError, ProcessIdentity, Reattach, Start};
+use flightdeck::engine::provider::tfplugin::{Protocol, SchemaReply, TfLife};
 use proto::plugin::stdio_data::Channel;
 use std::time::Duration;
 
@@ -18,13 +19,13 @@ async fn a_plugin_comes_up_is_called_and_ends() {
     let plugin = bench.shell(&format!("echo 'up we go' >&2\n{}", server.script()));
     assert_eq!(plugin.state(), PluginState::Discovered);
     let connection = plugin.ready().await.expect("ready");
-    assert_eq!(connection.protocol, 6);
-    assert!(matches!(connection.take_schema(), Some(SchemaReply::V6(_))));
-    assert!(connection.take_schema().is_none(), "the first who asks gets it");
+    assert_eq!(link(&connection).protocol, Protocol::Six);
+    assert!(matches!(link(&connection).take_schema(), Some(SchemaReply::V6(_))));
+    assert!(link(&connection).take_schema().is_none(), "the first who asks gets it");
     assert_eq!(plugin.found().dialect.as_deref(), Some("tfplugin6"));
     let attempt = bench.ear.attempts().pop().expect("attempt");
-    let names: Vec<PhaseName> = attempt.phases.iter().map(|p| p.name).collect();
-    assert_eq!(names, [PhaseName::Exec, PhaseName::FirstOutput, PhaseName::Handshake, PhaseName::Connected, PhaseName::Schema]);
+    let names: Vec<String> = attempt.phases.iter().map(|p| p.name.word()).collect();
+    assert_eq!(names, ["exec", "output", "handshake", "connected", "schema"]);
     assert!(attempt.phases.is_sorted_by_key(|p| p.at_ms));
     assert_eq!((attempt.number, attempt.limit, attempt.verdict.expect("verdict").kind.as_str()), (1, 5, "ready"));
     let pid = connection.pid.expect("pid");
@@ -55,11 +56,10 @@ async fn a_plugin_that_comes_up_at_its_third_launch() {
 
 #[tokio::test]
 async fn a_plugin_without_tls_on_a_private_socket() {
-    let mut open = settings();
-    open.tls = false;
-    let bench = Bench::new(open);
+    let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", Manner::default());
-    let plugin = bench.shell(&format!("[ -z \"$PLUGIN_CLIENT_CERT\" ] || exit 9\n{}", server.script()));
+    let script = format!("[ -z \"$PLUGIN_CLIENT_CERT\" ] || exit 9\n{}", server.script());
+    let plugin = bench.add_living(shell(&script, bench.folder.path()), TfLife { tls: false });
     plugin.ready().await.expect("ready");
     bench.plugins.shutdown().await;
 }
@@ -275,7 +275,7 @@ async fn a_process_of_somebody_else_is_attached_to_and_left_alone() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", Manner::default());
     let mut other = tokio::process::Command::new("sleep").arg("600").kill_on_drop(true).spawn().expect("spawned");
-    let reattach = Reattach { protocol: 6, pid: other.id(), test: true, address: wire::Address::Unix(server.socket.clone()) };
+    let reattach = Reattach { protocol: 6, pid: other.id(), test: true, address: Address::Unix(server.socket.clone()) };
     let plugin = bench.add(Start::Attach(reattach.clone()));
     let connection = plugin.ready().await.expect("attached");
     plugin.stop().await;

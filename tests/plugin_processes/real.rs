@@ -1,10 +1,11 @@
 //! Unmodified providers, where the environment names an executable or a mirror.
 
 use crate::kit::*;
-use flightdeck::engine::plugin::SchemaReply;
 use flightdeck::engine::plugin::find::{Constraints, HashCache, LockFile, Places, Surroundings, Want, find};
 use flightdeck::engine::plugin::record::PluginId;
+use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_provider_as_it_is_shipped() {
@@ -15,11 +16,11 @@ async fn a_provider_as_it_is_shipped() {
     let bench = Bench::new(settings());
     let plugin = bench.add(program(path));
     let connection = plugin.ready().await.expect("ready");
-    let resources = match connection.take_schema().expect("schema") {
+    let resources = match link(&connection).take_schema().expect("schema") {
         SchemaReply::V5(reply) => reply.resource_schemas.len(),
         SchemaReply::V6(reply) => reply.resource_schemas.len(),
     };
-    println!("protocol {}, {resources} resource types, {:?}", connection.protocol, bench.ear.attempts().pop().expect("attempt").phases);
+    println!("{:?}, {resources} resource types, {:?}", link(&connection).protocol, bench.ear.attempts().pop().expect("attempt").phases);
     assert!(resources > 0);
     let pid = connection.pid.expect("pid");
     let began = std::time::Instant::now();
@@ -45,9 +46,9 @@ async fn every_provider_of_a_mirror_is_found_and_comes_up() {
         let want = Want { address: address.parse().expect("address"), constraints: Constraints::any(), named: Vec::new() };
         let found = find(&want, &LockFile::default(), &places, &HashCache::in_memory()).expect("found");
         let start = found.start.clone().expect("start");
-        let plugin = bench.plugins.add(PluginId(address.clone()), found.record(), start);
+        let plugin = bench.plugins.add(PluginId(address.clone()), found.record(), start, Arc::new(TfLife::default()));
         let connection = plugin.ready().await.expect("ready");
-        assert!(connection.take_schema().is_some());
+        assert!(link(&connection).take_schema().is_some());
         println!("{address}: {:?}", plugin.found());
         seen += 1;
     }

@@ -142,7 +142,7 @@ async fn a_value_that_does_not_fit_the_schema_is_not_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reattached_process_serves_one_configuration_and_says_so() {
     let bench = Bench::new(10);
-    let address = wire::Address::Unix(bench.folder.path().join("nobody"));
+    let address = flightdeck::engine::plugin::Address::Unix(bench.folder.path().join("nobody"));
     let reattach = flightdeck::engine::plugin::Reattach { protocol: 6, pid: None, test: true, address };
     let address = "registry.terraform.io/hashicorp/debugged";
     bench.pool.declare(found(address, ""), Start::Attach(reattach)).await;

@@ -4,7 +4,7 @@ use super::*;
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;
-use crate::engine::plugin::record::{LaunchAttempt, LogLevel, PhaseName, PluginState};
+use crate::engine::plugin::record::{LaunchAttempt, LogLevel, PluginState};
 use crate::engine::view::PluginView;
 
 /// Log lines that a pane shows at most.
@@ -94,14 +94,7 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
             }
         }
         _ => {
-            let next = match a.phases.last().map(|p| p.name) {
-                None => "starting",
-                Some(PhaseName::Exec) => "waiting for its first output",
-                Some(PhaseName::FirstOutput) => "waiting for its handshake line",
-                Some(PhaseName::Handshake) => "connecting",
-                Some(PhaseName::Connected) => "asking for its schema",
-                Some(PhaseName::Schema) => "in use",
-            };
+            let next = a.doing.as_deref().unwrap_or(if a.phases.is_empty() { "starting" } else { "in use" });
             let limit = duration(a.deadline_ms);
             l.push(span(Role::Busy, format!("◐ {next}, {} of {limit}", elapsed(state.now - a.began))));
         }

@@ -12,7 +12,9 @@ use crate::engine::plugin::record::PluginState;
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
     let symbol_role = match s {
         PluginState::Ready { .. } => ("●", Role::Ok),
-        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Draining => ("◐", Role::Busy),
+        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Registering { .. } | PluginState::Draining => {
+            ("◐", Role::Busy)
+        }
         PluginState::Backoff { .. } => ("◌", Role::Warn),
         PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
         PluginState::Rejected { .. } | PluginState::Crashed { .. } | PluginState::GaveUp { .. } | PluginState::Incompatible { .. } => {

@@ -3,10 +3,12 @@
 
 use super::failure::{Exit, StartFailure};
 use super::identity::ProcessIdentity;
+use super::life::{Arrival, Life, PhaseKind};
 use super::logs::{Logs, now_ms};
 use super::record::{LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
+use crate::engine::settings::LaunchSettings;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// The public face of one plugin.
@@ -46,9 +48,9 @@ impl Board {
         self.state.borrow().clone()
     }
 
-    /// The dialect, known after the handshake.
-    pub(super) fn speaks(&self, protocol: u32) {
-        let dialect = Some(format!("tfplugin{protocol}"));
+    /// The dialect, known once the process has said it.
+    pub(super) fn speaks(&self, dialect: &str) {
+        let dialect = Some(dialect.to_owned());
         let changed = self.found.send_if_modified(|found| {
             let changed = found.dialect != dialect;
             found.dialect.clone_from(&dialect);
@@ -61,30 +63,32 @@ impl Board {
 }
 
 /// The record of one launch attempt while it is written; each change leaves as an event.
-pub(super) struct Recorder<'b> {
-    board: &'b Board,
+pub(super) struct Recorder {
+    board: Arc<Board>,
+    kinds: &'static [PhaseKind],
     began: Instant,
     record: LaunchAttempt,
 }
 
-impl<'b> Recorder<'b> {
-    pub(super) fn begin(board: &'b Board, number: u32, limit: u32, deadline: Duration) -> Self {
+impl Recorder {
+    pub(super) fn begin(board: &Arc<Board>, life: &dyn Life, number: u32, settings: &LaunchSettings) -> Self {
         board.logs.begin_launch();
         let record = LaunchAttempt {
             number,
-            limit,
+            limit: settings.attempts,
             began: now_ms(),
             phases: Vec::new(),
             pid: None,
             start_time: None,
-            deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
+            deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
             exit_code: None,
             signal: None,
             last_lines: Vec::new(),
             verdict: None,
             took_ms: None,
+            doing: None,
         };
-        let recorder = Self { board, began: Instant::now(), record };
+        let recorder = Self { board: Arc::clone(board), kinds: life.phases(), began: Instant::now(), record };
         recorder.say();
         recorder
     }
@@ -110,14 +114,25 @@ impl<'b> Recorder<'b> {
         let at_ms = self.since_begin(at);
         self.record.phases.push(Phase { name, at_ms });
         self.record.phases.sort_by_key(|p| p.at_ms);
+        self.record.doing = self.next().map(|kind| kind.until.to_owned());
         self.say();
     }
 
-    pub(super) fn spawned(&mut self, pid: u32, identity: Option<&ProcessIdentity>) {
+    /// The phase that comes after the furthest one that was reached: a plugin that says nothing may come up all the same.
+    fn next(&self) -> Option<&'static PhaseKind> {
+        let reached = |kind: &PhaseKind| self.record.phases.iter().any(|p| p.name == kind.name);
+        self.kinds.get(self.kinds.iter().rposition(reached).map_or(0, |at| at + 1))
+    }
+
+    pub(super) fn spawned(&mut self, pid: u32, identity: Option<&ProcessIdentity>, arrival: Arrival) {
         self.record.pid = Some(pid);
         self.record.start_time = identity.map(|i| i.start_time);
-        self.reached(PhaseName::Exec);
-        self.board.set(PluginState::Handshaking { attempt: self.record.number, limit: self.record.limit });
+        self.reached(PhaseName::EXEC);
+        let (attempt, limit) = (self.record.number, self.record.limit);
+        self.board.set(match arrival {
+            Arrival::Handshake => PluginState::Handshaking { attempt, limit },
+            Arrival::Registration => PluginState::Registering { attempt, limit },
+        });
     }
 
     /// The attempt is over; `exit` where the process was seen to end.
@@ -126,6 +141,7 @@ impl<'b> Recorder<'b> {
         self.record.exit_code = code;
         self.record.signal = signal;
         self.record.last_lines = self.board.logs.tail();
+        self.record.doing = None;
         self.record.took_ms = Some(self.since_begin(Instant::now()));
         self.record.verdict = Some(match result {
             Ok(()) => super::record::Verdict { kind: "ready".to_owned(), text: "ready".to_owned(), retryable: false },

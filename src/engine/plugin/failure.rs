@@ -4,7 +4,6 @@ use super::oom::Memory;
 use super::record::Verdict;
 use std::path::PathBuf;
 use thiserror::Error;
-use wire::{CertificateError, HandshakeError, TlsError};
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,32 +84,14 @@ pub enum StartFailure {
     NotApproved(PathBuf),
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
     Spawn { path: PathBuf, source: std::io::Error },
-    #[error("no handshake within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
-    TimedOut { after: std::time::Duration, last_line: Option<String> },
-    #[error("the process ended before its handshake: {exit}{}", hint(.exit, .last_line))]
-    Exited { exit: Exit, last_line: Option<String> },
-    #[error("the process ended after its handshake and before it could be called: {exit}{}", hint(.exit, .last_line))]
-    ExitedEarly { exit: Exit, last_line: Option<String> },
-    #[error("the process closed its standard output without a handshake; is it a plugin? {REINSTALL}")]
-    SilentOutput,
-    #[error("{0}; is it a plugin? {REINSTALL}")]
-    UnrecognisedLine(HandshakeError),
-    #[error("{0}; {ITS_ERROR}")]
-    BadHandshake(HandshakeError),
-    #[error("{0}; a newer or older release of the provider is needed")]
-    CoreVersion(HandshakeError),
-    #[error("{0}; take a release of the provider that speaks one of them")]
-    ProtocolVersion(HandshakeError),
-    #[error("{0}; take a newer release of the provider")]
-    NetRpc(HandshakeError),
-    #[error(
-        "the plugin announced no certificate, and its tcp port is open to everybody on this machine; take a newer release of it, or set TF_DISABLE_PLUGIN_TLS=1 where nobody else uses the machine"
-    )]
-    NoCertificate,
-    #[error("the certificate that the plugin announced cannot be used: {0}; {ITS_ERROR}")]
-    Certificate(String),
-    #[error("no encrypted connection to the plugin: {0}; {ITS_ERROR}")]
-    Tls(String),
+    #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
+    TimedOut { awaited: &'static str, after: std::time::Duration, last_line: Option<String> },
+    #[error("the process ended before its {awaited}: {exit}{}", hint(.exit, .last_line))]
+    Exited { awaited: &'static str, exit: Exit, last_line: Option<String> },
+    #[error("the process ended after its {awaited} and before it could be called: {exit}{}", hint(.exit, .last_line))]
+    ExitedEarly { awaited: &'static str, exit: Exit, last_line: Option<String> },
+    #[error("{0}")]
+    Dialect(Unfit),
     #[error("no connection to the plugin at {address}: {reason}")]
     Connect { address: String, reason: String },
     #[error("the plugin did not give its schema: {0}")]
@@ -119,14 +100,38 @@ pub enum StartFailure {
     Stopped,
 }
 
-pub(super) fn seconds(d: &std::time::Duration) -> String {
+/// What a dialect finds wrong with a process.
+#[derive(Debug, Error)]
+#[error("{source}")]
+pub struct Unfit {
+    /// The stable word for programs, of the dialect's own.
+    pub kind: &'static str,
+    /// Whether another launch of the same file could go better.
+    pub retryable: bool,
+    pub suspicion: Suspicion,
+    /// In words for an operator: what happened, and what to do.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// What a failure says of the process itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspicion {
+    None,
+    /// It may be dying: where it is, its end is the reason.
+    Dies,
+    /// It may be no plugin at all, and end by itself once it has said its say.
+    Stranger,
+}
+
+/// A duration in words.
+pub(in crate::engine) fn seconds(d: &std::time::Duration) -> String {
     if d.as_millis().is_multiple_of(1_000) { format!("{} s", d.as_secs()) } else { format!("{} ms", d.as_millis()) }
 }
 
 /// What to do about what only the plugin's authors can mend.
-pub(super) const ITS_ERROR: &str = "this is an error of the plugin: take another release of it";
+pub(in crate::engine) const ITS_ERROR: &str = "this is an error of the plugin: take another release of it";
 /// What to do where it does not look like a plugin at all.
-const REINSTALL: &str = "install the provider's package again";
+pub(in crate::engine) const REINSTALL: &str = "install the provider's package again";
 
 fn words(last_line: &Option<String>) -> String {
     last_line.as_ref().map(|line| format!("; its last words: {line}")).unwrap_or_default()
@@ -155,12 +160,7 @@ impl StartFailure {
             Self::Spawn { .. } => "spawn",
             Self::TimedOut { .. } => "timed_out",
             Self::Exited { .. } | Self::ExitedEarly { .. } => "exited",
-            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => "unrecognised_line",
-            Self::CoreVersion(_) => "core_version",
-            Self::ProtocolVersion(_) => "protocol_version",
-            Self::NetRpc(_) => "net_rpc",
-            Self::NoCertificate | Self::Certificate(_) => "certificate",
-            Self::Tls(_) => "tls",
+            Self::Dialect(unfit) => unfit.kind,
             Self::Connect { .. } => "connect",
             Self::Schema(_) => "schema",
             Self::Stopped => "stopped",
@@ -170,52 +170,25 @@ impl StartFailure {
     /// Whether another launch of the same file could go better.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        !matches!(
-            self,
-            Self::NotFound(_)
-                | Self::NotExecutable { .. }
-                | Self::WrongArchitecture { .. }
-                | Self::NotApproved(_)
-                | Self::CoreVersion(_)
-                | Self::ProtocolVersion(_)
-                | Self::NetRpc(_)
-                | Self::Stopped
-        )
+        match self {
+            Self::NotFound(_) | Self::NotExecutable { .. } | Self::WrongArchitecture { .. } => false,
+            Self::NotApproved(_) | Self::Stopped => false,
+            Self::Dialect(unfit) => unfit.retryable,
+            _ => true,
+        }
+    }
+
+    pub(super) fn suspicion(&self) -> Suspicion {
+        match self {
+            Self::Connect { .. } | Self::Schema(_) => Suspicion::Dies,
+            Self::Dialect(unfit) => unfit.suspicion,
+            _ => Suspicion::None,
+        }
     }
 
     /// The record of it.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict { kind: self.kind().to_owned(), text: self.to_string(), retryable: self.is_retryable() }
-    }
-}
-
-impl From<HandshakeError> for StartFailure {
-    fn from(error: HandshakeError) -> Self {
-        use HandshakeError as E;
-        match error {
-            E::CoreVersion { .. } => Self::CoreVersion(error),
-            E::Protocol { .. } => Self::ProtocolVersion(error),
-            E::NetRpc(_) => Self::NetRpc(error),
-            E::Certificate { .. } => Self::Certificate(error.to_string()),
-            E::Address { .. } | E::Kind { .. } | E::Multiplex(_) | E::Multiplexed(_) => Self::BadHandshake(error),
-            _ => Self::UnrecognisedLine(error),
-        }
-    }
-}
-
-impl From<TlsError> for StartFailure {
-    fn from(error: TlsError) -> Self {
-        match error {
-            TlsError::Certificate(inner) => inner.into(),
-            TlsError::WrongCertificate => Self::Certificate(error.to_string()),
-            _ => Self::Tls(error.to_string()),
-        }
-    }
-}
-
-impl From<CertificateError> for StartFailure {
-    fn from(error: CertificateError) -> Self {
-        Self::Certificate(error.to_string())
     }
 }

@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::handle::Plugin;
 use super::launch::LaunchContext;
+use super::life::Life;
 use super::record::{PluginFound, PluginId, PluginObserver, PluginState};
 use super::settings::{PluginSettings, Start};
 use super::supervisor::{ORDERS, Supervisor};
@@ -47,14 +48,14 @@ impl Plugins {
         &self.shared.settings
     }
 
-    /// Takes a plugin under supervision. Launches nothing yet.
-    pub fn add(&self, id: PluginId, found: PluginFound, start: Start) -> Plugin {
-        self.add_with(id, found, start, self.shared.settings.clone())
+    /// Takes a plugin under supervision, whose processes live like this. Launches nothing yet.
+    pub fn add(&self, id: PluginId, found: PluginFound, start: Start, life: Arc<dyn Life>) -> Plugin {
+        self.add_with(id, found, start, life, self.shared.settings.clone())
     }
 
     /// As [`Plugins::add`], with settings of its own.
-    pub fn add_with(&self, id: PluginId, found: PluginFound, start: Start, settings: PluginSettings) -> Plugin {
-        self.supervise(id, found, Some(start), settings)
+    pub fn add_with(&self, id: PluginId, found: PluginFound, start: Start, life: Arc<dyn Life>, settings: PluginSettings) -> Plugin {
+        self.supervise(id, found, Some((start, life)), settings)
     }
 
     /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with the reason.
@@ -64,15 +65,15 @@ impl Plugins {
         plugin
     }
 
-    fn supervise(&self, id: PluginId, found: PluginFound, start: Option<Start>, settings: PluginSettings) -> Plugin {
+    fn supervise(&self, id: PluginId, found: PluginFound, start: Option<(Start, Arc<dyn Life>)>, settings: PluginSettings) -> Plugin {
         let shared = &self.shared;
         let board = Board::new(id, found, Arc::clone(&shared.observer));
         let (orders, receiver) = mpsc::channel(ORDERS);
         let (incidents_sender, incidents) = watch::channel(VecDeque::new());
         let supervisor = Supervisor {
-            context: start.map(|start| {
+            context: start.map(|(start, life)| {
                 let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
-                Arc::new(LaunchContext { board, settings: settings.clone(), start, tracker })
+                Arc::new(LaunchContext { life, board, settings: settings.clone(), start, tracker })
             }),
             board: Arc::clone(&board),
             settings,

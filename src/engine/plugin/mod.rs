@@ -1,5 +1,6 @@
 //! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor task; everything
-//! else holds a [`Plugin`], a handle. Reports leave through [`record::PluginObserver`].
+//! else holds a [`Plugin`], a handle. Reports leave through [`record::PluginObserver`]. Knows no dialect: what a process is
+//! given, how it comes up and how it is asked to end is told by the [`life::Life`] that comes with a plugin.
 
 mod board;
 mod connection;
@@ -14,30 +15,28 @@ mod hearing;
 mod identity;
 mod incident;
 mod launch;
+pub mod life;
 mod logs;
+mod newborn;
 mod oom;
 mod parse;
 pub mod record;
-mod schema;
 mod settings;
 mod spawn;
-mod stdio;
 mod supervisor;
-mod transport;
 mod usage;
 
 pub use connection::Connection;
-pub use failure::{Exit, StartFailure};
+pub use failure::{Exit, StartFailure, Suspicion, Unfit};
+pub(in crate::engine) use failure::{ITS_ERROR, REINSTALL, seconds};
 pub use fleet::Plugins;
 pub(in crate::engine) use group::Group;
 pub use handle::{Plugin, PluginError};
 pub use identity::ProcessIdentity;
 pub use incident::Incident;
 pub(in crate::engine) use logs::read_line;
+pub use newborn::{Feed, Newborn, Pieces};
 pub use oom::Memory;
 pub use parse::{LineParser, Parsed, opens_panic};
-pub use schema::SchemaReply;
-pub use settings::{PluginSettings, Reattach, SpawnSpec, Start};
+pub use settings::{Address, PluginSettings, Reattach, SpawnSpec, Start};
 pub(in crate::engine) use spawn::die_with_parent;
-pub use transport::MESSAGE_LIMIT;
-pub(super) use transport::too_large;

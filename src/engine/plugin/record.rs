@@ -2,6 +2,7 @@
 //! the console and the command line ever see of a plugin.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// One plugin process slot of this engine: a provider configuration's process, across its launches. Stable for the
@@ -34,7 +35,7 @@ pub struct PluginFound {
     pub address: String,
     /// Version of the package, where the layout tells it.
     pub version: Option<String>,
-    /// `tfplugin5`, `tfplugin6`; known only after the handshake.
+    /// With its version: `tfplugin5`, `tfplugin6`; known only once the process has said it.
     pub dialect: Option<String>,
     /// The executable that is launched; `None` for the builtin provider and for reattached ones.
     pub executable: Option<String>,
@@ -59,6 +60,11 @@ pub enum PluginState {
     },
     /// The process runs, its handshake line is awaited.
     Handshaking {
+        attempt: u32,
+        limit: u32,
+    },
+    /// The process runs, and is to say at a socket of ours that it is there.
+    Registering {
         attempt: u32,
         limit: u32,
     },
@@ -98,6 +104,7 @@ impl PluginState {
             Self::Rejected { .. } => "rejected",
             Self::Launching { .. } => "launching",
             Self::Handshaking { .. } => "handshaking",
+            Self::Registering { .. } => "registering",
             Self::Ready { .. } => "ready",
             Self::Draining => "draining",
             Self::Stopped => "stopped",
@@ -118,6 +125,11 @@ impl PluginState {
         }
     }
 
+    /// Whether there is a process that works, or is on its way to.
+    pub fn has_process(&self) -> bool {
+        matches!(self, Self::Handshaking { .. } | Self::Registering { .. } | Self::Ready { .. })
+    }
+
     /// Whether the plugin has failed for good unless an operator does something.
     pub fn is_failed(&self) -> bool {
         matches!(self, Self::Rejected { .. } | Self::GaveUp { .. } | Self::Incompatible { .. } | Self::Crashed { .. })
@@ -125,32 +137,33 @@ impl PluginState {
 }
 
 /// How far a launch attempt got; each with milliseconds since the attempt began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: PhaseName,
     pub at_ms: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseName {
-    Exec,
-    FirstOutput,
-    Handshake,
-    Connected,
-    Schema,
-}
+/// The name of a phase: `exec`, `first_output`, and what the plugin's dialect has after them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhaseName(Cow<'static, str>);
 
 impl PhaseName {
-    /// The word on the attempt's timeline.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Exec => "exec",
-            Self::FirstOutput => "output",
-            Self::Handshake => "handshake",
-            Self::Connected => "connected",
-            Self::Schema => "schema",
-        }
+    pub const EXEC: Self = Self::new("exec");
+    pub const FIRST_OUTPUT: Self = Self::new("first_output");
+    /// Its schema is here.
+    pub const SCHEMA: Self = Self::new("schema");
+
+    /// One of a dialect, in snake case.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
+    /// The words on the attempt's timeline.
+    #[must_use]
+    pub fn word(&self) -> String {
+        if *self == Self::FIRST_OUTPUT { "output".to_owned() } else { self.0.replace('_', " ") }
     }
 }
 
@@ -159,8 +172,8 @@ impl PhaseName {
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
     /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`, `wrong_architecture`,
-    /// `not_approved`, `timed_out`, `exited`, `unrecognised_line`, `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`,
-    /// `connect`, `schema`, `stopped`.
+    /// `not_approved`, `timed_out`, `exited`, `connect`, `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`,
+    /// `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,
@@ -189,6 +202,9 @@ pub struct LaunchAttempt {
     pub verdict: Option<Verdict>,
     /// Milliseconds from the beginning to the verdict.
     pub took_ms: Option<u64>,
+    /// What goes on, while the process is on its way: `waiting for its handshake line`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -219,7 +235,7 @@ impl LogLevel {
 pub enum LogStream {
     Stdout,
     Stderr,
-    /// go-plugin's StreamStdio.
+    /// What came by a call: the plugin's own record of what it printed.
     Stdio,
     /// flightdeck itself.
     Engine,

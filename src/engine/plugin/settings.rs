@@ -1,12 +1,12 @@
 //! What can be set about launching, and what is launched. Plain data, owned by whoever makes the supervisor.
 
-use super::find::Surroundings;
 use crate::engine::settings::LaunchSettings;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use wire::Address;
 
 /// Limits of launching, running and stopping a plugin.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,12 +21,8 @@ pub struct PluginSettings {
     /// Whether the schema is asked for as part of the launch. Without, a second process of a provider whose schema is
     /// known starts faster; only for providers that say they allow it.
     pub fetch_schema: bool,
-    /// Whether the connection is encrypted both ways (AutoMTLS).
-    pub tls: bool,
     /// How often CPU and memory are looked at.
     pub usage_every: Duration,
-    /// Protocol versions that are offered.
-    pub protocols: Vec<u32>,
 }
 
 impl Default for PluginSettings {
@@ -37,19 +33,8 @@ impl Default for PluginSettings {
             crash_limit: 5,
             crash_window: Duration::from_secs(600),
             fetch_schema: true,
-            tls: true,
             usage_every: Duration::from_secs(2),
-            protocols: vec![5, 6],
         }
-    }
-}
-
-impl PluginSettings {
-    /// With what the environment says: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
-    #[must_use]
-    pub fn heeding(self, around: &Surroundings) -> Self {
-        let tls = self.tls && !around.variables.contains_key(wire::env::DISABLE_TLS);
-        Self { tls, ..self }
     }
 }
 
@@ -72,9 +57,42 @@ pub struct SpawnSpec {
     pub approved: Option<(PathBuf, String)>,
 }
 
+/// Where a process listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket by its path.
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    /// Reads a network, `unix` or `tcp`, and an address of it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(network: &str, text: &str) -> Result<Self, String> {
+        match network {
+            "unix" if text.is_empty() => Err("the path of the unix socket is empty".to_owned()),
+            "unix" => Ok(Self::Unix(PathBuf::from(text))),
+            "tcp" => text.parse().map(Self::Tcp).map_err(|_| format!("{text:?} is not an address of the form HOST:PORT")),
+            other => Err(format!("the network {other:?} is unknown (`unix` and `tcp` are known)")),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
 /// A process that somebody else runs, as `TF_REATTACH_PROVIDERS` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reattach {
+    /// The version of its dialect.
     pub protocol: u32,
     pub pid: Option<u32>,
     /// Set by providers under test. Informative: a process that we did not start is never ended by us.

@@ -5,10 +5,10 @@
 use super::failure::Exit;
 use super::group::Group;
 use super::identity::ProcessIdentity;
+use super::life::Environment;
 use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
-use std::ffi::OsString;
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -64,6 +64,14 @@ impl Process {
         self.group.let_go();
         self.exit = Some(exit);
         exit
+    }
+
+    /// Asks the process to end, by SIGTERM.
+    pub(super) fn terminate(&self) {
+        // One that is gone is not signalled: until it was waited for its pid is its own, and `child.id` has none after.
+        if let Some(pid) = self.child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+            kill_process(pid, Signal::TERM).ok();
+        }
     }
 
     /// Kills the group now and waits for the process.
@@ -141,9 +149,9 @@ fn sweep(base: &Path) {
     }
 }
 
-/// Starts `spec` with the variables of the handshake on top of its own.
-pub(super) async fn spawn(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: SocketFolder) -> io::Result<Process> {
-    let command = command(spec, handshake, sockets.path());
+/// Starts `spec` in an environment that its dialect has made.
+pub(super) async fn spawn(spec: &SpawnSpec, environment: Environment, sockets: SocketFolder) -> io::Result<Process> {
+    let command = command(spec, environment);
     let (reply, answer) = oneshot::channel();
     let order = Order { command, sockets, runtime: tokio::runtime::Handle::current(), reply };
     spawner().try_send(order).map_err(|e| match e {
@@ -153,30 +161,20 @@ pub(super) async fn spawn(spec: &SpawnSpec, handshake: Vec<(&'static str, OsStri
     answer.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts plugins has ended")))
 }
 
-fn command(spec: &SpawnSpec, handshake: Vec<(&'static str, OsString)>, sockets: &Path) -> std::process::Command {
+fn command(spec: &SpawnSpec, environment: Environment) -> std::process::Command {
     let mut command = std::process::Command::new(&spec.executable);
     command.args(&spec.args);
-    // Cloud credentials travel by the inherited environment. These would change what the process does with its socket.
-    for name in [wire::env::MULTIPLEX, wire::env::UNIX_SOCKET_GROUP, wire::env::CLIENT_CERT] {
-        command.env_remove(name);
-    }
-    // Values of the configuration's variables: a plugin gets those that its configuration gives it, and no others.
+    // Cloud credentials travel by the inherited environment. Values of the configuration's variables do not: a plugin gets
+    // those that its configuration gives it, and no others.
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"TF_VAR_") {
             command.env_remove(name);
         }
     }
-    command.env(wire::env::UNIX_SOCKET_DIR, sockets);
-    // Plugins from before PLUGIN_UNIX_SOCKET_DIR make their socket in the temporary directory.
-    command.env("TMPDIR", sockets);
-    // The official SDKs write a line at trace level for every step of every call unless told otherwise. What an operator
-    // has set counts; TF_LOG alone stands for both.
-    for name in ["TF_LOG_SDK", "TF_LOG_PROVIDER"] {
-        if std::env::var_os(name).is_none() {
-            command.env(name, std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into()));
-        }
+    for name in environment.without {
+        command.env_remove(name);
     }
-    command.envs(handshake).envs(&spec.env);
+    command.envs(environment.with).envs(&spec.env);
     if let Some(directory) = &spec.directory {
         command.current_dir(directory);
     }
@@ -272,7 +270,8 @@ mod tests {
     fn the_path_of_a_socket_is_short_enough() {
         let folder = SocketFolder::new().expect("folder");
         let socket = folder.path().join("plugin18446744073709551615");
-        assert!(socket.as_os_str().len() < wire::env::SUN_PATH_LIMIT);
+        // What the kernel takes, with the closing zero.
+        assert!(socket.as_os_str().len() < 108);
         let mode = std::fs::metadata(folder.path()).expect("folder").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
     }

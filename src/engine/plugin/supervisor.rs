@@ -7,12 +7,11 @@ use super::executable::FileIdentity;
 use super::handle::{Done, Order, PluginError, Ticket};
 use super::incident::{End, Incident};
 use super::launch::{Body, LaunchContext, Running, SETTLE, launch};
+use super::life::Farewell;
 use super::logs::now_ms;
 use super::record::{PluginState, UnixMs};
 use super::settings::{PluginSettings, Start, backoff_after};
 use super::usage::Meter;
-use proto::plugin::Empty;
-use proto::plugin::grpc_controller_client::GrpcControllerClient;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -314,11 +313,12 @@ impl Supervisor {
         }
         self.board.set(PluginState::Ready { since: now_ms() });
         self.answer_all(&Ok(running.connection.clone()));
+        let lost = running.connection.way().lost();
         loop {
             // The end of the process first, so that nobody is handed a connection that is known to be dead.
             let order = tokio::select! { biased;
                 exit = running.body.ended() => return self.crashed(running, End::Exited(exit)).await,
-                () = running.connection.lost.cancelled() => return self.cut_off(running).await,
+                () = lost.cancelled() => return self.cut_off(running).await,
                 order = self.order() => order,
             };
             match order {
@@ -359,11 +359,14 @@ impl Supervisor {
     async fn end_process(&mut self, running: &mut Running, ask: bool) {
         self.board.set(PluginState::Draining);
         if let Body::Own { process, .. } = &mut running.body {
-            let channel = running.connection.channel.clone();
-            // Plugins end inside the handler of this call, so whatever comes back means that it was asked.
-            let asked = async move { GrpcControllerClient::new(channel).shutdown(Empty {}).await.ok() };
             if ask {
-                let polite = async { tokio::join!(asked, process.wait()) };
+                let polite = async {
+                    match running.connection.way().farewell() {
+                        Farewell::Terminate => process.terminate(),
+                        Farewell::Call(call) => return tokio::join!(call, process.wait()).1,
+                    }
+                    process.wait().await
+                };
                 timeout(self.settings.launch.grace, polite).await.ok();
             }
             // Already over where it was polite.
@@ -391,7 +394,7 @@ impl Supervisor {
                 process.kill().await;
                 true
             }
-            Body::Attached(_) => false,
+            Body::Attached { .. } => false,
         };
         self.crashed(running, End::CutOff { ended }).await
     }

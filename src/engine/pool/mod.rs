@@ -12,6 +12,7 @@ use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, 
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::functions::Functions;
+use super::provider::tfplugin::TfLife;
 use super::provider::{CallContext, Provider, ProviderError};
 use cty::Value;
 use follow::Follow;
@@ -116,7 +117,7 @@ impl Pool {
             shared.plugins.remove(process.id()).await;
         }
         let plugin = match &start {
-            Some(start) => shared.plugins.add(id.clone(), found.clone(), start.clone()),
+            Some(start) => shared.plugins.add(id.clone(), found.clone(), start.clone(), Arc::new(TfLife::default())),
             None => shared.plugins.add_rejected(id.clone(), found.clone(), why),
         };
         let process = self.process(plugin, &found, start.as_ref());
@@ -188,7 +189,7 @@ impl Pool {
             let mut settings = self.shared.plugins.settings().clone();
             // Old SDKs must be asked by every process before anything else; the others need not be asked again.
             settings.fetch_schema &= !self.shared.shelf.get(&start).is_some_and(|s| s.capabilities.get_schema_optional);
-            let plugin = self.shared.plugins.add_with(id, serving(&entry.found, key), start.clone(), settings);
+            let plugin = self.shared.plugins.add_with(id, serving(&entry.found, key), start.clone(), Arc::new(TfLife::default()), settings);
             let process = self.process(plugin, &entry.found, Some(&start));
             entry.processes.push(process);
         } else if !is_default(address, key) {

@@ -5,7 +5,7 @@ use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
 use crate::engine::plugin::record::{PluginId, PluginState};
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::tfplugin::{Death, Obituary, Protocol, TfProvider};
+use crate::engine::provider::tfplugin::{Death, Obituary, TfLink, TfProvider};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -84,7 +84,10 @@ impl Process {
     pub(super) async fn kill(&self) {
         use PluginState as S;
         // To one that does not run there is nothing to do, and its state says more than "stopped".
-        if matches!(self.state(), S::Launching { .. } | S::Handshaking { .. } | S::Ready { .. } | S::Draining | S::Backoff { .. }) {
+        if matches!(
+            self.state(),
+            S::Launching { .. } | S::Handshaking { .. } | S::Registering { .. } | S::Ready { .. } | S::Draining | S::Backoff { .. }
+        ) {
             self.plugin.kill().await;
         }
     }
@@ -193,15 +196,15 @@ impl Process {
             return Ok(adapter);
         }
         let connection = self.demand(ctx, self.plugin.ready()).await?;
-        let Some(protocol) = Protocol::of(connection.protocol) else {
-            let why = format!("it speaks protocol {}, and only 5 and 6 are spoken here", connection.protocol);
-            return Err(ProviderError::Blocked { plugin: self.id().clone(), state: "is incompatible".to_owned(), why });
+        let Some(link) = connection.link::<TfLink>() else {
+            let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
+            return Err(ProviderError::Blocked { plugin: self.id().clone(), state: "cannot be used".to_owned(), why });
         };
         let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
         let obituary = Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() });
-        let reply = connection.take_schema();
+        let reply = link.take_schema();
         let adapter =
-            TfProvider::new(self.id().clone(), self.address.clone(), protocol, connection.channel.clone(), obituary, known.clone());
+            TfProvider::new(self.id().clone(), self.address.clone(), link.protocol, link.channel.clone(), obituary, known.clone());
         if known.is_none() {
             let general = CallContext::general(&ctx.cancel);
             let schema = match reply {

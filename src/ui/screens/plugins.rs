@@ -32,7 +32,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let attempt = p.attempts.back();
     let up = match &p.state {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
-        PluginState::Launching { .. } | PluginState::Handshaking { .. } => {
+        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Registering { .. } => {
             attempt.map_or_else(none, |a| line(Role::Busy, elapsed(state.now - a.began)))
         }
         PluginState::Backoff { until, .. } => line(Role::Warn, format!("in {}", elapsed((until - state.now).max(0)))),
@@ -41,6 +41,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let tries = match &p.state {
         PluginState::Launching { attempt, limit }
         | PluginState::Handshaking { attempt, limit }
+        | PluginState::Registering { attempt, limit }
         | PluginState::Backoff { attempt, limit, .. } => {
             line(if *attempt > 1 { Role::Warn } else { Role::Plain }, format!("{attempt}/{limit}"))
         }
@@ -58,9 +59,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         found.and_then(|f| f.dialect.as_ref()).map_or_else(none, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
-            .or_else(|| {
-                attempt.filter(|_| matches!(p.state, PluginState::Ready { .. } | PluginState::Handshaking { .. })).and_then(|a| a.pid)
-            })
+            .or_else(|| attempt.filter(|_| p.state.has_process()).and_then(|a| a.pid))
             .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
         tries,
         up,

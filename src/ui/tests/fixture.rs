@@ -24,9 +24,9 @@ fn found(address: &str, version: &str, dialect: Option<&str>) -> PluginFound {
 
 fn attempt(number: u32, ok: bool) -> LaunchAttempt {
     let phase = |name, at_ms| Phase { name, at_ms };
-    let mut phases = vec![phase(PhaseName::Exec, 2), phase(PhaseName::FirstOutput, 31)];
+    let mut phases = vec![phase(PhaseName::EXEC, 2), phase(PhaseName::FIRST_OUTPUT, 31)];
     if ok {
-        phases.extend([phase(PhaseName::Handshake, 33), phase(PhaseName::Connected, 41), phase(PhaseName::Schema, 120)]);
+        phases.extend([phase(PhaseName::new("handshake"), 33), phase(PhaseName::new("connected"), 41), phase(PhaseName::SCHEMA, 120)]);
     }
     LaunchAttempt {
         number,
@@ -45,6 +45,7 @@ fn attempt(number: u32, ok: bool) -> LaunchAttempt {
             retryable: true,
         }),
         took_ms: Some(if ok { 120 } else { 44 }),
+        doing: None,
     }
 }
 

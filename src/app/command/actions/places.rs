@@ -31,6 +31,7 @@ pub fn on_process(state: &State) -> Available {
     match p.state {
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
+        | PluginState::Registering { .. }
         | PluginState::Ready { .. }
         | PluginState::Draining
         | PluginState::Backoff { .. } => Ok(()),

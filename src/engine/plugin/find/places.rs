@@ -3,7 +3,7 @@
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
 use super::tree::TreeError;
-use crate::engine::plugin::settings::Reattach;
+use crate::engine::plugin::settings::{Address, Reattach};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,9 @@ impl MirrorKind {
         }
     }
 }
+
+/// Tells of processes that somebody else runs.
+const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
 /// A directory of packages, and which providers are taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,7 +179,7 @@ impl Places {
     pub fn gather(workspace: &Path, around: &Surroundings) -> Result<Self, PlacesError> {
         let data = around.path("TF_DATA_DIR").map_or_else(|| workspace.join(".terraform"), |d| workspace.join(d));
         let mut places = Self { workspace: data.join("providers"), executable: around.executable.clone(), ..Self::default() };
-        if let Some(text) = around.variables.get(wire::env::REATTACH).filter(|t| !t.is_empty()) {
+        if let Some(text) = around.variables.get(REATTACH).filter(|t| !t.is_empty()) {
             places.reattach = reattach(&text.to_string_lossy())?;
         }
         let config = places.cli_config(workspace, around)?;
@@ -265,7 +268,7 @@ fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesErr
         if !matches!(entry.protocol.as_str(), "grpc" | "") {
             return Err(wrong(format!("{key} speaks {}, and only grpc is supported", entry.protocol)));
         }
-        let socket = wire::Address::parse(&entry.addr.network, &entry.addr.string).map_err(|e| wrong(format!("{key}: {e}")))?;
+        let socket = Address::parse(&entry.addr.network, &entry.addr.string).map_err(|e| wrong(format!("{key}: {e}")))?;
         let reattach = Reattach {
             // Providers of the first kind did not say, and spoke 5.
             protocol: if entry.protocol_version == 0 { 5 } else { entry.protocol_version },

@@ -3,14 +3,15 @@
 //! process; the process belongs to its supervisor.
 
 mod convert;
+mod life;
 mod schema;
 mod wire;
 
+pub use life::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
 pub use schema::provider_schema;
 pub use wire::{Death, Obituary, Protocol};
 
 use super::*;
-use crate::engine::plugin::SchemaReply;
 use convert::{Side, diagnostics};
 use cty::Type;
 use proto::tfplugin6 as pb;

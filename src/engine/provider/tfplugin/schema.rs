@@ -2,7 +2,7 @@
 //! are numbered differently, and nest in protocol 6 alone), hence a macro over both generated modules.
 
 use super::convert::diagnostic;
-use crate::engine::plugin::SchemaReply;
+use super::life::SchemaReply;
 use crate::engine::provider::*;
 use cty::Type;
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema, TextKind};

@@ -1,8 +1,8 @@
 //! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only the paths differ.
 //! Turns what the transport says into words. Owns a clone of the connection.
 
+use super::life::{MESSAGE_LIMIT, SchemaReply, too_large};
 use crate::engine::plugin::record::PluginId;
-use crate::engine::plugin::{MESSAGE_LIMIT, SchemaReply, too_large};
 use crate::engine::provider::{Method, ProviderError};
 use async_trait::async_trait;
 use proto::{tfplugin5, tfplugin6};

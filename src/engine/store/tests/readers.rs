@@ -159,6 +159,7 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
         last_lines: vec![],
         verdict: None,
         took_ms: None,
+        doing: None,
     };
     bus.emit(EventKind::Plugin(PluginEvent::Attempt { plugin, attempt: attempt.clone() }));
     let recorder = Recorder::start(store.clone(), events, &tasks);

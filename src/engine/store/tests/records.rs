@@ -210,7 +210,7 @@ fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
         number,
         limit: 5,
         began,
-        phases: vec![Phase { name: PhaseName::Exec, at_ms: 1 }],
+        phases: vec![Phase { name: PhaseName::EXEC, at_ms: 1 }],
         pid: Some(7),
         start_time: Some(8),
         deadline_ms: 60_000,
@@ -219,6 +219,7 @@ fn attempt(number: u32, began: UnixMs, verdict: Option<&str>) -> LaunchAttempt {
         last_lines: vec!["panic: no".into()],
         verdict: verdict.map(|kind| Verdict { kind: kind.into(), text: "why".into(), retryable: true }),
         took_ms: Some(10),
+        doing: None,
     }
 }
 

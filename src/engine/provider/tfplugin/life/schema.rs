@@ -1,9 +1,9 @@
 //! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this once, nothing says that
 //! the plugin works; older ones want to be asked it before anything else.
 
-use super::failure::{ITS_ERROR, StartFailure, seconds};
-use super::settings::PluginSettings;
 use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
+use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure, seconds};
+use crate::engine::provider::tfplugin::wire::Protocol;
 use proto::{tfplugin5, tfplugin6};
 use tokio::time::timeout;
 use tonic::client::Grpc;
@@ -20,7 +20,11 @@ pub enum SchemaReply {
 }
 
 /// Asks for the schema, if that is wanted.
-pub(super) async fn fetch_schema(settings: &PluginSettings, channel: &Channel, protocol: u32) -> Result<Option<SchemaReply>, StartFailure> {
+pub(super) async fn fetch_schema(
+    settings: &PluginSettings,
+    channel: &Channel,
+    protocol: Protocol,
+) -> Result<Option<SchemaReply>, StartFailure> {
     if !settings.fetch_schema {
         return Ok(None);
     }
@@ -34,13 +38,13 @@ pub(super) async fn fetch_schema(settings: &PluginSettings, channel: &Channel, p
     }
 }
 
-async fn ask_schema(channel: Channel, protocol: u32) -> Result<SchemaReply, String> {
+async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply, String> {
     let failed = |status: Status| match too_large(&status) {
         Some(why) => why,
         None if is_transport(&status) => status_text(&status),
         None => refusal(&status),
     };
-    let (reply, errors): (_, Vec<String>) = if protocol == 5 {
+    let (reply, errors): (_, Vec<String>) = if protocol == Protocol::Five {
         let request = tfplugin5::get_provider_schema::Request {};
         let reply: tfplugin5::get_provider_schema::Undecoded =
             ask(channel, "/tfplugin5.Provider/GetSchema", request).await.map_err(failed)?;

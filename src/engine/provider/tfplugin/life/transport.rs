@@ -1,7 +1,8 @@
 //! The connection to a plugin: a socket, TLS over it where the plugin speaks it, gRPC over that. Made once for a
 //! process; a broken one is never made anew, since what it broke from is gone.
 
-use super::failure::{ITS_ERROR, StartFailure};
+use super::failure::TfFailure;
+use crate::engine::plugin::{ITS_ERROR, StartFailure};
 use hyper_util::rt::TokioIo;
 use proto::health::HealthCheckRequest;
 use proto::health::health_client::HealthClient;
@@ -31,7 +32,7 @@ pub(super) async fn connect(address: &Address, tls: Option<Arc<ClientConfig>>, l
     let encrypted = tls.is_some();
     let nobody = |e: io::Error| StartFailure::Connect { address: address.to_string(), reason: format!("{e}; {ITS_ERROR}") };
     let hung_up = |reason: String| match encrypted {
-        true => StartFailure::Tls(reason),
+        true => TfFailure::Tls(reason).into(),
         false => StartFailure::Connect { address: address.to_string(), reason: format!("{reason}; {ITS_ERROR}") },
     };
     let socket: Box<dyn Stream> = match address {
@@ -45,7 +46,7 @@ pub(super) async fn connect(address: &Address, tls: Option<Arc<ClientConfig>>, l
     let socket = Watched { socket, lost };
     let stream: Box<dyn Stream> = match tls {
         None => Box::new(socket),
-        Some(config) => Box::new(wire::tls::connect(config, socket).await?),
+        Some(config) => Box::new(wire::tls::connect(config, socket).await.map_err(TfFailure::from)?),
     };
     // Who refuses our certificate says so only after TLS has been agreed on, by closing.
     let channel = channel(stream).await.map_err(|e| hung_up(format!("the plugin hung up: {}", describe(&e))))?;
@@ -154,7 +155,7 @@ fn describe(error: &dyn std::error::Error) -> String {
 }
 
 /// A message that was not taken for its size, in words.
-pub(in crate::engine) fn too_large(status: &tonic::Status) -> Option<String> {
+pub(in super::super) fn too_large(status: &tonic::Status) -> Option<String> {
     let refused =
         matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && status.message().contains("message length too large");
     refused.then(|| format!("the message is larger than the {} MiB that are taken ({})", MESSAGE_LIMIT >> 20, status.message()))

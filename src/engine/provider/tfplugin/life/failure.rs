@@ -1,0 +1,85 @@
+//! What can be wrong with a process that is to become a provider, in words for an operator: what happened, and what to do.
+
+use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
+use thiserror::Error;
+use wire::{CertificateError, HandshakeError, TlsError};
+
+/// Why a process that runs cannot be spoken to.
+#[derive(Debug, Error)]
+pub enum TfFailure {
+    #[error("the process closed its standard output without a handshake; is it a plugin? {REINSTALL}")]
+    SilentOutput,
+    #[error("{0}; is it a plugin? {REINSTALL}")]
+    UnrecognisedLine(HandshakeError),
+    #[error("{0}; {ITS_ERROR}")]
+    BadHandshake(HandshakeError),
+    #[error("{0}; a newer or older release of the provider is needed")]
+    CoreVersion(HandshakeError),
+    #[error("{0}; take a release of the provider that speaks one of them")]
+    ProtocolVersion(HandshakeError),
+    #[error("{0}; take a newer release of the provider")]
+    NetRpc(HandshakeError),
+    #[error(
+        "the plugin announced no certificate, and its tcp port is open to everybody on this machine; take a newer release of it, or set TF_DISABLE_PLUGIN_TLS=1 where nobody else uses the machine"
+    )]
+    NoCertificate,
+    #[error("the certificate that the plugin announced cannot be used: {0}; {ITS_ERROR}")]
+    Certificate(String),
+    #[error("no encrypted connection to the plugin: {0}; {ITS_ERROR}")]
+    Tls(String),
+}
+
+impl TfFailure {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => "unrecognised_line",
+            Self::CoreVersion(_) => "core_version",
+            Self::ProtocolVersion(_) => "protocol_version",
+            Self::NetRpc(_) => "net_rpc",
+            Self::NoCertificate | Self::Certificate(_) => "certificate",
+            Self::Tls(_) => "tls",
+        }
+    }
+}
+
+impl From<TfFailure> for StartFailure {
+    fn from(failure: TfFailure) -> Self {
+        let suspicion = match &failure {
+            TfFailure::UnrecognisedLine(_) => Suspicion::Stranger,
+            TfFailure::Tls(_) => Suspicion::Dies,
+            _ => Suspicion::None,
+        };
+        let retryable = !matches!(failure, TfFailure::CoreVersion(_) | TfFailure::ProtocolVersion(_) | TfFailure::NetRpc(_));
+        Self::Dialect(Unfit { kind: failure.kind(), retryable, suspicion, source: Box::new(failure) })
+    }
+}
+
+impl From<HandshakeError> for TfFailure {
+    fn from(error: HandshakeError) -> Self {
+        use HandshakeError as E;
+        match error {
+            E::CoreVersion { .. } => Self::CoreVersion(error),
+            E::Protocol { .. } => Self::ProtocolVersion(error),
+            E::NetRpc(_) => Self::NetRpc(error),
+            E::Certificate { .. } => Self::Certificate(error.to_string()),
+            E::Address { .. } | E::Kind { .. } | E::Multiplex(_) | E::Multiplexed(_) => Self::BadHandshake(error),
+            _ => Self::UnrecognisedLine(error),
+        }
+    }
+}
+
+impl From<TlsError> for TfFailure {
+    fn from(error: TlsError) -> Self {
+        match error {
+            TlsError::Certificate(inner) => inner.into(),
+            TlsError::WrongCertificate => Self::Certificate(error.to_string()),
+            _ => Self::Tls(error.to_string()),
+        }
+    }
+}
+
+impl From<CertificateError> for TfFailure {
+    fn from(error: CertificateError) -> Self {
+        Self::Certificate(error.to_string())
+    }
+}
