@@ -92,6 +92,21 @@ fn breaches(room: &str, strangers: &[&str]) -> Vec<String> {
     found
 }
 
+/// Every place below a folder whose code has one of these words.
+fn naming(folder: &str, words: &[&str]) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for file in sources(&root.join(folder)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (number, line) in code(&text) {
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(format!("{}:{number}: {line}", file.strip_prefix(root).unwrap().display()));
+            }
+        }
+    }
+    found
+}
+
 #[test]
 fn the_engine_knows_neither_app_nor_ui_nor_cli() {
     assert_eq!(breaches("engine", &["app", "ui", "cli"]), Vec::<String>::new());
@@ -100,17 +115,13 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
 /// What a supervisor must know of a dialect it is told by the `Life` that comes with a plugin.
 #[test]
 fn who_supervises_processes_knows_no_dialect() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let strangers = ["provider::", "wire::", "proto::", "tonic::"];
-    let mut found = Vec::new();
-    for file in sources(&root.join("src/engine/plugin")) {
-        let text = std::fs::read_to_string(&file).unwrap();
-        for (number, line) in code(&text) {
-            if strangers.iter().any(|stranger| line.contains(stranger)) {
-                found.push(format!("{}:{number}: {line}", file.strip_prefix(root).unwrap().display()));
-            }
-        }
-    }
+    assert_eq!(naming("src/engine/plugin", &["provider::", "wire::", "proto::", "tonic::"]), Vec::<String>::new());
+}
+
+#[test]
+fn a_dialect_is_named_by_the_list_of_dialects_alone() {
+    let mut found = naming("src", &["tfplugin::", "TfPlugin", "tonic::", "wire::"]);
+    found.retain(|place| !place.starts_with("src/engine/provider/tfplugin/") && !place.starts_with("src/engine/provider/dialect.rs:"));
     assert_eq!(found, Vec::<String>::new());
 }
 

@@ -9,6 +9,7 @@ use super::memory::Memory;
 use super::plugin::record::{PluginId, UnixMs};
 use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
+use super::provider::dialect::Dialects;
 use super::settings::Settings;
 use super::view::View;
 use super::work::Work;
@@ -35,6 +36,14 @@ impl Engine {
     /// # Errors
     /// When the store cannot be opened, or the workspace is no directory.
     pub async fn start(settings: Settings) -> Result<Self, EngineError> {
+        Self::speaking(Dialects::default(), settings).await
+    }
+
+    /// As [`Engine::start`], with dialects that are not all ours.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub async fn speaking(dialects: Dialects, settings: Settings) -> Result<Self, EngineError> {
         if !settings.workspace.is_dir() {
             return Err(EngineError::NotFound(format!("{} is not a directory", settings.workspace.display())));
         }
@@ -44,7 +53,7 @@ impl Engine {
         let history = memory.store().latencies().await?;
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
         let plugins = super::source::plugins(&settings, &bus);
-        let pool_settings = PoolSettings { slots: settings.slots, ..PoolSettings::new(&settings.workspace) };
+        let pool_settings = PoolSettings { slots: settings.slots, dialects, ..PoolSettings::new(&settings.workspace) };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
         let work = Arc::new(Work::new(settings.clone(), bus.clone(), memory.clone(), pool));
         if let Some(holder) = memory.store().holder().await? {

@@ -2,28 +2,43 @@
 //! took down fail; those after it go to the process that took its place.
 
 use super::process::Process;
-use crate::engine::provider::tfplugin::TfProvider;
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The handle that the pool gives out.
 pub(super) struct Follow {
     process: Arc<Process>,
     info: ProviderInfo,
-    /// Whether the process must have its configuration for calls through this handle.
-    configured: bool,
+    configured: Configured,
+}
+
+/// How calls through a handle come by the provider's configuration.
+enum Configured {
+    /// They need none.
+    No,
+    /// The process must have been given it.
+    Process,
+    /// It goes with them.
+    Call(Arc<Value>),
 }
 
 impl Follow {
     pub(super) fn plain(process: Arc<Process>) -> Self {
-        let info = ProviderInfo { plugin: process.id().clone(), address: process.address().to_owned(), dialect: process.dialect() };
-        Self { process, info, configured: false }
+        let info = ProviderInfo { plugin: process.id().clone(), address: process.address().to_owned(), dialect: process.speaks() };
+        Self { process, info, configured: Configured::No }
     }
 
+    /// For calls to a process that was given a configuration.
     pub(super) fn configured(process: Arc<Process>) -> Self {
-        Self { configured: true, ..Self::plain(process) }
+        Self { configured: Configured::Process, ..Self::plain(process) }
+    }
+
+    /// For calls that bring their configuration.
+    pub(super) fn with(process: Arc<Process>, config: Value) -> Self {
+        Self { configured: Configured::Call(Arc::new(config)), ..Self::plain(process) }
     }
 
     /// Keeps in mind what the schema says must not be shown of an answer.
@@ -36,13 +51,26 @@ impl Follow {
         }
     }
 
-    async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
-        if self.configured { self.process.current_configured(ctx).await } else { self.process.current(ctx).await }
+    async fn current(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+        match self.configured {
+            Configured::Process => self.process.current_configured(ctx).await,
+            Configured::No | Configured::Call(_) => self.process.current(ctx).await,
+        }
+    }
+
+    /// The call's context, with the configuration where that goes with calls.
+    fn context<'c>(&self, ctx: &'c CallContext) -> Cow<'c, CallContext> {
+        match &self.configured {
+            Configured::Call(config) => Cow::Owned(CallContext { configuration: Some(config.clone()), ..ctx.clone() }),
+            Configured::No | Configured::Process => Cow::Borrowed(ctx),
+        }
     }
 }
 
 macro_rules! pass {
     ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
+        let context = $self.context($ctx);
+        let $ctx = context.as_ref();
         // Twice: a launch must not count against the method's deadline, and while it waited for its turn the
         // process may have become another.
         $self.current($ctx).await?;
@@ -74,6 +102,10 @@ impl Provider for Follow {
     }
 
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
+        if matches!(self.configured, Configured::Call(_)) {
+            // There is nobody to give it to.
+            return Ok(Checked::default());
+        }
         self.process.current(ctx).await?;
         let call = async {
             let inner = self.process.current(ctx).await?;

@@ -1,6 +1,6 @@
 //! Which process serves which provider configuration. The first process of an address serves everything that needs no
-//! configuration and the first configuration; every further configuration has a process of its own. Owns the
-//! assignment, the providers' schemas and the adapters; the processes belong to their supervisors.
+//! configuration and the first configuration; every further configuration has a process of its own, unless its dialect sends
+//! it with each call. Owns the assignment, the providers' schemas and the adapters; the processes belong to their supervisors.
 
 mod follow;
 mod process;
@@ -11,8 +11,8 @@ use super::event::Latency;
 use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
+use super::provider::dialect::{Configuration, Dialect, Dialects};
 use super::provider::functions::Functions;
-use super::provider::tfplugin::TfLife;
 use super::provider::{CallContext, Provider, ProviderError};
 use cty::Value;
 use follow::Follow;
@@ -36,12 +36,14 @@ pub struct PoolSettings {
     pub ready_within: Option<Duration>,
     /// Against which the builtin provider resolves paths.
     pub workspace: PathBuf,
+    /// What is spoken with plugins.
+    pub dialects: Dialects,
 }
 
 impl PoolSettings {
-    /// Ten slots a process, and the time that launches may take.
+    /// Ten slots a process, the time that launches may take, and all of our dialects.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
-        Self { slots: 10, ready_within: None, workspace: workspace.into() }
+        Self { slots: 10, ready_within: None, workspace: workspace.into(), dialects: Dialects::default() }
     }
 }
 
@@ -116,21 +118,28 @@ impl Pool {
         for process in &old {
             shared.plugins.remove(process.id()).await;
         }
+        let dialect = shared.settings.dialects.of(&found);
         let plugin = match &start {
-            Some(start) => shared.plugins.add(id.clone(), found.clone(), start.clone(), Arc::new(TfLife::default())),
+            Some(start) => shared.plugins.add(id.clone(), found.clone(), start.clone(), dialect.life()),
             None => shared.plugins.add_rejected(id.clone(), found.clone(), why),
         };
-        let process = self.process(plugin, &found, start.as_ref());
+        let process = self.process(plugin, dialect, &found, start.as_ref());
         let entry = Address { found: found.clone(), start, processes: vec![process], assigned: HashMap::new() };
         lock(&shared.addresses).insert(found.address, entry);
         id
     }
 
-    fn process(&self, plugin: super::plugin::Plugin, found: &PluginFound, start: Option<&Start>) -> Arc<Process> {
+    fn process(
+        &self,
+        plugin: super::plugin::Plugin,
+        dialect: Arc<dyn Dialect>,
+        found: &PluginFound,
+        start: Option<&Start>,
+    ) -> Arc<Process> {
         let shared = &self.shared;
         let lane = shared.calls.lane(plugin.id(), shared.settings.slots);
         let within = shared.settings.ready_within.unwrap_or_else(|| launches_may_take(&shared.plugins));
-        Arc::new(Process::new(plugin, lane, found.address.clone(), start, shared.shelf.clone(), within))
+        Arc::new(Process::new(plugin, lane, dialect, found.address.clone(), start, shared.shelf.clone(), within))
     }
 
     /// A provider for what needs no configuration: schema, validation, upgrades, functions. Launched if it does not
@@ -162,6 +171,10 @@ impl Pool {
             return Ok((self.builtin(), true));
         }
         let process = self.assign(address, key)?;
+        if process.dialect().configuration() == Configuration::OfCall {
+            process.current(ctx).await?;
+            return Ok((Arc::new(Follow::with(process, config.clone())), true));
+        }
         let done = process.fit_for(config, ctx).await?;
         Ok((Arc::new(Follow::configured(process)), done))
     }
@@ -173,7 +186,11 @@ impl Pool {
         if let Some(index) = entry.assigned.get(key) {
             return Ok(entry.processes[*index].clone());
         }
-        let index = entry.assigned.len();
+        let dialect = entry.processes[0].dialect().clone();
+        let index = match dialect.configuration() {
+            Configuration::OfProcess => entry.assigned.len(),
+            Configuration::OfCall => 0,
+        };
         if index >= entry.processes.len() {
             let first = entry.processes[0].id().clone();
             let start = match &entry.start {
@@ -189,10 +206,10 @@ impl Pool {
             let mut settings = self.shared.plugins.settings().clone();
             // Old SDKs must be asked by every process before anything else; the others need not be asked again.
             settings.fetch_schema &= !self.shared.shelf.get(&start).is_some_and(|s| s.capabilities.get_schema_optional);
-            let plugin = self.shared.plugins.add_with(id, serving(&entry.found, key), start.clone(), Arc::new(TfLife::default()), settings);
-            let process = self.process(plugin, &entry.found, Some(&start));
+            let plugin = self.shared.plugins.add_with(id, serving(&entry.found, key), start.clone(), dialect.life(), settings);
+            let process = self.process(plugin, dialect, &entry.found, Some(&start));
             entry.processes.push(process);
-        } else if !is_default(address, key) {
+        } else if dialect.configuration() == Configuration::OfProcess && !is_default(address, key) {
             let (plugin, found) = (entry.processes[index].id().clone(), serving(&entry.found, key));
             self.shared.observer.event(PluginEvent::Found { plugin, found });
         }

@@ -5,7 +5,7 @@ use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
 use crate::engine::plugin::record::{PluginId, PluginState};
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::tfplugin::{Death, Obituary, TfLink, TfProvider};
+use crate::engine::provider::dialect::{Death, Dialect, Obituary, Reached};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -19,7 +19,7 @@ const SEEN_TO_END: Duration = Duration::from_secs(3);
 /// The adapter of one launch.
 struct Current {
     ended: CancellationToken,
-    adapter: Arc<TfProvider>,
+    adapter: Arc<dyn Provider>,
     /// Whether this launch was given `Process::config`.
     configured: bool,
 }
@@ -27,6 +27,7 @@ struct Current {
 pub(super) struct Process {
     plugin: Plugin,
     lane: Arc<Lane>,
+    dialect: Arc<dyn Dialect>,
     address: String,
     start: Option<Start>,
     shelf: Arc<Shelf>,
@@ -45,6 +46,7 @@ impl Process {
     pub(super) fn new(
         plugin: Plugin,
         lane: Arc<Lane>,
+        dialect: Arc<dyn Dialect>,
         address: String,
         start: Option<&Start>,
         shelf: Arc<Shelf>,
@@ -52,7 +54,7 @@ impl Process {
     ) -> Self {
         let start = start.cloned();
         let (current, schema, config, making, fitting) = Default::default();
-        Self { plugin, lane, address, start, shelf, ready_within, current, schema, config, making, fitting }
+        Self { plugin, lane, dialect, address, start, shelf, ready_within, current, schema, config, making, fitting }
     }
 
     pub(super) fn id(&self) -> &PluginId {
@@ -67,9 +69,13 @@ impl Process {
         &self.lane
     }
 
-    /// The protocol of the living process.
-    pub(super) fn dialect(&self) -> &'static str {
-        lock(&self.current).as_ref().map_or("tfplugin", |c| c.adapter.info().dialect)
+    pub(super) fn dialect(&self) -> &Arc<dyn Dialect> {
+        &self.dialect
+    }
+
+    /// What the living process speaks, with its version.
+    pub(super) fn speaks(&self) -> &'static str {
+        lock(&self.current).as_ref().map_or(self.dialect.name(), |c| c.adapter.info().dialect)
     }
 
     /// The schema of the last launch, also while another one is under way.
@@ -93,7 +99,7 @@ impl Process {
     }
 
     /// The adapter, if the process behind it lives.
-    fn alive(&self) -> Option<(Arc<TfProvider>, bool)> {
+    fn alive(&self) -> Option<(Arc<dyn Provider>, bool)> {
         let current = lock(&self.current);
         current.as_ref().filter(|c| !c.ended.is_cancelled()).map(|c| (c.adapter.clone(), c.configured))
     }
@@ -116,7 +122,7 @@ impl Process {
     }
 
     /// The adapter of the living process, which is launched if there is none. Its schema is known.
-    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
         match self.alive() {
             Some((adapter, _)) => Ok(adapter),
             None => {
@@ -127,7 +133,7 @@ impl Process {
     }
 
     /// As [`Process::current`], given the configuration that was given before, if any was.
-    pub(super) async fn current_configured(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+    pub(super) async fn current_configured(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
         match self.alive() {
             Some((adapter, true)) => return Ok(adapter),
             Some((adapter, false)) if lock(&self.config).is_none() => return Ok(adapter),
@@ -153,14 +159,14 @@ impl Process {
         Ok(adapter)
     }
 
-    fn mark_configured(&self, adapter: &Arc<TfProvider>) {
+    fn mark_configured(&self, adapter: &Arc<dyn Provider>) {
         if let Some(current) = lock(&self.current).as_mut().filter(|c| Arc::ptr_eq(&c.adapter, adapter)) {
             current.configured = true;
         }
     }
 
     /// Remembers what the process was given.
-    pub(super) fn given(&self, adapter: &Arc<TfProvider>, config: Value) {
+    pub(super) fn given(&self, adapter: &Arc<dyn Provider>, config: Value) {
         *lock(&self.config) = Some(config);
         self.mark_configured(adapter);
     }
@@ -191,24 +197,25 @@ impl Process {
     }
 
     /// Under `making`.
-    async fn make(&self, ctx: &CallContext) -> Result<Arc<TfProvider>, ProviderError> {
+    async fn make(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
         if let Some((adapter, _)) = self.alive() {
             return Ok(adapter);
         }
         let connection = self.demand(ctx, self.plugin.ready()).await?;
-        let Some(link) = connection.link::<TfLink>() else {
-            let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
-            return Err(ProviderError::Blocked { plugin: self.id().clone(), state: "cannot be used".to_owned(), why });
-        };
         let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
-        let obituary = Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() });
-        let reply = link.take_schema();
-        let adapter =
-            TfProvider::new(self.id().clone(), self.address.clone(), link.protocol, link.channel.clone(), obituary, known.clone());
-        if known.is_none() {
+        let is_new = known.is_none();
+        let reached = Reached {
+            plugin: self.id().clone(),
+            address: self.address.clone(),
+            connection: connection.clone(),
+            obituary: Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() }),
+            schema: known,
+        };
+        let adapter = self.dialect.adapter(reached).await?;
+        if is_new {
             let general = CallContext::general(&ctx.cancel);
-            let schema = match reply {
-                Some(reply) => adapter.learn(reply).await?,
+            let schema = match adapter.known_schema() {
+                Some(schema) => schema,
                 None => self.lane.run_beside(Method::Schema, &general, adapter.schema(&general)).await?,
             };
             if let Some(start) = &self.start {
@@ -216,7 +223,6 @@ impl Process {
             }
         }
         *lock(&self.schema) = adapter.known_schema();
-        let adapter = Arc::new(adapter);
         let ended = connection.ended().clone();
         *lock(&self.current) = Some(Current { ended, adapter: adapter.clone(), configured: false });
         Ok(adapter)

@@ -1,7 +1,8 @@
 //! What a provider can be asked, whatever it speaks: the trait [`Provider`] over one model of schema, plan and
-//! diagnostics. A dialect is a folder in here; above there is only the trait. Owns no state itself.
+//! diagnostics. A dialect is a folder in here, with a line in [`dialect`]; above there is only the trait. Owns no state itself.
 
 pub mod builtin;
+pub mod dialect;
 mod error;
 pub mod functions;
 mod model;
@@ -21,8 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What a provider is asked; named as protocol 6 names it, for protocol 5 as well, so that one thing has one name on
-/// the screen and in history.
+/// What a provider is asked; named as protocol 6 names it, whatever is spoken, so that one thing has one name on the screen
+/// and in history. No dialect needs to know all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
@@ -136,6 +137,8 @@ pub struct CallContext {
     pub action: Option<&'static str>,
     /// What the module that has the resource tells the provider beside the resource: its `provider_meta`.
     pub meta: Option<Value>,
+    /// The provider's configuration, where it goes with each call; whoever gave the provider out puts it here.
+    pub configuration: Option<Arc<Value>>,
     /// `None` for the method's own deadline.
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.
@@ -160,7 +163,7 @@ pub struct ProviderInfo {
     pub plugin: PluginId,
     /// The whole provider address.
     pub address: String,
-    /// `tfplugin5`, `tfplugin6`, `builtin`.
+    /// With its version: `tfplugin5`, `tfplugin6`, `builtin`.
     pub dialect: &'static str,
 }
 

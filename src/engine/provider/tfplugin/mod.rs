@@ -9,9 +9,12 @@ mod wire;
 
 pub use life::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
 pub use schema::provider_schema;
-pub use wire::{Death, Obituary, Protocol};
+pub use wire::Protocol;
 
+use super::dialect::{Dialect, Obituary, Reached};
 use super::*;
+use crate::engine::plugin::life::Life;
+use crate::engine::plugin::record::PluginFound;
 use convert::{Side, diagnostics};
 use cty::Type;
 use proto::tfplugin6 as pb;
@@ -22,6 +25,37 @@ use wire::Wire;
 
 /// The version that is told to providers, which turn features on by it. Not ours: providers know only Terraform's numbers.
 const TERRAFORM_VERSION: &str = "1.13.0";
+
+/// Terraform's plugin protocol, 5 and 6.
+#[derive(Debug, Default)]
+pub struct TfPlugin {
+    pub life: TfLife,
+}
+
+#[async_trait]
+impl Dialect for TfPlugin {
+    fn name(&self) -> &'static str {
+        "tfplugin"
+    }
+
+    fn claims(&self, _: &PluginFound) -> bool {
+        true
+    }
+
+    fn life(&self) -> Arc<dyn Life> {
+        Arc::new(self.life.clone())
+    }
+
+    async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError> {
+        let Some(link) = reached.connection.link::<TfLink>() else { return Err(reached.foreign()) };
+        let (channel, reply) = (link.channel.clone(), link.take_schema());
+        let adapter = TfProvider::new(reached.plugin, reached.address, link.protocol, channel, reached.obituary, reached.schema);
+        if let Some(reply) = reply.filter(|_| adapter.known_schema().is_none()) {
+            adapter.learn(reply).await?;
+        }
+        Ok(Arc::new(adapter))
+    }
+}
 
 /// A provider process that speaks protocol 5 or 6.
 pub struct TfProvider {

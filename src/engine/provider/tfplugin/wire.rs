@@ -3,8 +3,8 @@
 
 use super::life::{MESSAGE_LIMIT, SchemaReply, too_large};
 use crate::engine::plugin::record::PluginId;
+use crate::engine::provider::dialect::{self, Obituary};
 use crate::engine::provider::{Method, ProviderError};
-use async_trait::async_trait;
 use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;
 use tonic::client::Grpc;
@@ -38,12 +38,15 @@ impl Protocol {
         }
     }
 
-    fn path(self, method: Method) -> &'static str {
+    /// Where a method is called; `None` for what is not of this dialect.
+    fn path(self, method: Method) -> Option<&'static str> {
         macro_rules! paths {
             ($($method:ident $five:literal $six:literal,)*) => {
                 match (method, self) {
-                    $((Method::$method, Self::Five) => concat!("/tfplugin5.Provider/", $five),
-                      (Method::$method, Self::Six) => concat!("/tfplugin6.Provider/", $six),)*
+                    $((Method::$method, Self::Five) => Some(concat!("/tfplugin5.Provider/", $five)),
+                      (Method::$method, Self::Six) => Some(concat!("/tfplugin6.Provider/", $six)),)*
+                    #[allow(unreachable_patterns, reason = "every method there is so far is of this dialect")]
+                    _ => None,
                 }
             };
         }
@@ -71,22 +74,6 @@ impl Protocol {
     }
 }
 
-/// How a process ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Death {
-    /// By itself. All calls that one crash took down name the same incident.
-    Crashed { incident: String, text: String },
-    /// Since it was stopped, restarted or killed on request.
-    Ended,
-}
-
-/// Who knows what became of a process: its supervisor.
-#[async_trait]
-pub trait Obituary: Send + Sync {
-    /// What became of the process behind a broken connection; `None` where it lives, or nobody can tell within a moment.
-    async fn death(&self) -> Option<Death>;
-}
-
 /// The client.
 pub(super) struct Wire {
     plugin: PluginId,
@@ -107,7 +94,10 @@ impl Wire {
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
     {
-        match self.send(self.protocol.path(method), request).await {
+        let Some(path) = self.protocol.path(method) else {
+            return Err(ProviderError::Unsupported { plugin: self.plugin.clone(), method });
+        };
+        match self.send(path, request).await {
             Ok(answer) => Ok(answer),
             Err(status) => Err(self.explain(method, &status).await),
         }
@@ -144,12 +134,7 @@ impl Wire {
     async fn explain(&self, method: Method, status: &Status) -> ProviderError {
         let plugin = self.plugin.clone();
         if lost(status) {
-            // The supervisor learns of a death by the process, we by the connection: it may know a moment later.
-            return match self.obituary.death().await {
-                Some(Death::Crashed { incident, text }) => ProviderError::Crashed { plugin, method, incident, text },
-                Some(Death::Ended) => ProviderError::Ended { plugin, method },
-                None => ProviderError::Unavailable { plugin, method, why: words(status) },
-            };
+            return dialect::lost(&*self.obituary, plugin, method, words(status)).await;
         }
         if let Some(what) = too_large(status) {
             return ProviderError::Undecodable { plugin, method, what };
@@ -228,12 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn every_method_has_its_path_in_both_protocols() {
+    fn a_method_has_the_name_that_it_has_in_protocol_6() {
         for method in Method::ALL {
-            assert_eq!(Protocol::Six.path(method), format!("/tfplugin6.Provider/{}", method.name()));
-            assert!(Protocol::Five.path(method).starts_with("/tfplugin5.Provider/"));
+            assert!(Protocol::Six.path(method).is_none_or(|path| path == format!("/tfplugin6.Provider/{}", method.name())));
+            assert!(Protocol::Five.path(method).is_none_or(|path| path.starts_with("/tfplugin5.Provider/")));
+            assert_eq!(Protocol::Five.path(method).is_some(), Protocol::Six.path(method).is_some());
             assert_eq!(Method::named(method.name()), Some(method));
         }
-        assert_eq!(Protocol::Five.path(Method::Schema), "/tfplugin5.Provider/GetSchema");
+        assert_eq!(Protocol::Five.path(Method::Schema), Some("/tfplugin5.Provider/GetSchema"));
     }
 }

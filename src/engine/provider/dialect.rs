@@ -1,0 +1,128 @@
+//! What makes a dialect: how its processes live, and the adapter over one that came up. All of them are listed here; what is
+//! above asks the list. Owns no state.
+
+use super::{Method, Provider, ProviderError, ProviderSchema, tfplugin};
+use crate::engine::plugin::Connection;
+use crate::engine::plugin::life::Life;
+use crate::engine::plugin::record::{PluginFound, PluginId};
+use async_trait::async_trait;
+use std::fmt;
+use std::sync::Arc;
+
+/// One way of speaking with plugins.
+#[async_trait]
+pub trait Dialect: Send + Sync + 'static {
+    /// Its name, without a version: which one is spoken is known when a process is up.
+    fn name(&self) -> &'static str;
+
+    /// Whether a plugin that was found is one of its own. One that nobody claims is a provider as they usually are.
+    fn claims(&self, found: &PluginFound) -> bool;
+
+    /// How its processes live.
+    fn life(&self) -> Arc<dyn Life>;
+
+    /// To what a provider's configuration belongs.
+    fn configuration(&self) -> Configuration {
+        Configuration::OfProcess
+    }
+
+    /// The adapter over a process that came up. Knows the schema where the launch has brought it.
+    ///
+    /// # Errors
+    /// What the launch has brought is of no use.
+    async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError>;
+}
+
+/// To what a provider's configuration belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Configuration {
+    /// A process is given one, once; another configuration needs another process.
+    OfProcess,
+    /// It goes with each call ([`CallContext::configuration`](super::CallContext::configuration)); one process serves them all.
+    OfCall,
+}
+
+/// A process that came up.
+pub struct Reached {
+    pub plugin: PluginId,
+    /// The whole provider address.
+    pub address: String,
+    /// The way to it, as the life of the same dialect has made it.
+    pub connection: Connection,
+    /// Is asked what happened when the connection breaks.
+    pub obituary: Arc<dyn Obituary>,
+    /// Its schema, where another process of the same executable has told it.
+    pub schema: Option<Arc<ProviderSchema>>,
+}
+
+impl Reached {
+    /// The error of an adapter that was given the process of another dialect.
+    #[must_use]
+    pub fn foreign(self) -> ProviderError {
+        let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
+        ProviderError::Blocked { plugin: self.plugin, state: "cannot be used".to_owned(), why }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Death {
+    /// By itself. All calls that one crash took down name the same incident.
+    Crashed { incident: String, text: String },
+    /// Since it was stopped, restarted or killed on request.
+    Ended,
+}
+
+/// Who knows what became of a process: its supervisor.
+#[async_trait]
+pub trait Obituary: Send + Sync {
+    /// What became of the process behind a broken connection; `None` where it lives, or nobody can tell within a moment.
+    async fn death(&self) -> Option<Death>;
+}
+
+/// Why a call was not answered whose connection broke, which looks like this from here.
+pub async fn lost(obituary: &dyn Obituary, plugin: PluginId, method: Method, why: String) -> ProviderError {
+    // The supervisor learns of a death by the process, we by the connection: it may know a moment later.
+    match obituary.death().await {
+        Some(Death::Crashed { incident, text }) => ProviderError::Crashed { plugin, method, incident, text },
+        Some(Death::Ended) => ProviderError::Ended { plugin, method },
+        None => ProviderError::Unavailable { plugin, method, why },
+    }
+}
+
+/// The dialects that are spoken. Cheap to clone.
+#[derive(Clone)]
+pub struct Dialects {
+    /// In the order in which they are asked whether a plugin is theirs.
+    special: Vec<Arc<dyn Dialect>>,
+    /// Spoken with whatever no other has claimed.
+    usual: Arc<dyn Dialect>,
+}
+
+impl Default for Dialects {
+    /// All of ours.
+    fn default() -> Self {
+        Self { special: Vec::new(), usual: Arc::new(tfplugin::TfPlugin::default()) }
+    }
+}
+
+impl Dialects {
+    /// With one more, which is asked before the others.
+    #[must_use]
+    pub fn with(mut self, dialect: Arc<dyn Dialect>) -> Self {
+        self.special.insert(0, dialect);
+        self
+    }
+
+    /// The dialect of a plugin that was found.
+    #[must_use]
+    pub fn of(&self, found: &PluginFound) -> Arc<dyn Dialect> {
+        self.special.iter().find(|dialect| dialect.claims(found)).unwrap_or(&self.usual).clone()
+    }
+}
+
+impl fmt::Debug for Dialects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.special.iter().chain([&self.usual]).map(|dialect| dialect.name())).finish()
+    }
+}
