@@ -168,7 +168,8 @@ pub struct ProviderInfo {
 }
 
 /// One provider instance: a process (or the builtin one), configured at most once. Errors that the provider answers are
-/// in the answers; [`ProviderError`] is for calls without a usable answer.
+/// in the answers; [`ProviderError`] is for calls without a usable answer. What not every dialect has is not supported unless
+/// its adapter says otherwise.
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// Who answers.
@@ -190,13 +191,17 @@ pub trait Provider: Send + Sync {
     async fn validate_resource(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
 
     /// Checks a data source's configuration.
-    async fn validate_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
+    async fn validate_data(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+        Err(unsupported(self.info(), Method::ValidateData))
+    }
 
     /// Makes stored state fit for the schema. Always called for stored state, at equal versions too.
     async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError>;
 
     /// Makes a stored identity fit for its schema. Called where the stored one is older.
-    async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError>;
+    async fn upgrade_identity(&self, _request: UpgradeRequest, _ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::UpgradeIdentity))
+    }
 
     /// Looks at the object in the world.
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError>;
@@ -208,29 +213,49 @@ pub trait Provider: Send + Sync {
     async fn apply(&self, request: ApplyRequest, ctx: &CallContext) -> Result<ApplyResponse, ProviderError>;
 
     /// Finds an existing object.
-    async fn import(&self, request: ImportRequest, ctx: &CallContext) -> Result<ImportResponse, ProviderError>;
+    async fn import(&self, _request: ImportRequest, _ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::Import))
+    }
 
     /// Takes over the state of another resource type.
-    async fn move_state(&self, request: MoveRequest, ctx: &CallContext) -> Result<MoveResponse, ProviderError>;
+    async fn move_state(&self, _request: MoveRequest, _ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::Move))
+    }
 
     /// Reads a data source.
-    async fn read_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<DataResponse, ProviderError>;
+    async fn read_data(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<DataResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::ReadData))
+    }
 
     /// Calls one of the provider's functions with arguments of the types of its signature.
-    async fn call_function(&self, name: &str, arguments: Vec<Value>, ctx: &CallContext) -> Result<FunctionResponse, ProviderError>;
+    async fn call_function(&self, _name: &str, _arguments: Vec<Value>, _ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::CallFunction))
+    }
 
     /// Checks an ephemeral resource's configuration.
-    async fn validate_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
+    async fn validate_ephemeral(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+        Err(unsupported(self.info(), Method::ValidateEphemeral))
+    }
 
     /// Opens an ephemeral resource.
-    async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError>;
+    async fn open_ephemeral(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::OpenEphemeral))
+    }
 
     /// Keeps an ephemeral resource open.
-    async fn renew_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<RenewResponse, ProviderError>;
+    async fn renew_ephemeral(&self, _type_name: &str, _private: Option<Bytes>, _ctx: &CallContext) -> Result<RenewResponse, ProviderError> {
+        Err(unsupported(self.info(), Method::RenewEphemeral))
+    }
 
     /// Closes an ephemeral resource.
-    async fn close_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<Checked, ProviderError>;
+    async fn close_ephemeral(&self, _type_name: &str, _private: Option<Bytes>, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+        Err(unsupported(self.info(), Method::CloseEphemeral))
+    }
 
     /// Asks the provider to end what it is doing. Takes no slot: it must get through when all are held.
     async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError>;
+}
+
+fn unsupported(info: &ProviderInfo, method: Method) -> ProviderError {
+    ProviderError::Unsupported { plugin: info.plugin.clone(), method }
 }

@@ -50,10 +50,6 @@ impl Builtin {
     fn data_source(&self, name: &str) -> Result<(), ProviderError> {
         self.only(REMOTE_STATE, "data source", name)
     }
-
-    fn unsupported<T>(&self, method: Method) -> Result<T, ProviderError> {
-        Err(ProviderError::Unsupported { plugin: self.info.plugin.clone(), method })
-    }
 }
 
 #[async_trait]
@@ -91,10 +87,6 @@ impl Provider for Builtin {
     async fn upgrade(&self, request: UpgradeRequest, _: &CallContext) -> Result<UpgradeResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(data::upgrade(&request))
-    }
-
-    async fn upgrade_identity(&self, _: UpgradeRequest, _: &CallContext) -> Result<IdentityResponse, ProviderError> {
-        self.unsupported(Method::UpgradeIdentity)
     }
 
     async fn read(&self, request: ReadRequest, _: &CallContext) -> Result<ReadResponse, ProviderError> {
@@ -136,18 +128,6 @@ impl Provider for Builtin {
 
     async fn validate_ephemeral(&self, type_name: &str, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
         self.only("", "ephemeral resource type", type_name).map(|()| Checked::default())
-    }
-
-    async fn open_ephemeral(&self, _: &str, _: Value, _: &CallContext) -> Result<OpenResponse, ProviderError> {
-        self.unsupported(Method::OpenEphemeral)
-    }
-
-    async fn renew_ephemeral(&self, _: &str, _: Option<Bytes>, _: &CallContext) -> Result<RenewResponse, ProviderError> {
-        self.unsupported(Method::RenewEphemeral)
-    }
-
-    async fn close_ephemeral(&self, _: &str, _: Option<Bytes>, _: &CallContext) -> Result<Checked, ProviderError> {
-        self.unsupported(Method::CloseEphemeral)
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {
