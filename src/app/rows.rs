@@ -338,7 +338,7 @@ pub fn detail(state: &State) -> Doc {
         },
         Context::Calls => match call_row(state, row) {
             Some(CallRow::Open(c)) => doc::call(state, c),
-            Some(CallRow::Finished(f)) => doc::finished(f),
+            Some(CallRow::Finished(f)) => doc::finished(state, f),
             None => Doc::new(),
         },
         Context::Stage => match (state.change(), output_row(state, row), drift_row(state, row)) {

@@ -153,7 +153,14 @@ impl Progress {
                 self.in_line.extend(resource.map(|r| (call.call, r)));
             }
             EventKind::CallStarted(call) => self.out_of_line(call),
-            EventKind::CallFinished(call) => drop(self.in_line.remove(&call.call)),
+            EventKind::CallFinished(call) => {
+                self.in_line.remove(&call.call);
+                if let Some(again) = &call.again {
+                    let whose = call.resource.as_deref().unwrap_or(&call.plugin.0);
+                    let error = safe_lines(call.error.as_deref().unwrap_or_default()).into_owned();
+                    self.say(out, &format!("{}: {error}; {}", safe(whose), again.text(event.at)));
+                }
+            }
             EventKind::Notice { text } => self.say(out, &format!("note: {}", safe_lines(text))),
             EventKind::Cancel { text, .. } => self.say(out, &safe_lines(text)),
             _ => {}
@@ -211,10 +218,9 @@ impl Progress {
         let (text, ink) = match operation.state {
             OperationState::Waiting | OperationState::NotAttempted => return,
             OperationState::Running => {
-                let attempt = if operation.attempt > 1 { format!(", attempt {}", operation.attempt) } else { String::new() };
                 let begun = Running { address: operation.address.clone(), step: operation.step.clone(), since: Instant::now() };
                 self.running.insert(operation.index, begun);
-                (format!("{address}: {}{attempt}", operation.step), None)
+                (format!("{address}: {}", operation.step), None)
             }
             OperationState::Done => {
                 let took = operation.took_ms.map_or_else(String::new, |ms| format!(" in {}", duration(ms)));
@@ -282,6 +288,7 @@ mod tests {
             state,
             step: "creating".into(),
             attempt: 1,
+            retry: None,
             began: None,
             took_ms: None,
             waits_for: Vec::new(),

@@ -72,6 +72,12 @@ pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -
     if let Some(ms) = number("FLIGHTDECK_LAUNCH_BACKOFF_MS")? {
         settings.launch.backoff = vec![Duration::from_millis(ms)];
     }
+    if let Some(attempts) = number::<u32>("FLIGHTDECK_CALL_ATTEMPTS")? {
+        settings.retry.attempts = attempts.max(1);
+    }
+    if let Some(ms) = number("FLIGHTDECK_CALL_BACKOFF_MS")? {
+        settings.retry.backoff = vec![Duration::from_millis(ms)];
+    }
     if let Some(ms) = number("FLIGHTDECK_STOP_GRACE_MS")? {
         settings.launch.grace = Duration::from_millis(ms);
     }

@@ -126,6 +126,37 @@ pub struct CallFinished {
     pub outcome: CallOutcome,
     /// The error in words.
     pub error: Option<String>,
+    /// The attempt that follows, where it failed for a moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Retry>,
+}
+
+/// Another attempt at a call that failed for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Its number, from 2.
+    pub attempt: u32,
+    /// How many are made at most.
+    pub of: u32,
+    /// When it is made, at the earliest; what is in line goes first.
+    pub at: UnixMs,
+}
+
+impl Retry {
+    /// What follows so many attempts after a pause.
+    pub fn after(made: u32, of: u32, pause: std::time::Duration) -> Self {
+        let pause = UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
+        Self { attempt: made + 1, of, at: super::bus::now_ms() + pause }
+    }
+
+    /// `attempt 2 of 5, again in 3 s`; without the end once it is made.
+    pub fn text(&self, now: UnixMs) -> String {
+        let Self { attempt, of, at } = self;
+        match at - now {
+            left @ 1.. => format!("attempt {attempt} of {of}, again in {} s", (left + 999) / 1_000),
+            _ => format!("attempt {attempt} of {of}"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -593,7 +624,11 @@ pub struct Operation {
     /// Whether the first half of a replacement is done.
     #[serde(default)]
     pub half_done: bool,
+    /// The most attempts that one of its calls has needed so far.
     pub attempt: u32,
+    /// While a call of it that failed for a moment is made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     pub began: Option<UnixMs>,
     pub took_ms: Option<u64>,
     /// Addresses that it waits for, while it waits.

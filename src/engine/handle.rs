@@ -52,6 +52,7 @@ impl Engine {
         let memory = Arc::new(Memory::open(&settings, &bus, &tasks).await?);
         let history = memory.store().latencies().await?;
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
+        calls.set_retries(settings.retry.clone());
         let plugins = super::source::plugins(&settings, &bus);
         let pool_settings = PoolSettings { slots: settings.slots, dialects, ..PoolSettings::new(&settings.workspace) };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));

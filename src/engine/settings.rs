@@ -43,6 +43,29 @@ impl Default for LaunchSettings {
     }
 }
 
+/// How often a call is made again that failed for a moment, where its dialect allows that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetrySettings {
+    /// Attempts in all.
+    pub attempts: u32,
+    /// Pauses before the second, third, … attempt; the last one repeats.
+    pub backoff: Vec<Duration>,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self { attempts: 5, backoff: [1, 2, 4, 8].map(Duration::from_secs).to_vec() }
+    }
+}
+
+impl RetrySettings {
+    /// The pause after this many attempts.
+    pub fn pause_after(&self, made: u32) -> Duration {
+        let index = (made.saturating_sub(1) as usize).min(self.backoff.len().saturating_sub(1));
+        self.backoff.get(index).copied().unwrap_or_default()
+    }
+}
+
 /// All that an engine needs to know to start.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -51,6 +74,7 @@ pub struct Settings {
     /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it (console).
     pub strict: bool,
     pub launch: LaunchSettings,
+    pub retry: RetrySettings,
     /// Slots of each provider configuration's process.
     pub slots: u32,
     /// Operations and plans at a time.
@@ -73,6 +97,7 @@ impl Settings {
             access: Access::ReadWrite,
             strict: true,
             launch: LaunchSettings::default(),
+            retry: RetrySettings::default(),
             slots: 10,
             parallelism: 10,
             bundled_environment: Vec::new(),

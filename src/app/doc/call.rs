@@ -48,7 +48,7 @@ pub fn call(state: &State, c: &CallView) -> Doc {
 }
 
 /// A call that was answered.
-pub fn finished(f: &CallFinished) -> Doc {
+pub fn finished(state: &State, f: &CallFinished) -> Doc {
     let mut doc = Doc::new();
     push_pair(&mut doc, "call", format!("#{} {}", f.call, f.method));
     push_pair(&mut doc, "plugin", &f.plugin.0);
@@ -58,6 +58,9 @@ pub fn finished(f: &CallFinished) -> Doc {
     push_pair(&mut doc, "took", duration(f.took_ms));
     let (word, role) = outcome(f.outcome);
     doc.push(vec![span(Role::Dim, format!("{:<12} ", "outcome")), span(role, word)]);
+    if let Some(again) = &f.again {
+        push_pair(&mut doc, "then", again.text(state.now));
+    }
     if let Some(e) = &f.error {
         push_text(&mut doc, Role::Bad, "  ", e);
     }

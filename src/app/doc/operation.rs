@@ -30,7 +30,10 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     match op.state {
         OperationState::Running => {
             let since = state.shown_deploy().map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
-            doc.push(line(Role::Busy, format!("{} for {}, attempt {}", op.step, elapsed(since), op.attempt.max(1))));
+            doc.push(line(Role::Busy, format!("{} for {}", op.step, elapsed(since))));
+            if let Some(retry) = &op.retry {
+                doc.push(line(Role::Warn, retry.text(now)));
+            }
             if let Some(c) = running::queued(state, op) {
                 doc.push(line(Role::Warn, running::in_line(state, c)));
                 push_text(&mut doc, Role::Dim, "  ", c.waits_for.as_deref().unwrap_or_default());
@@ -55,6 +58,9 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         }
         OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
+    }
+    if op.attempt > 1 && op.retry.is_none() {
+        doc.push(line(Role::Dim, format!("a call of it took {} attempts", op.attempt)));
     }
     needs(state, op, &mut doc);
     if let Some(f) = &op.failure {

@@ -8,9 +8,10 @@ use crate::engine::api::CallStat;
 use crate::engine::event::*;
 use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
+use crate::engine::settings::RetrySettings;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -105,6 +106,11 @@ impl Lane {
         .collect()
     }
 
+    /// How often calls are made again.
+    pub(super) fn retries(&self) -> RetrySettings {
+        self.shared.retries.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the caller's
     /// cancellation; the deadline counts from when the call is sent.
     pub async fn run<T, F>(self: &Arc<Self>, method: Method, ctx: &CallContext, call: F) -> Result<T, ProviderError>
@@ -112,10 +118,27 @@ impl Lane {
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
+        self.attempt(method, ctx, |_| None, call).await.0
+    }
+
+    /// As [`Lane::run`]; and what follows where it failed, as `judge` has it.
+    pub(super) async fn attempt<T, F>(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+        judge: impl Fn(&ProviderError) -> Option<Retry>,
+        call: F,
+    ) -> (Result<T, ProviderError>, Option<Retry>)
+    where
+        T: Answer,
+        F: Future<Output = Result<T, ProviderError>>,
+    {
         let queued = Instant::now();
         let number = self.shared.number();
-        let slot = self.acquire(number, method, ctx, true).await?;
-        self.running(number, method, ctx, Some(slot), queued, call).await
+        match self.acquire(number, method, ctx, true).await {
+            Ok(slot) => self.running(number, method, ctx, (Some(slot), queued), judge, call).await,
+            Err(error) => (Err(error), None),
+        }
     }
 
     /// Makes a call that needs no slot, at once: it must get through when all slots are held.
@@ -125,7 +148,7 @@ impl Lane {
         F: Future<Output = Result<T, ProviderError>>,
     {
         let number = self.shared.number();
-        self.running(number, method, ctx, None, Instant::now(), call).await
+        self.running(number, method, ctx, (None, Instant::now()), |_| None, call).await.0
     }
 
     /// Waits until no call holds a slot any more, and keeps all of them until what is returned is dropped. Calls that
@@ -144,10 +167,10 @@ impl Lane {
         number: CallId,
         method: Method,
         ctx: &CallContext,
-        slot: Option<SlotGuard>,
-        queued: Instant,
+        (slot, queued): (Option<SlotGuard>, Instant),
+        judge: impl Fn(&ProviderError) -> Option<Retry>,
         call: F,
-    ) -> Result<T, ProviderError>
+    ) -> (Result<T, ProviderError>, Option<Retry>)
     where
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
@@ -181,14 +204,15 @@ impl Lane {
             Ok(answer) => answer.hide(&self.shared.secrets),
             Err(error) => error.hide(&self.shared.secrets),
         }
+        let retry = result.as_ref().err().and_then(judge);
         match &result {
             Ok(answer) => match answer.first_error() {
-                None => running.report(CallOutcome::Ok, None),
-                Some(d) => running.report(CallOutcome::Error, Some(d.summary.clone())),
+                None => running.report(CallOutcome::Ok, None, None),
+                Some(d) => running.report(CallOutcome::Error, Some(d.summary.clone()), None),
             },
-            Err(error) => running.report(error.outcome(), Some(error.to_string())),
+            Err(error) => running.report(error.outcome(), Some(error.to_string()), retry),
         }
-        result
+        (result, retry)
     }
 
     /// A slot, once all who came earlier have had theirs.
@@ -345,6 +369,7 @@ impl Ticket {
             took_ms: self.queued.elapsed().as_millis() as u64,
             outcome: CallOutcome::Cancelled,
             error: Some("cancelled while it waited for its turn".to_owned()),
+            again: None,
         }));
     }
 }
@@ -362,7 +387,7 @@ struct Running {
 }
 
 impl Running {
-    fn report(&mut self, outcome: CallOutcome, error: Option<String>) {
+    fn report(&mut self, outcome: CallOutcome, error: Option<String>, again: Option<Retry>) {
         self.reported = true;
         let took = self.began.elapsed();
         // How long a call took that was given up says nothing about others.
@@ -380,6 +405,7 @@ impl Running {
             took_ms: (took.as_micros() as u64 + 500) / 1_000,
             outcome,
             error,
+            again,
         }));
     }
 }
@@ -387,7 +413,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reported {
-            self.report(CallOutcome::Cancelled, Some("its caller is gone".to_owned()));
+            self.report(CallOutcome::Cancelled, Some("its caller is gone".to_owned()), None);
         }
     }
 }

@@ -2,9 +2,11 @@
 //! deadline and its caller's cancellation, and is reported and measured. Owns the numbering, the deadlines and one
 //! [`Lane`] for each plugin; a lane owns its slots and its measures.
 
+mod attempts;
 mod lane;
 mod stats;
 
+pub use attempts::{Attempts, Retrying};
 pub use lane::{Drained, Lane};
 
 use super::api::CallStat;
@@ -13,6 +15,7 @@ use super::event::Latency;
 use super::plugin::record::PluginId;
 use super::provider::{CallContext, Method};
 use super::secrets::Secrets;
+use super::settings::RetrySettings;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -81,6 +84,7 @@ struct Shared {
     secrets: Secrets,
     next: AtomicU64,
     deadlines: RwLock<Deadlines>,
+    retries: RwLock<RetrySettings>,
 }
 
 /// The switchboard. Cheap to clone.
@@ -101,8 +105,9 @@ impl Calls {
     /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
     pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
         let secrets = sink.secrets();
+        let (next, deadlines, retries) = (AtomicU64::new(1), RwLock::new(deadlines), RwLock::default());
         Self {
-            shared: Arc::new(Shared { sink, secrets, next: AtomicU64::new(1), deadlines: RwLock::new(deadlines) }),
+            shared: Arc::new(Shared { sink, secrets, next, deadlines, retries }),
             lanes: Arc::default(),
             history: Arc::new(Mutex::new(history)),
         }
@@ -140,6 +145,11 @@ impl Calls {
     /// Changes the deadlines; running calls keep theirs.
     pub fn set_deadlines(&self, deadlines: Deadlines) {
         *self.shared.deadlines.write().unwrap_or_else(PoisonError::into_inner) = deadlines;
+    }
+
+    /// Changes how often calls are made again; those on their way keep to what they began with.
+    pub fn set_retries(&self, retries: RetrySettings) {
+        *self.shared.retries.write().unwrap_or_else(PoisonError::into_inner) = retries;
     }
 
     /// Latencies of this run by plugin, method and type, without those of earlier runs: fit to be added to the history.

@@ -14,7 +14,7 @@ use crate::engine::store::{Store, StoreError};
 use cty::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How many of a plugin's last lines a failure keeps.
@@ -28,7 +28,7 @@ pub struct Recorder {
     bus: Bus,
     pool: Pool,
     deploy: DeployId,
-    operations: Mutex<Operations>,
+    operations: Arc<Mutex<Operations>>,
     /// What earlier deploys left unknown.
     unknown_before: Vec<UnknownOutcome>,
 }
@@ -62,7 +62,7 @@ impl Recorder {
             bus,
             pool,
             deploy,
-            operations: Mutex::new(Operations { all: operations, by_id, waits: Waits::default() }),
+            operations: Arc::new(Mutex::new(Operations { all: operations, by_id, waits: Waits::default() })),
             unknown_before,
         }
     }
@@ -86,6 +86,26 @@ impl Recorder {
         if let Err(error) = self.store.operation_changed(operation, not_kept.clone()).await {
             not_kept(error);
         }
+    }
+
+    /// Tells of the attempts at calls of an operation.
+    pub fn attempts(&self, id: &str) -> Arc<dyn Fn(Option<Retry>) + Send + Sync> {
+        let (operations, bus, id) = (Arc::clone(&self.operations), self.bus.clone(), id.to_owned());
+        Arc::new(move |retry| {
+            let mut operations = lock(&operations);
+            let Some(&at) = operations.by_id.get(&id) else { return };
+            let operation = &mut operations.all[at];
+            operation.retry = retry;
+            operation.attempt = operation.attempt.max(retry.map_or(0, |retry| retry.attempt));
+            // Durable with the next change of it.
+            bus.emit(EventKind::Operation(operation.clone()));
+        })
+    }
+
+    /// Whether the first half of a replacement is done.
+    pub fn is_half_done(&self, id: &str) -> bool {
+        let operations = lock(&self.operations);
+        operations.by_id.get(id).is_some_and(|at| operations.all[*at].half_done)
     }
 
     /// What an operation waits for, known before anything runs; some of it is told.

@@ -2,6 +2,7 @@
 //! took down fail; those after it go to the process that took its place.
 
 use super::process::Process;
+use crate::engine::calls::Attempts;
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -82,6 +83,28 @@ macro_rules! pass {
     }};
 }
 
+/// As `pass`, made again where it failed for a moment.
+macro_rules! again {
+    ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
+        let context = $self.context($ctx);
+        let $ctx = context.as_ref();
+        let is_transient = |error: &ProviderError| $self.process.dialect().is_transient(Method::$method, error);
+        let mut attempts = Attempts::at($self.process.lane(), Method::$method, $ctx);
+        // Bounded by the settings of attempts.
+        loop {
+            // As above.
+            $self.current($ctx).await?;
+            let call = async {
+                let $inner = $self.current($ctx).await?;
+                $call.await
+            };
+            if let Some(result) = attempts.next(is_transient, call).await {
+                break result;
+            }
+        }
+    }};
+}
+
 #[async_trait]
 impl Provider for Follow {
     fn info(&self) -> &ProviderInfo {
@@ -98,7 +121,7 @@ impl Provider for Follow {
     }
 
     async fn validate_provider(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        pass!(self, ValidateProvider, ctx, |inner| inner.validate_provider(config, ctx))
+        again!(self, ValidateProvider, ctx, |inner| inner.validate_provider(config.clone(), ctx))
     }
 
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
@@ -119,34 +142,34 @@ impl Provider for Follow {
     }
 
     async fn validate_resource(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        pass!(self, ValidateResource, ctx, |inner| inner.validate_resource(type_name, config, ctx))
+        again!(self, ValidateResource, ctx, |inner| inner.validate_resource(type_name, config.clone(), ctx))
     }
 
     async fn validate_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        pass!(self, ValidateData, ctx, |inner| inner.validate_data(type_name, config, ctx))
+        again!(self, ValidateData, ctx, |inner| inner.validate_data(type_name, config.clone(), ctx))
     }
 
     async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError> {
         let kind = request.type_name.clone();
-        let answer = pass!(self, Upgrade, ctx, |inner| inner.upgrade(request, ctx))?;
+        let answer = again!(self, Upgrade, ctx, |inner| inner.upgrade(request.clone(), ctx))?;
         self.learn(Method::Upgrade, &kind, Some(&answer.state));
         Ok(answer)
     }
 
     async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
-        pass!(self, UpgradeIdentity, ctx, |inner| inner.upgrade_identity(request, ctx))
+        again!(self, UpgradeIdentity, ctx, |inner| inner.upgrade_identity(request.clone(), ctx))
     }
 
     async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
         let kind = request.type_name.clone();
-        let answer = pass!(self, Read, ctx, |inner| inner.read(request, ctx))?;
+        let answer = again!(self, Read, ctx, |inner| inner.read(request.clone(), ctx))?;
         self.learn(Method::Read, &kind, Some(&answer.state));
         Ok(answer)
     }
 
     async fn plan(&self, request: PlanRequest, ctx: &CallContext) -> Result<PlanResponse, ProviderError> {
         let kind = request.type_name.clone();
-        let answer = pass!(self, Plan, ctx, |inner| inner.plan(request, ctx))?;
+        let answer = again!(self, Plan, ctx, |inner| inner.plan(request.clone(), ctx))?;
         self.learn(Method::Plan, &kind, Some(&answer.planned));
         Ok(answer)
     }
@@ -161,27 +184,27 @@ impl Provider for Follow {
     }
 
     async fn import(&self, request: ImportRequest, ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
-        let answer = pass!(self, Import, ctx, |inner| inner.import(request, ctx))?;
+        let answer = again!(self, Import, ctx, |inner| inner.import(request.clone(), ctx))?;
         answer.imported.iter().for_each(|one| self.learn(Method::Import, &one.type_name, Some(&one.state)));
         Ok(answer)
     }
 
     async fn move_state(&self, request: MoveRequest, ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
-        pass!(self, Move, ctx, |inner| inner.move_state(request, ctx))
+        again!(self, Move, ctx, |inner| inner.move_state(request.clone(), ctx))
     }
 
     async fn read_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<DataResponse, ProviderError> {
-        let answer = pass!(self, ReadData, ctx, |inner| inner.read_data(type_name, config, ctx))?;
+        let answer = again!(self, ReadData, ctx, |inner| inner.read_data(type_name, config.clone(), ctx))?;
         self.learn(Method::ReadData, type_name, Some(&answer.state));
         Ok(answer)
     }
 
     async fn call_function(&self, name: &str, arguments: Vec<Value>, ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
-        pass!(self, CallFunction, ctx, |inner| inner.call_function(name, arguments, ctx))
+        again!(self, CallFunction, ctx, |inner| inner.call_function(name, arguments.clone(), ctx))
     }
 
     async fn validate_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        pass!(self, ValidateEphemeral, ctx, |inner| inner.validate_ephemeral(type_name, config, ctx))
+        again!(self, ValidateEphemeral, ctx, |inner| inner.validate_ephemeral(type_name, config.clone(), ctx))
     }
 
     async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError> {

@@ -26,6 +26,11 @@ pub trait Dialect: Send + Sync + 'static {
         Configuration::OfProcess
     }
 
+    /// Whether a call that failed so is made again: what it failed of passes, and nothing has come of it.
+    fn is_transient(&self, _method: Method, _error: &ProviderError) -> bool {
+        false
+    }
+
     /// The adapter over a process that came up. Knows the schema where the launch has brought it.
     ///
     /// # Errors

@@ -66,7 +66,9 @@ impl ProviderError {
             Self::Deadline { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
             Self::Refused { code, .. } if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") => FailureClass::BadInput,
-            Self::Refused { code, .. } if matches!(code.as_str(), "Aborted") => FailureClass::Transient,
+            Self::Refused { code, .. } if matches!(code.as_str(), "Aborted" | "Unavailable" | "ResourceExhausted") => {
+                FailureClass::Transient
+            }
             Self::Refused { code, .. } if matches!(code.as_str(), "PermissionDenied" | "Unauthenticated") => FailureClass::Denied,
             Self::NoSuchType { .. } => FailureClass::BadInput,
             Self::Undecodable { .. }
@@ -95,6 +97,15 @@ impl ProviderError {
             Self::Refused { code, .. } => !matches!(code.as_str(), "InvalidArgument" | "Unimplemented"),
             _ => false,
         }
+    }
+
+    /// The error of the last of so many attempts.
+    #[must_use]
+    pub fn tried(mut self, attempts: u32) -> Self {
+        if let (Self::Refused { message, .. }, 2..) = (&mut self, attempts) {
+            message.push_str(&format!("; so it did at each of {attempts} attempts"));
+        }
+        self
     }
 
     /// Takes out of the plugin's words what must not be shown.

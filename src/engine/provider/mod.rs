@@ -13,6 +13,7 @@ pub use error::ProviderError;
 pub use model::*;
 pub use schemas::{ReadSchema, Schemas};
 
+use crate::engine::calls::Retrying;
 use crate::engine::plugin::record::PluginId;
 use async_trait::async_trait;
 use cty::Value;
@@ -116,6 +117,11 @@ impl Method {
         }
     }
 
+    /// Whether the call changes nothing, in the world or in the process, however often it is made.
+    pub fn changes_nothing(self) -> bool {
+        !matches!(self, Self::Apply | Self::Configure | Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral | Self::Stop)
+    }
+
     /// Whether a running call may be dropped when its caller gives up. An apply never is: what it did must be learnt.
     pub fn can_be_dropped(self) -> bool {
         !matches!(self, Self::Apply)
@@ -143,6 +149,8 @@ pub struct CallContext {
     pub deadline: Option<Duration>,
     /// Gives up waiting for a slot, and drops a running call unless it is an apply.
     pub cancel: CancellationToken,
+    /// What is heard of attempts, where the call is made again.
+    pub retrying: Retrying,
 }
 
 impl CallContext {

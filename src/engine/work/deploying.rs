@@ -223,6 +223,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         half_done: false,
         step: if steps::applies(change) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
         attempt: 0,
+        retry: None,
         began: None,
         took_ms: None,
         waits_for: Vec::new(),

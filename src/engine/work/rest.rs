@@ -83,6 +83,7 @@ mod tests {
             half_done: false,
             step: String::new(),
             attempt: 1,
+            retry: None,
             began: None,
             took_ms: None,
             waits_for: Vec::new(),

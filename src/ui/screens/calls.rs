@@ -47,6 +47,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         Some(CallRow::Finished(f)) => {
             let (word, role) = doc::outcome(f.outcome);
             let mut last = vec![span(role, if role == Role::Ok { format!("✓ {word}") } else { format!("✗ {word}") })];
+            if let Some(again) = &f.again {
+                last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
+            }
             if let Some(e) = &f.error {
                 last.push(span(Role::Dim, format!("  {e}")));
             }

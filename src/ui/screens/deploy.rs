@@ -73,14 +73,14 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
     }
     match op.state {
         OperationState::Running => {
+            if let Some(retry) = &op.retry {
+                return vec![span(Role::Warn, retry.text(now))];
+            }
             if let (Some(_), Some(usual)) = (op.began, op.usual_ms) {
                 let ms = u64::try_from(running::worked_ms(state, d, op, now)).unwrap_or(0);
                 let role = if ms > usual { Role::Warn } else { Role::Busy };
                 l.push(span(role, bar(ms, usual)));
                 l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
-            }
-            if op.attempt > 1 {
-                l.push(span(Role::Warn, format!("  attempt {}", op.attempt)));
             }
             if let Some(f) = &op.failure {
                 l.push(span(Role::Warn, format!("  {}: {}", f.class.word(), f.summary)));
@@ -100,7 +100,7 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
         OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
         _ => {
             if op.attempt > 1 {
-                l.push(span(Role::Dim, format!("at attempt {}", op.attempt)));
+                l.push(span(Role::Dim, format!("a call of it took {} attempts", op.attempt)));
             }
             if let Some(w) = op.warnings.first() {
                 l.push(span(Role::Warn, format!("warning: {w}")));

@@ -42,6 +42,27 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     c.shows("in line for slots: 58 s");
 }
 
+#[test]
+fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
+    let mut c = Console::deploying(120, 40);
+    let mut op = fixture::operation(3, "aws_instance.web", Action::Update, OperationState::Running);
+    (op.began, op.step, op.attempt) = (Some(NOW), "updating".into(), 2);
+    // More than a minute has gone by in this console.
+    op.retry = Some(Retry { attempt: 2, of: 5, at: NOW + 65_000 });
+    c.event(EventKind::Operation(op.clone()));
+    c.press("4 / w e b enter > > > >");
+    assert!(c.line("aws_instance.web ").contains("attempt 2 of 5, again in 3 s"), "{}", c.frame());
+    c.tick(3_000);
+    let row = c.line("aws_instance.web ");
+    assert!(row.contains("attempt 2 of 5") && !row.contains("again"), "{row}");
+    op.retry = None;
+    c.event(EventKind::Operation(op.clone()));
+    c.hides("of 5");
+    (op.state, op.took_ms) = (OperationState::Done, Some(4_000));
+    c.event(EventKind::Operation(op));
+    assert!(c.line("aws_instance.web ").contains("a call of it took 2 attempts"), "{}", c.frame());
+}
+
 fn waiting_for(c: &mut Console, state: OperationState) {
     let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);
     op.waits_for = ["aws_s3_bucket.logs", "aws_eip.old", "aws_db_instance.main", "aws_iam_role.app"].map(str::to_owned).to_vec();
@@ -87,6 +108,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
             took_ms: 7,
             outcome: CallOutcome::Ok,
             error: error.map(Into::into),
+            again: None,
         })
     };
     // Of the staging, and of an earlier deploy.

@@ -199,6 +199,7 @@ pub fn operation(index: u32, address: &str, action: Action, state: OperationStat
         step: String::new(),
         half_done: false,
         attempt: 1,
+        retry: None,
         began: None,
         took_ms: None,
         waits_for: vec![],
@@ -254,7 +255,7 @@ pub fn deploying() -> Vec<EventKind> {
         (OperationState::Failed, Some(NOW), Some(2_100), Some(Box::new(failure())));
     let mut running = all[2].clone();
     (running.state, running.step, running.began) = (OperationState::Running, "creating".into(), Some(NOW + 1_000));
-    (running.usual_ms, running.attempt) = (Some(270_000), 2);
+    (running.usual_ms, running.attempt) = (Some(270_000), 1);
     out.extend([done, failed, running].map(EventKind::Operation));
     let usual = Latency { count: 4, errors: 0, p50_ms: 30_000, p95_ms: 40_000, max_ms: 45_000 };
     out.push(EventKind::CallStarted(CallStarted {
@@ -287,6 +288,7 @@ pub fn deploying() -> Vec<EventKind> {
             took_ms,
             outcome,
             error: (call == 6).then(|| "policy is not valid JSON".into()),
+            again: None,
         }));
     }
     out

@@ -68,7 +68,7 @@ fn at_80_by_24_each_screen_has_its_list_and_its_detail() {
     c.shows("bucket");
     c.press("4");
     c.shows("aws_db_instance.main");
-    c.shows("attempt 2");
+    c.shows("creating for");
     c.press("5");
     c.shows("enter replays it");
 }

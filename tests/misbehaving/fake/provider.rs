@@ -82,6 +82,20 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             fake.cut.cancel();
             tokio::time::sleep(Duration::from_secs(600)).await;
         }
+        ("throttled-in-stage", "PlanResourceChange") if count("plans") <= 2 => {
+            return Err(Status::resource_exhausted("too many requests, slow down"));
+        }
+        // The first plan is of the stage.
+        ("busy-in-plan", "PlanResourceChange") if matches!(count("plans"), 2 | 3) => {
+            return Err(Status::unavailable("the service is being restarted"));
+        }
+        ("busy-for-good", "PlanResourceChange") if count("plans") >= 2 => {
+            return Err(Status::unavailable("the service is being restarted"));
+        }
+        ("busy-in-apply", "ApplyResourceChange") => {
+            count("applies");
+            return Err(Status::unavailable("the service is being restarted"));
+        }
         ("refuses-in-apply", "ApplyResourceChange") => return Err(Status::internal("the database is locked")),
         ("grandchild-in-use", "ConfigureProvider") => crate::before::grandchild(false),
         ("replaces-itself", "PlanResourceChange") => replace_itself()?,

@@ -13,7 +13,7 @@ use super::instance::{self, Applied, Failed, Order};
 use super::record::{Recorder, fingerprint};
 use super::steps::{self, Steps, Task};
 use super::waits::REMEMBERED;
-use crate::engine::calls::lock;
+use crate::engine::calls::{Retrying, lock};
 use crate::engine::event::*;
 use crate::engine::graph::{Ended, Starts, Step, Urgency};
 use crate::engine::plugin::record::PluginId;
@@ -373,7 +373,11 @@ impl Deploying {
     fn context(&self, change: &Change) -> CallContext {
         // Staging has said what is wrong with it.
         let meta = self.walk.context_of(&change.provider.address, &change.address, &mut Cell::default()).and_then(|ctx| ctx.meta);
-        CallContext { meta, ..CallContext::of(change.id(), &self.walk.cancel) }
+        let id = change.id();
+        // What ends a replacement that has begun goes on when nothing more is to start.
+        let until = if self.recorder.is_half_done(&id) { &self.stops.all } else { &self.stops.starting };
+        let retrying = Retrying { told: Some(self.recorder.attempts(&id)), until: until.clone() };
+        CallContext { meta, retrying, ..CallContext::of(id, &self.walk.cancel) }
     }
 }
 

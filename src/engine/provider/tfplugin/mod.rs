@@ -46,6 +46,12 @@ impl Dialect for TfPlugin {
         Arc::new(self.life.clone())
     }
 
+    /// A provider that says so by gRPC; never where something may have changed.
+    fn is_transient(&self, method: Method, error: &ProviderError) -> bool {
+        let passes = |code: &str| matches!(code, "Unavailable" | "ResourceExhausted");
+        method.changes_nothing() && matches!(error, ProviderError::Refused { code, .. } if passes(code))
+    }
+
     async fn adapter(&self, reached: Reached) -> Result<Arc<dyn Provider>, ProviderError> {
         let Some(link) = reached.connection.link::<TfLink>() else { return Err(reached.foreign()) };
         let (channel, reply) = (link.channel.clone(), link.take_schema());

@@ -149,13 +149,11 @@ impl Wire {
     }
 }
 
-/// Whether no answer came: the status was made on our side from a broken connection, or says what such a one says.
+/// Whether no answer came: the status was made on our side, from a broken connection. A provider may say the same words of
+/// what it has behind it, and live.
 fn lost(status: &Status) -> bool {
-    match status.code() {
-        Code::Unavailable => true,
-        Code::Unknown | Code::Internal | Code::Cancelled => std::error::Error::source(status).is_some(),
-        _ => false,
-    }
+    let broken = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled);
+    broken && std::error::Error::source(status).is_some()
 }
 
 /// A status with all of its causes.

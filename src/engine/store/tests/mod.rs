@@ -46,6 +46,7 @@ fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         step: "creating".into(),
         half_done: false,
         attempt: 1,
+        retry: None,
         began: None,
         took_ms: None,
         waits_for: vec![],

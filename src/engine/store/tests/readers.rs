@@ -110,6 +110,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
             took_ms: 20,
             outcome,
             error: None,
+            again: None,
         })
     };
     bus.emit(EventKind::Notice { text: "before the deploy".into() });
