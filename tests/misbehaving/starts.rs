@@ -408,6 +408,14 @@ fn a_plugin_that_is_odd_and_serves_is_served() {
     );
 }
 
+/// What the verdict tells to do is heeded.
+#[test]
+fn a_tcp_port_without_a_certificate_is_taken_where_encryption_is_switched_off() {
+    let bench = Bench::new("tcp-without-certificate");
+    let seen = bench.run(&["plugins", "--json"], &[("TF_DISABLE_PLUGIN_TLS", "1")]).expect(0);
+    assert_eq!(plugin(&seen.result(), &bench.address())["state"]["state"], "ready");
+}
+
 #[test]
 fn the_fifth_launch_is_the_last_one_that_is_tried() {
     each(

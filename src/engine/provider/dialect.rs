@@ -105,9 +105,10 @@ pub struct Dialects {
 }
 
 impl Default for Dialects {
-    /// All of ours.
+    /// All of ours, as the environment has them.
     fn default() -> Self {
-        Self { special: Vec::new(), usual: Arc::new(tfplugin::TfPlugin::default()) }
+        let usual = tfplugin::TfPlugin { life: tfplugin::TfLife::of_environment() };
+        Self { special: Vec::new(), usual: Arc::new(usual) }
     }
 }
 

@@ -27,7 +27,7 @@ use wire::Wire;
 const TERRAFORM_VERSION: &str = "1.13.0";
 
 /// Terraform's plugin protocol, 5 and 6.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TfPlugin {
     pub life: TfLife,
 }

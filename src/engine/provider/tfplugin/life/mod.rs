@@ -54,6 +54,14 @@ impl Default for TfLife {
     }
 }
 
+impl TfLife {
+    /// As the environment has it: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        Self { tls: std::env::var_os(env::DISABLE_TLS).is_none() }
+    }
+}
+
 #[async_trait]
 impl Life for TfLife {
     fn arrival(&self) -> Arrival {
