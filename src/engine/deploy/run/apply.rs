@@ -93,7 +93,7 @@ impl Deploying {
         self.as_approved(change, schema, &provider, &plain, &planned)?;
         // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
         if !self.may_start(step) {
-            return Err(Trouble::not_begun());
+            return Err(Box::new(Trouble::NotBegun));
         }
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
@@ -139,17 +139,11 @@ impl Deploying {
         marks: &[(Path, Marks)],
     ) -> Result<(), Box<Trouble>> {
         let address = &change.address;
-        let failed = applied.failure.clone();
-        if failed.as_ref().is_some_and(|f| f.unknown) {
+        let failed = match applied.failure.clone() {
             // The intent stays open: that is what an unknown outcome is.
-            return Err(Box::new(Trouble {
-                failed,
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: true,
-                class: None,
-            }));
-        }
+            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            failed => failed,
+        };
         self.say(change, placed(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span)));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
         let provisioners: Vec<(usize, &lang::config::Provisioner)> = if word == "create" && failed.is_none() {
@@ -187,13 +181,7 @@ impl Deploying {
         }
         self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
         if let Some(failed) = failed {
-            return Err(Box::new(Trouble {
-                failed: Some(failed),
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: false,
-                class: None,
-            }));
+            return Err(Trouble::applied(failed));
         }
         let Some(value) = value else { return Ok(()) };
         if !provisioners.is_empty() {

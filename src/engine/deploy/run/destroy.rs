@@ -82,16 +82,10 @@ impl Deploying {
         if change.action != Action::Replace {
             drop(turn.take());
         }
-        let failed = applied.failure.clone();
-        if failed.as_ref().is_some_and(|f| f.unknown) {
-            return Err(Box::new(Trouble {
-                failed,
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: true,
-                class: None,
-            }));
-        }
+        let failed = match applied.failure.clone() {
+            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            failed => failed,
+        };
         let edit = match &applied.object {
             None => remove,
             Some(value) => {
@@ -119,13 +113,7 @@ impl Deploying {
         self.say(change, placed(&applied.warnings, &change.address.to_string(), None, None));
         match failed {
             None => Ok(()),
-            Some(failed) => Err(Box::new(Trouble {
-                failed: Some(failed),
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: false,
-                class: None,
-            })),
+            Some(failed) => Err(Trouble::applied(failed)),
         }
     }
 
