@@ -165,7 +165,7 @@ impl Deploying {
                     needs: &change.needs,
                     identity: self.kept_identity(change, applied.identity.as_ref()),
                 };
-                let object = objects::record(&around, schema, value, &applied.private).map_err(Trouble::text)?;
+                let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::unkept(&e, true))?;
                 lock(&self.state).insert(address.clone(), object.clone());
                 lock(&self.values).insert(address.clone(), value.clone());
                 edits.push(StateEdit::Put(Box::new(object)));
@@ -232,7 +232,7 @@ impl Deploying {
             needs: &change.needs,
             identity: self.kept_identity(change, identity),
         };
-        let object = objects::record(&around, schema, value, private).map_err(Trouble::text)?;
+        let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::unkept(&e, false))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
         let edits = vec![StateEdit::Put(Box::new(object))];

@@ -103,7 +103,7 @@ impl Deploying {
                     identity: self.kept_identity(change, applied.identity.as_ref().or(change.identity_before.as_ref())),
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
-                StateEdit::Put(Box::new(object.map_err(Trouble::text)?))
+                StateEdit::Put(Box::new(object.map_err(|e| Trouble::unkept(&e, true))?))
             }
         };
         if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {

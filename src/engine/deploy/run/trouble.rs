@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::deploy::class::class_of;
+use crate::engine::deploy::instance::WHAT_NOW;
 
 /// Why an operation did not succeed.
 pub enum Trouble {
@@ -38,6 +39,15 @@ impl Trouble {
     fn unsettled(summary: &str, detail: String) -> Box<Self> {
         let diagnostics = vec![ProviderDiagnostic::error(summary, detail)];
         Self::applied(Failed { class: FailureClass::Unexpected, diagnostics, error: None, unknown: true })
+    }
+
+    /// A provider answered with an object that no state can hold; `acted` if it may have changed the world to get there.
+    pub(super) fn unkept(why: &str, acted: bool) -> Box<Self> {
+        let (summary, detail) = ("Object cannot be kept", format!("{why}. This is a bug in the provider; report it there."));
+        match acted {
+            true => Self::unsettled(summary, format!("{detail} {WHAT_NOW}")),
+            false => Self::of(Diagnostic::error(summary, detail).into(), Some(FailureClass::Unexpected), false),
+        }
     }
 
     /// Whether it is not known what was done.
