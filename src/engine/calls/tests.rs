@@ -11,7 +11,10 @@ use tokio_util::task::TaskTracker;
 
 /// Keeps events as short words.
 #[derive(Default)]
-struct Ear(Mutex<Vec<String>>);
+struct Ear {
+    heard: Mutex<Vec<String>>,
+    secrets: Secrets,
+}
 
 impl EventSink for Ear {
     fn emit(&self, kind: EventKind) {
@@ -21,7 +24,11 @@ impl EventSink for Ear {
             EventKind::CallFinished(f) => format!("{} {:?}", f.call, f.outcome),
             other => format!("{other:?}"),
         };
-        lock(&self.0).push(words);
+        lock(&self.heard).push(words);
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 
@@ -56,7 +63,7 @@ impl Bench {
     }
 
     fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut lock(&self.ear.0))
+        std::mem::take(&mut lock(&self.ear.heard))
     }
 }
 
@@ -235,6 +242,24 @@ async fn draining_waits_for_all_and_is_no_call() {
 }
 
 #[tokio::test]
+async fn what_a_sink_must_not_hear_is_in_no_answer_that_goes_through_here() {
+    let bench = Bench::new(1);
+    bench.ear.secrets.learn_text("correct horse battery staple");
+    let refused = || ProviderError::Refused {
+        plugin: bench.lane.plugin().clone(),
+        method: Method::Read,
+        code: "Internal".to_owned(),
+        message: "no user has the password correct horse battery staple".to_owned(),
+    };
+    let ctx = bench.ctx("a");
+    let error = bench.lane.run::<Checked, _>(Method::Read, &ctx, async { Err(refused()) }).await.expect_err("refused");
+    assert!(!error.to_string().contains("staple"), "{error}");
+    let said = ProviderDiagnostic::error("the password correct horse battery staple is wrong", "");
+    let answer = bench.lane.run(Method::Read, &ctx, async { Ok(Checked { diagnostics: vec![said] }) }).await.expect("answered");
+    assert!(!answer.diagnostics[0].summary.contains("staple"), "{answer:?}");
+}
+
+#[tokio::test]
 async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_type_and_action() {
     let ear = Arc::new(Ear::default());
     let plugin = PluginId("p".to_owned());
@@ -265,7 +290,7 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     assert_eq!(stats.len(), 1, "what was not called in this run is left out");
     assert_eq!((stats[0].method.as_str(), stats[0].resource_type.as_str()), ("PlanResourceChange", "lab_bucket"));
     assert_eq!((stats[0].latency.count, stats[0].latency.errors), (2, 1));
-    assert_eq!(*lock(&ear.0), ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]);
+    assert_eq!(*lock(&ear.heard), ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]);
 }
 
 /// One call at work, until it ends or is dropped.

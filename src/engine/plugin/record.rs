@@ -287,8 +287,6 @@ pub trait PluginObserver: Send + Sync + 'static {
     /// Takes one event.
     fn event(&self, event: PluginEvent);
 
-    /// What must not be in a line of a plugin's output.
-    fn secrets(&self) -> crate::engine::Secrets {
-        crate::engine::Secrets::default()
-    }
+    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot would hide nothing.
+    fn secrets(&self) -> crate::engine::Secrets;
 }
