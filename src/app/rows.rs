@@ -69,7 +69,7 @@ fn plugins(state: &State) -> Vec<Row> {
     let rows = all.iter().enumerate().map(|(i, p)| Row::text(p.id.0.as_str(), i)).collect();
     sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
-        let p95 = |id| state.stats.get(id).and_then(|s| s.p95_ms);
+        let p95 = |id| state.view.p95_ms(id);
         match by {
             1 => a.state.word().cmp(b.state.word()),
             2 => a.usage.map(|u| u.rss_bytes).cmp(&b.usage.map(|u| u.rss_bytes)),

@@ -8,7 +8,7 @@ use super::log::Log;
 use super::msg::Effect;
 use super::schema::SchemaRow;
 use crate::engine::api::{DeployRecord, FailureGroup, StateRow};
-use crate::engine::event::{Action, ChangeView, DeploySummary, Latency, Operation, StageId, Unknown};
+use crate::engine::event::{Action, ChangeView, DeploySummary, Operation, StageId, Unknown};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::{DeployView, View};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -200,13 +200,6 @@ pub struct Replay {
     pub at: UnixMs,
 }
 
-/// How calls of one plugin went, worked out once a second.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CallStats {
-    pub p95_ms: Option<u64>,
-    pub methods: BTreeMap<String, Latency>,
-}
-
 /// Samples for the charts of the Calls screen, one a second, newest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
@@ -393,7 +386,6 @@ pub struct State {
     pub plugin_tab: PluginTab,
     pub schemas: BTreeMap<PluginId, Vec<SchemaRow>>,
     pub unfolded: BTreeSet<String>,
-    pub stats: BTreeMap<PluginId, CallStats>,
     pub samples: Samples,
     pub show_unchanged: bool,
     pub action_filter: Option<ActionFilter>,
@@ -453,7 +445,6 @@ impl State {
             plugin_tab: PluginTab::default(),
             schemas: BTreeMap::new(),
             unfolded: BTreeSet::new(),
-            stats: BTreeMap::new(),
             samples: Samples::default(),
             show_unchanged: false,
             action_filter: None,

@@ -11,8 +11,7 @@ use super::rows;
 use super::state::*;
 use crate::app::format::duration;
 use crate::engine::event::*;
-use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState, UnixMs};
-use std::collections::BTreeMap;
+use crate::engine::plugin::record::{PluginEvent, PluginState, UnixMs};
 
 /// Seconds that the charts of the Calls screen go back.
 const SAMPLES: usize = 240;
@@ -50,7 +49,6 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Snapshot(view) => {
             let missed = view.seq.saturating_sub(state.view.seq);
             state.view = *view;
-            state.stats = stats(state);
             if missed > 0 && state.now > 0 {
                 state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
             }
@@ -211,44 +209,9 @@ fn tick(state: &mut State, now: UnixMs) {
     push_sample(&mut state.samples.waiting, waiting);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
-    // Nothing to work out anew while nothing is asked of plugins.
-    if finished > 0 || state.stats.is_empty() {
-        state.stats = stats(state);
-    }
     if state.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
         state.toast = None;
     }
-}
-
-/// Percentiles over what this engine's life has shown.
-fn stats(state: &State) -> BTreeMap<PluginId, CallStats> {
-    let percentile =
-        |sorted: &[u64], p: usize| sorted.get((sorted.len() * p / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0);
-    let mut out = BTreeMap::new();
-    for (plugin, methods) in &state.view.latencies {
-        let mut stats = CallStats::default();
-        let mut all = Vec::new();
-        for (method, durations) in methods {
-            let mut sorted = durations.clone();
-            sorted.sort_unstable();
-            let failed = |f: &&CallFinished| f.plugin == *plugin && f.method == *method && f.outcome != CallOutcome::Ok;
-            stats.methods.insert(
-                method.clone(),
-                Latency {
-                    count: sorted.len() as u64,
-                    errors: state.view.finished.iter().filter(failed).count() as u64,
-                    p50_ms: percentile(&sorted, 50),
-                    p95_ms: percentile(&sorted, 95),
-                    max_ms: sorted.last().copied().unwrap_or(0),
-                },
-            );
-            all.extend(sorted);
-        }
-        all.sort_unstable();
-        stats.p95_ms = (!all.is_empty()).then(|| percentile(&all, 95));
-        out.insert(plugin.clone(), stats);
-    }
-    out
 }
 
 fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {

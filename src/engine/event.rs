@@ -126,6 +126,9 @@ pub struct CallFinished {
     pub outcome: CallOutcome,
     /// The error in words.
     pub error: Option<String>,
+    /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a deploy goes without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,7 +143,7 @@ pub enum CallOutcome {
     Crashed,
 }
 
-/// Percentiles of a method's duration in milliseconds.
+/// Durations of calls in milliseconds: the percentiles and the longest of those that went well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     pub count: u64,
@@ -148,6 +151,20 @@ pub struct Latency {
     pub p50_ms: u64,
     pub p95_ms: u64,
     pub max_ms: u64,
+}
+
+impl Latency {
+    /// Whether any call went well: how long one takes is not known otherwise.
+    pub fn is_known(&self) -> bool {
+        self.count > self.errors
+    }
+}
+
+/// How the last thousand calls of a plugin went: those of one method, and those of all its methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    pub method: Latency,
+    pub plugin: Latency,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -92,8 +92,8 @@ async fn killing_leaves_an_unknown_outcome_and_stopping_is_asked_of_running_ones
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     assert_eq!(bench.pool.stop_all(&bench.ctx).await, []);
-    let stops = bench.calls.stats().into_iter().find(|s| s.method == "StopProvider").expect("asked");
-    assert_eq!(stops.latency.count, 1);
+    let stops = bench.bus.view().latencies.into_values().find_map(|l| l.methods.get("StopProvider").copied()).expect("asked");
+    assert_eq!(stops.count, 1);
     let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
     let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
         tokio::time::sleep(Duration::from_millis(200)).await;

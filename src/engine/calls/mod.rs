@@ -133,19 +133,12 @@ impl Calls {
         }
         let history = lock(&self.history);
         let known = history.iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
-        // Where all failed nothing is usual.
-        Some(known.latency).filter(|l| l.count > l.errors)
+        Some(known.latency).filter(Latency::is_known)
     }
 
     /// Changes the deadlines; running calls keep theirs.
     pub fn set_deadlines(&self, deadlines: Deadlines) {
         *self.shared.deadlines.write().unwrap_or_else(PoisonError::into_inner) = deadlines;
-    }
-
-    /// Latencies of this run by plugin, method and type, without those of earlier runs: fit to be added to the history.
-    pub fn stats(&self) -> Vec<CallStat> {
-        let lanes: Vec<_> = lock(&self.lanes).values().cloned().collect();
-        lanes.iter().flat_map(|lane| lane.stats()).collect()
     }
 }
 

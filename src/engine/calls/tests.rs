@@ -242,6 +242,30 @@ async fn draining_waits_for_all_and_is_no_call() {
 }
 
 #[tokio::test]
+async fn what_is_shown_of_calls_is_of_the_last_thousand_errors_and_durations_alike() {
+    let bus = Bus::default();
+    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
+    let plugin = PluginId("p".to_owned());
+    let (lane, ctx) = (calls.lane(&plugin, 1), CallContext::default());
+    let bad = || Checked { diagnostics: vec![ProviderDiagnostic::error("no", "")] };
+    for n in 0..3_000 {
+        let answer = if n < 1_500 { bad() } else { Checked::default() };
+        lane.run(Method::Plan, &ctx, async { Ok(answer) }).await.expect("answered");
+    }
+    lane.run(Method::Read, &ctx, async { Ok(bad()) }).await.expect("answered");
+    let gone = CancellationToken::new();
+    gone.cancel();
+    lane.run::<Checked, _>(Method::Import, &CallContext::general(&gone), std::future::pending()).await.expect_err("cancelled");
+    let seen = bus.view().latencies.remove(&plugin).expect("measured");
+    let count = |l: &Latency| (l.count, l.errors);
+    assert_eq!(count(&seen.methods["PlanResourceChange"]), (1_000, 0), "what failed long ago is over");
+    assert_eq!(count(&seen.methods["ReadResource"]), (1, 1));
+    assert!(!seen.methods["ReadResource"].is_known(), "nobody knows how long one takes that goes well");
+    assert_eq!(count(&seen.all), (1_000, 1));
+    assert!(!seen.methods.contains_key("ImportResourceState"), "what was never sent took no time");
+}
+
+#[tokio::test]
 async fn what_a_sink_must_not_hear_is_in_no_answer_that_goes_through_here() {
     let bench = Bench::new(1);
     bench.ear.secrets.learn_text("correct horse battery staple");
@@ -286,10 +310,9 @@ async fn answers_with_errors_count_as_errors_and_latencies_are_kept_by_method_ty
     let bad = Checked { diagnostics: vec![ProviderDiagnostic::error("no", "")] };
     lane.run(Method::Plan, &ctx, async { Ok(bad) }).await.expect("an answer all the same");
     lane.run(Method::Plan, &ctx, async { fine() }).await.expect("answered");
-    let stats = calls.stats();
-    assert_eq!(stats.len(), 1, "what was not called in this run is left out");
-    assert_eq!((stats[0].method.as_str(), stats[0].resource_type.as_str()), ("PlanResourceChange", "lab_bucket"));
-    assert_eq!((stats[0].latency.count, stats[0].latency.errors), (2, 1));
+    let planned = lane.usual(&Kind { method: Method::Plan, resource_type: "lab_bucket".to_owned(), action: String::new() });
+    let planned = planned.expect("known from this run");
+    assert_eq!((planned.count, planned.errors), (2, 1));
     assert_eq!(*lock(&ear.heard), ["1 in slot 1 of 1", "1 Error", "2 in slot 1 of 1", "2 Ok"]);
 }
 

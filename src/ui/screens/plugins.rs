@@ -68,7 +68,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         p.usage.map_or_else(none, |u| line(Role::Plain, format!("{:.0}%", u.cpu_percent))),
         p.usage.map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
         if in_call > 0 { line(Role::Busy, in_call.to_string()) } else { line(Role::Dim, "0") },
-        state.stats.get(&p.id).and_then(|s| s.p95_ms).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
+        state.view.p95_ms(&p.id).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
         words,
     ]
 }

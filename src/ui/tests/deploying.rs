@@ -87,6 +87,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
             took_ms: 7,
             outcome: CallOutcome::Ok,
             error: error.map(Into::into),
+            measured: None,
         })
     };
     // Of the staging, and of an earlier deploy.

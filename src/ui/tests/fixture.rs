@@ -276,6 +276,7 @@ pub fn deploying() -> Vec<EventKind> {
         blocker: Some(7),
     }));
     for (call, took_ms, outcome) in [(5, 800, CallOutcome::Ok), (6, 2_100, CallOutcome::Error)] {
+        let latency = Latency { count: call - 4, errors: call - 5, p50_ms: 800, p95_ms: 800, max_ms: 800 };
         out.push(EventKind::CallFinished(CallFinished {
             call,
             plugin: id("hashicorp/aws"),
@@ -286,6 +287,7 @@ pub fn deploying() -> Vec<EventKind> {
             took_ms,
             outcome,
             error: (call == 6).then(|| "policy is not valid JSON".into()),
+            measured: Some(Measured { method: latency, plugin: latency }),
         }));
     }
     out

@@ -51,6 +51,21 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
     c.shows("exec 2 ms ▸ output 29 ms ▸ ✗ exited (exit code 2, after 44 ms)");
     c.press("right right");
     c.shows("no calls yet");
+    let latency = Latency { count: 3, errors: 3, ..Latency::default() };
+    c.event(EventKind::CallFinished(CallFinished {
+        call: 1,
+        plugin: fixture::id("acme/legacy"),
+        method: "ReadResource".into(),
+        resource: None,
+        resource_type: None,
+        action: None,
+        took_ms: 4,
+        outcome: CallOutcome::Error,
+        error: Some("no".into()),
+        measured: Some(Measured { method: latency, plugin: latency }),
+    }));
+    let words: Vec<String> = c.line("ReadResource").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(words[..6], ["ReadResource", "3", "3", "–", "–", "–"], "how long one takes that goes well is not known");
     c.press("right");
     c.shows("it has said nothing yet");
     c.press("left left left enter");
