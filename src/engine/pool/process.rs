@@ -5,7 +5,7 @@ use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
 use crate::engine::plugin::record::{PluginId, PluginState};
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::tfplugin::{Death, Obituary, Protocol, TfProvider};
+use crate::engine::provider::tfplugin::{Death, Identities, Obituary, Protocol, TfProvider};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -118,7 +118,7 @@ impl Process {
             Some((adapter, _)) => Ok(adapter),
             None => {
                 let _one = self.turn(&self.making, ctx).await?;
-                self.make(ctx).await
+                Box::pin(self.make(ctx)).await
             }
         }
     }
@@ -131,7 +131,7 @@ impl Process {
             _ => {}
         }
         let _one = self.turn(&self.making, ctx).await?;
-        let adapter = self.make(ctx).await?;
+        let adapter = Box::pin(self.make(ctx)).await?;
         let config = lock(&self.config).clone();
         let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
         // Beside the slots: whoever comes here may hold one.
@@ -203,11 +203,11 @@ impl Process {
         let adapter =
             TfProvider::new(self.id().clone(), self.address.clone(), protocol, connection.channel.clone(), obituary, known.clone());
         if known.is_none() {
-            let general = CallContext::general(&ctx.cancel);
-            let schema = match reply {
-                Some(reply) => adapter.learn(reply).await?,
-                None => self.lane.run_beside(Method::Schema, &general, adapter.schema(&general)).await?,
+            let reply = match reply {
+                Some(reply) => reply,
+                None => self.ask(Method::Schema, ctx, adapter.ask_schema()).await?,
             };
+            let schema = adapter.learn(reply, self.identities(&adapter, ctx).await?).await?;
             if let Some(start) = &self.start {
                 self.shelf.put(start, &schema);
             }
@@ -217,6 +217,31 @@ impl Process {
         let ended = connection.ended().clone();
         *lock(&self.current) = Some(Current { ended, adapter: adapter.clone(), configured: false });
         Ok(adapter)
+    }
+
+    /// Identities are an extra: a provider that fails at them, or does not answer in time, goes without.
+    async fn identities(&self, adapter: &TfProvider, ctx: &CallContext) -> Result<Identities, ProviderError> {
+        use ProviderError::{Deadline, Refused, Undecodable};
+        match self.ask(Method::IdentitySchemas, ctx, adapter.ask_identities()).await {
+            Err(Refused { .. } | Undecodable { .. } | Deadline { .. }) => Ok(Identities::new()),
+            asked => asked,
+        }
+    }
+
+    /// Asks what belongs to making the adapter: beside the slots, as whoever comes here may hold one.
+    async fn ask<T>(
+        &self,
+        method: Method,
+        ctx: &CallContext,
+        call: impl Future<Output = Result<T, ProviderError>>,
+    ) -> Result<T, ProviderError> {
+        let mut answered = None;
+        let call = async {
+            answered = Some(call.await?);
+            Ok(Checked::default())
+        };
+        Box::pin(self.lane.run_beside(method, &CallContext::general(&ctx.cancel), call)).await?;
+        answered.ok_or_else(|| self.given_up())
     }
 
     /// Waits for the supervisor's answer, no longer than launches may take.
