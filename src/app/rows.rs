@@ -292,7 +292,9 @@ pub fn text(state: &State, context: Context, row: &Row) -> String {
         Context::Deploy | Context::Replay => state
             .shown_deploy()
             .and_then(|(d, _)| d.operations.get(row.index))
-            .map(|o| format!("{key} {} {} {}", o.action.word(), o.state.word(), o.failure.as_ref().map_or("", |f| f.summary.as_str())))
+            .map(|o| {
+                format!("{key} {} {} {}", o.action.operation_word(), o.state.word(), o.failure.as_ref().map_or("", |f| f.summary.as_str()))
+            })
             .unwrap_or_default(),
         Context::History => state
             .history

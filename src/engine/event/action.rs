@@ -46,7 +46,12 @@ impl Action {
         }
     }
 
-    /// What was done, in the past tense.
+    /// The word for what an operation does: one without an action imports.
+    pub fn operation_word(self) -> &'static str {
+        if self == Self::NoOp { "import" } else { self.word() }
+    }
+
+    /// What an operation has done, in the past tense: the one table of it.
     pub fn done_word(self) -> &'static str {
         match self {
             Self::Create => "created",
@@ -55,20 +60,7 @@ impl Action {
             Self::Destroy => "destroyed",
             Self::Read => "read",
             Self::Forget => "forgotten",
-            // An operation without an action is an import.
             Self::NoOp => "imported",
-        }
-    }
-
-    /// Whether it is done once this step of it is on record as done.
-    pub fn ends_with(self, step: &str) -> bool {
-        match self {
-            Self::Create | Self::Replace => step == "create",
-            Self::Update => step == "update",
-            Self::ReplaceCreateFirst | Self::Destroy => matches!(step, "destroy" | "forget"),
-            Self::Read => step == "read",
-            Self::Forget => step == "forget",
-            Self::NoOp => step == "import",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Why something failed, and of what nobody knows how it ended.
 
-use super::DeployId;
+use super::{DeployId, OperationStep};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +64,8 @@ pub struct Unknown {
     pub address: String,
     /// Key of the deposed object that it was about; `None` for the current one.
     pub deposed: Option<String>,
-    /// `create`, `update`, `destroy`.
-    pub step: String,
+    /// What was begun.
+    pub step: OperationStep,
     pub begun_at: UnixMs,
     /// Whether an object may be there that the state does not have. Reading back cannot settle that.
     pub creation: bool,

@@ -1,6 +1,9 @@
 //! What happened: one fact, numbered and timed.
 
-use super::*;
+use super::{
+    CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic, LockHolder, Operation, StageStarted,
+    StageSummary, StateChange, Unknown,
+};
 use crate::engine::plugin::record::{PluginEvent, UnixMs};
 use crate::engine::trust::WorkspacePlugin;
 use serde::{Deserialize, Serialize};

@@ -10,6 +10,7 @@ mod failure;
 mod kind;
 mod operation;
 mod stage;
+mod step;
 mod workspace;
 
 pub use super::stage::commands::CommandView;
@@ -23,4 +24,5 @@ pub use failure::*;
 pub use kind::*;
 pub use operation::*;
 pub use stage::*;
+pub use step::*;
 pub use workspace::*;

@@ -1,6 +1,6 @@
 //! One resource's part in a deploy, and how it stands.
 
-use super::{Action, DeployId, Failure};
+use super::{Action, DeployId, Failure, Reached};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,8 @@ pub struct Operation {
     pub plugin: Option<PluginId>,
     pub action: Action,
     pub state: OperationState,
-    /// `creating`, `destroying the old object`, …
-    pub step: String,
+    /// How far it has come.
+    pub step: Reached,
     /// Whether the first half of a replacement is done.
     #[serde(default)]
     pub half_done: bool,
@@ -61,9 +61,6 @@ pub struct Operation {
     pub failure: Option<Box<Failure>>,
     pub warnings: Vec<String>,
 }
-
-/// What the step of an operation begins with whose unknown outcome is settled.
-const SETTLED: &str = "settled: ";
 
 impl Operation {
     /// Whether its deploy ended before it did.
@@ -83,22 +80,25 @@ impl Operation {
     }
 
     /// What is missing of a replacement of which one half is done.
-    pub fn missing_half(&self) -> Option<&'static str> {
+    pub fn missing_half(&self) -> Option<Reached> {
         match self.action {
-            Action::Replace if self.half_done => Some("destroyed, not re-created"),
-            Action::ReplaceCreateFirst if self.half_done => Some("created, the old object is not destroyed"),
+            Action::Replace if self.half_done => Some(Reached::NotRecreated),
+            Action::ReplaceCreateFirst if self.half_done => Some(Reached::OldRemains),
             _ => None,
         }
     }
 
     /// Says how its unknown outcome was settled.
     pub fn settle(&mut self, how: &str) {
-        self.step = format!("{SETTLED}{how}");
+        self.step = Reached::Settled(how.to_owned());
     }
 
     /// How its outcome, which was unknown, was settled.
     pub fn settled(&self) -> Option<&str> {
-        if self.state == OperationState::Unknown { self.step.strip_prefix(SETTLED) } else { None }
+        match &self.step {
+            Reached::Settled(how) if self.state == OperationState::Unknown => Some(how),
+            _ => None,
+        }
     }
 }
 

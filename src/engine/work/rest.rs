@@ -81,7 +81,7 @@ mod tests {
             action: Action::Replace,
             state,
             half_done: false,
-            step: String::new(),
+            step: Reached::Unsaid,
             attempt: 1,
             began: None,
             took_ms: None,

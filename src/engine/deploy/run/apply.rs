@@ -9,13 +9,13 @@ impl Deploying {
     pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
-        let word = match change.action {
-            Action::Update => "updating",
-            Action::Read => "reading",
-            Action::NoOp => "importing",
-            _ => "creating",
+        let doing = match change.action {
+            Action::Update => Doing::Updating,
+            Action::Read => Doing::Reading,
+            Action::NoOp => Doing::Importing,
+            _ => Doing::Creating,
         };
-        self.recorder.began(&id, word).await;
+        self.recorder.began(&id, doing).await;
         // What is destroyed first was adopted by that half.
         let adopted = if change.action == Action::Replace { Ok(()) } else { self.adopt(change).await };
         let done = match (adopted, change.action) {
@@ -98,7 +98,9 @@ impl Deploying {
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
             // Nothing is left to do but to keep what is sensitive now.
-            return self.keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref(), Some("update")).await;
+            return self
+                .keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref(), Some(OperationStep::Update))
+                .await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -114,15 +116,15 @@ impl Deploying {
             private: planned.private.clone(),
             identity: planned.identity.clone(),
         };
-        let word = if change.action == Action::Update { "update" } else { "create" };
+        let doing = if change.action == Action::Update { OperationStep::Update } else { OperationStep::Create };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.recorder.intend(change, "", word, known).await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.intend(change, "", doing.clone(), known).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a replacement.
         if resource.provisioners.is_empty() && change.action != Action::ReplaceCreateFirst {
             drop(turn.take());
         }
-        self.applied(i, change, module, resource, schema, word, applied, &marks).await
+        self.applied(i, change, module, resource, schema, doing, applied, &marks).await
     }
 
     /// Writes down what an apply led to, runs provisioners, checks postconditions.
@@ -134,7 +136,7 @@ impl Deploying {
         module: &Module,
         resource: &Resource,
         schema: &Schema,
-        word: &str,
+        doing: OperationStep,
         applied: Applied,
         marks: &[(Path, Marks)],
     ) -> Result<(), Box<Trouble>> {
@@ -146,7 +148,7 @@ impl Deploying {
         };
         self.say(change, placed(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span)));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
-        let provisioners: Vec<(usize, &lang::config::Provisioner)> = if word == "create" && failed.is_none() {
+        let provisioners: Vec<(usize, &lang::config::Provisioner)> = if doing == OperationStep::Create && failed.is_none() {
             (1..).zip(&resource.provisioners).filter(|(_, p)| !p.on_destroy).collect()
         } else {
             Vec::new()
@@ -174,12 +176,14 @@ impl Deploying {
                 let restored = lock(&self.deposed).remove(&i);
                 match restored {
                     Some(key) => edits.push(StateEdit::Restore { address: address.to_string(), key }),
-                    None if word == "update" => edits.push(StateEdit::Remove { address: address.to_string(), deposed: String::new() }),
+                    None if doing == OperationStep::Update => {
+                        edits.push(StateEdit::Remove { address: address.to_string(), deposed: String::new() })
+                    }
                     None => {}
                 }
             }
         }
-        self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
+        self.recorder.settle(change, &doing, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
         if let Some(failed) = failed {
             return Err(Trouble::applied(failed));
         }
@@ -208,7 +212,7 @@ impl Deploying {
             return Err(Trouble::text("its provider does not know the resource type any more"));
         };
         let value = if change.action == Action::NoOp { &change.after } else { &change.before };
-        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref(), Some("import")).await
+        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref(), Some(OperationStep::Import)).await
     }
 
     /// Keeps an object without having called the provider to change it; with a step, that step is on record as done.
@@ -219,7 +223,7 @@ impl Deploying {
         value: &Value,
         private: &[u8],
         identity: Option<&Value>,
-        step: Option<&str>,
+        step: Option<OperationStep>,
     ) -> Result<(), Box<Trouble>> {
         let around = Around {
             address: &change.address,
@@ -298,7 +302,7 @@ impl Deploying {
         };
         let value = managed::mark(schema, state, &marks);
         let none = Change { dependencies: BTreeSet::new(), needs: Needs::new(), ..change.clone() };
-        self.keep(&none, schema, &value, &[], None, Some("read")).await?;
+        self.keep(&none, schema, &value, &[], None, Some(OperationStep::Read)).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
         self.conditions(&scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())
