@@ -93,7 +93,7 @@ pub fn seek(
                         out.untrusted.push(plugin);
                         Some(why)
                     }
-                    Err(why) => Some(why),
+                    Err(error) => Some(error.to_string()),
                 };
                 if let Some(why) = why {
                     out.records.push((PluginFound { why: why.clone(), ..found.record() }, Err(why.clone())));

@@ -10,7 +10,16 @@ use std::fmt;
 #[serde(transparent)]
 pub struct PluginId(pub String);
 
+/// The name of what is part of flightdeck itself and never a process.
+pub const BUILTIN_PLUGIN: &str = "builtin/terraform";
+
 impl PluginId {
+    /// Whether it is the one that is part of flightdeck itself.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        self.0 == BUILTIN_PLUGIN
+    }
+
     /// The plugin without the number of its process: what is told of one process is told of all that serve the same.
     #[must_use]
     pub fn base(&self) -> Self {
