@@ -98,6 +98,7 @@ pub(super) fn plain(text: &str) -> Diagnostic {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     }
 }
 

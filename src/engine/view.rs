@@ -260,8 +260,8 @@ impl View {
                 push(&mut self.notices, (event.at, format!("{} {}", change.address, change.what.word())));
             }
             EventKind::UnknownOutcomes { outcomes } => {
-                let open = |d: &Diagnostic| outcomes.iter().any(|u| d.detail == u.detail);
-                self.diagnostics.retain(|d| d.summary != UNKNOWN_OUTCOME || open(d));
+                let open = |intent: i64| outcomes.iter().any(|u| u.intent == intent);
+                self.diagnostics.retain(|d| d.intent.is_none_or(open));
                 self.unknown.clone_from(outcomes);
             }
             EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
@@ -395,3 +395,6 @@ impl View {
         (held, by_plugin.values().map(|n| *n as usize).sum())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,9 @@ pub struct Diagnostic {
     /// Where else the same cause was met: in other instances, or other calls of the module whose text it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<Further>,
+    /// Of an unknown outcome: the number of what was intended. It is over once that is settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<i64>,
 }
 
 /// Further places of one cause.

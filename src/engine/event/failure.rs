@@ -54,12 +54,12 @@ impl FailureClass {
     }
 }
 
-/// The summary of a diagnostic that names an operation whose end is not on record.
-pub const UNKNOWN_OUTCOME: &str = "Unknown outcome";
-
 /// An operation that an earlier deploy began and whose end is not on record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
+    /// Number of what was intended, in its workspace.
+    #[serde(default)]
+    pub intent: i64,
     pub deploy: DeployId,
     pub address: String,
     /// Key of the deposed object that it was about; `None` for the current one.

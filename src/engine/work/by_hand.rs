@@ -106,6 +106,7 @@ impl Work {
                 range: None,
                 snippet: None,
                 further: None,
+        intent: None,
             });
         }
     }

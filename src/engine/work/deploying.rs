@@ -140,6 +140,7 @@ impl Work {
             range: None,
             snippet: None,
             further: None,
+            intent: None,
         });
     }
 

@@ -85,6 +85,7 @@ impl Work {
 
 fn shown(unknown: &UnknownOutcome) -> Unknown {
     Unknown {
+        intent: unknown.id,
         deploy: unknown.deploy,
         address: unknown.address.clone(),
         deposed: (!unknown.deposed.is_empty()).then(|| unknown.deposed.clone()),
@@ -126,12 +127,13 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     };
     Diagnostic {
         severity: Severity::Warning,
-        summary: UNKNOWN_OUTCOME.to_owned(),
+        summary: "Unknown outcome".to_owned(),
         detail,
         address: Some(address.clone()),
         range: None,
         snippet: None,
         further: None,
+        intent: Some(unknown.id),
     }
 }
 

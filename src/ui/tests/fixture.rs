@@ -384,6 +384,7 @@ pub fn schema_row(path: &str, depth: usize, folder: bool) -> SchemaRow {
 /// What deploy 3 began and has no end on record.
 pub fn unknown(step: &str, address: &str, id: Option<&str>) -> Unknown {
     Unknown {
+        intent: 1,
         deploy: 3,
         address: address.to_owned(),
         deposed: None,

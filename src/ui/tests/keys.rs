@@ -540,6 +540,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
         range: Some(SourceRange { filename: "main.tf".into(), start: at(12, 3), end: at(12, 9) }),
         snippet: Some(Snippet { line: 12, text: "  bukket = \"logs\"".into(), mark: (2, 8) }),
         further: None,
+        intent: None,
     }));
     c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: "unknown attribute".into() });
     c.shows("main.tf:12:3");
@@ -563,6 +564,7 @@ fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     }));
     c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: format!("was not found\n{detail}") });
     c.press("3");

@@ -15,6 +15,7 @@ fn warning(summary: &str, address: &str) -> EventKind {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     })
 }
 

@@ -216,6 +216,7 @@ fn stage() -> Vec<Story> {
                     range: None,
                     snippet: None,
                     further: None,
+                    intent: None,
                 }));
             },
             |c, _| {
