@@ -56,7 +56,7 @@ pub fn too_small(state: &State) -> bool {
 
 /// Whether list and detail stand side by side.
 pub fn side_by_side(state: &State) -> bool {
-    state.size.0 >= 100 && !matches!(state.context(), Context::Plugins | Context::Calls | Context::Logs | Context::Schema)
+    state.size.0 >= 100 && state.context().of().side_by_side
 }
 
 /// The parts of the screen as it is now.
@@ -78,7 +78,7 @@ pub fn areas(state: &State) -> Areas {
     }
     let context = state.context();
     let list = state.list();
-    if list.zoom && context.has_detail() {
+    if list.zoom && context.of().has_detail {
         a.title = top(&mut rest, 1);
         a.detail = inset(rest);
         return a;
@@ -87,7 +87,7 @@ pub fn areas(state: &State) -> Areas {
     if context == Context::Calls && h >= 16 {
         a.charts = top(&mut rest, if roomy { 2 } else { 1 });
     }
-    let room_for_detail = context.has_detail() && context != Context::Logs && w >= 60 && h >= 20;
+    let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
     if room_for_detail && side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.split) / 100) as u16;
         let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
@@ -104,7 +104,7 @@ pub fn areas(state: &State) -> Areas {
         a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
         a.border = bottom(&mut rest, 1);
     }
-    if context.has_columns() {
+    if context.of().has_columns {
         a.columns = top(&mut rest, 1);
     }
     a.list = rest;

@@ -62,33 +62,6 @@ pub enum Context {
 
 impl Context {
     pub const COUNT: usize = 11;
-
-    /// Whether there is more to say of a row.
-    pub fn has_detail(self) -> bool {
-        !matches!(self, Self::Schema | Self::Tracing)
-    }
-
-    /// Whether its list has column headings.
-    pub fn has_columns(self) -> bool {
-        !matches!(self, Self::Schema | Self::Logs | Self::Tracing)
-    }
-
-    /// The word for help.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Plugins => "Plugins",
-            Self::Schema => "Schema browser",
-            Self::Calls => "Calls",
-            Self::Stage => "Stage",
-            Self::Deploy => "Deploy",
-            Self::History => "History",
-            Self::Replay => "Replay of a deploy",
-            Self::Failures => "Failures",
-            Self::State => "State",
-            Self::Logs => "Logs",
-            Self::Tracing => "The engine's own log",
-        }
-    }
 }
 
 /// What the detail of a plugin shows.

@@ -56,7 +56,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         log_view::tracing(a.list, brush, tracing);
         return;
     }
-    if state.list().zoom && context.has_detail() {
+    if state.list().zoom && context.of().has_detail {
         detail(state, a.detail, brush);
         return;
     }

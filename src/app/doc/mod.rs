@@ -7,7 +7,7 @@ mod operation;
 mod plugin;
 mod popup;
 mod resource;
-mod title;
+pub(in crate::app) mod title;
 mod unknown;
 mod welcome;
 

@@ -165,37 +165,35 @@ fn narrowed(l: &mut Line, state: &State) {
 /// What the screen is about.
 fn about(state: &State) -> Line {
     let mut l = vec![span(Role::Plain, " ")];
-    match state.context() {
-        Context::Plugins | Context::Schema => plugins(state, &mut l),
-        Context::Calls => calls(state, &mut l),
-        Context::Stage => stage(state, &mut l),
-        Context::Deploy | Context::Replay => deploy(state, &mut l),
-        Context::History => {
-            let n = state.history.as_ref().map_or(0, Vec::len);
-            l.push(span(Role::Strong, "history"));
-            l.push(span(Role::Plain, format!(" · {}", count(n, "deploy"))));
-        }
-        Context::Failures => {
-            let n = state.failures.as_ref().map_or(0, Vec::len);
-            l.push(span(Role::Strong, "failures"));
-            l.push(span(Role::Plain, format!(" · {} · newest first", count(n, "kind"))));
-        }
-        Context::State => {
-            let rows = state.state_rows.as_deref().unwrap_or_default();
-            l.push(span(Role::Strong, "state"));
-            l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
-            let tainted = rows.iter().filter(|r| r.tainted).count();
-            if tainted > 0 {
-                l.push(span(Role::Bad, format!(" · {tainted} tainted")));
-            }
-        }
-        Context::Logs => logs(state, &mut l),
-        Context::Tracing => l.push(span(Role::Strong, "the engine's own log")),
-    }
+    (state.context().of().about)(state, &mut l);
     l
 }
 
-fn plugins(state: &State, l: &mut Line) {
+pub(in crate::app) fn history(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "history"));
+    l.push(span(Role::Plain, format!(" · {}", count(state.history.as_ref().map_or(0, Vec::len), "deploy"))));
+}
+
+pub(in crate::app) fn failures(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "failures"));
+    l.push(span(Role::Plain, format!(" · {} · newest first", count(state.failures.as_ref().map_or(0, Vec::len), "kind"))));
+}
+
+pub(in crate::app) fn resources(state: &State, l: &mut Line) {
+    let rows = state.state_rows.as_deref().unwrap_or_default();
+    l.push(span(Role::Strong, "state"));
+    l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
+    let tainted = rows.iter().filter(|r| r.tainted).count();
+    if tainted > 0 {
+        l.push(span(Role::Bad, format!(" · {tainted} tainted")));
+    }
+}
+
+pub(in crate::app) fn tracing(_: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "the engine's own log"));
+}
+
+pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
     let list = &state.lists[Context::Plugins as usize];
     if let (true, Some(p)) = (list.zoom, state.plugin()) {
         let (symbol, word, role) = status(&p.state);
@@ -218,7 +216,7 @@ fn tabs(state: &State, l: &mut Line) {
     }
 }
 
-fn calls(state: &State, l: &mut Line) {
+pub(in crate::app) fn calls(state: &State, l: &mut Line) {
     let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
     l.push(span(Role::Strong, "calls"));
     l.push(span(Role::Plain, format!(" · {running} running · {} waiting", state.view.calls.len() - running)));
@@ -233,7 +231,7 @@ fn calls(state: &State, l: &mut Line) {
     }
 }
 
-fn stage(state: &State, l: &mut Line) {
+pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     if let Some(s) = &state.view.staging {
         l.push(span(Role::Busy, format!("◐ staging #{} ({})", s.stage, mode(s.mode))));
         l.push(span(Role::Plain, format!(" · {}/{} · {} · {}", s.done, s.total, elapsed(state.now - s.since), s.now)));
@@ -298,7 +296,7 @@ fn said(state: &State) -> Line {
     l
 }
 
-fn deploy(state: &State, l: &mut Line) {
+pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     let Some((d, now)) = state.shown_deploy() else {
         l.push(span(Role::Strong, "deploy"));
         return;
@@ -350,7 +348,7 @@ fn deploy(state: &State, l: &mut Line) {
     }
 }
 
-fn logs(state: &State, l: &mut Line) {
+pub(in crate::app) fn logs(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "logs"));
     l.push(span(Role::Plain, format!(" · {}", count(state.rows.len(), "line"))));
     l.push(if state.log.follow { span(Role::Ok, " · following") } else { span(Role::Warn, " · not following (space)") });
