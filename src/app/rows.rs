@@ -60,7 +60,7 @@ pub(super) fn plugins(state: &State) -> Vec<Row> {
 }
 
 pub(super) fn history(state: &State) -> Vec<Row> {
-    let Some(all) = &state.history else { return Vec::new() };
+    let Some(all) = &state.loaded.history else { return Vec::new() };
     let rows = all.iter().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect();
     let took = |d: &DeploySummary| d.ended.map(|e| e - d.began);
     sorted(state, rows, |by, a, b| {
@@ -70,7 +70,7 @@ pub(super) fn history(state: &State) -> Vec<Row> {
 }
 
 pub(super) fn schema(state: &State) -> Vec<Row> {
-    let Some(all) = state.plugin().and_then(|p| state.schemas.get(&p.id)) else { return Vec::new() };
+    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else { return Vec::new() };
     let filter = state.list().filter.to_lowercase();
     let mut rows = Vec::new();
     // A row is shown where every folder above it is open; a filter opens all of them.
@@ -90,7 +90,7 @@ pub(super) fn schema(state: &State) -> Vec<Row> {
 
 /// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and blocks are not.
 pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
-    state.unfolded.contains(&r.path) != (r.depth == 0)
+    state.filters.unfolded.contains(&r.path) != (r.depth == 0)
 }
 
 pub(super) fn calls(state: &State) -> Vec<Row> {
@@ -144,7 +144,7 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| (state.show_unchanged || c.does_something()) && state.action_filter.is_none_or(|f| f.shows(c.action)))
+        .filter(|(_, c)| (state.filters.unchanged || c.does_something()) && state.filters.action.is_none_or(|f| f.shows(c.action)))
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
     let mut rows = sorted(state, rows, |by, a, b| {
@@ -152,14 +152,14 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
         if by == 1 { a.action.cmp(&b.action) } else { a.address.cmp(&b.address) }
     });
     // What is worth a deploy without any change of a resource. Their index counts on after the changes.
-    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.action_filter.is_none());
+    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
     let mut outputs = outputs.map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i)).peekable();
     if outputs.peek().is_some() {
         rows.push(Row::heading("outputs"));
         rows.extend(outputs);
     }
     let after = stage.changes.len() + stage.outputs.len();
-    let drift = stage.drift.iter().enumerate().filter(|_| state.action_filter.is_none());
+    let drift = stage.drift.iter().enumerate().filter(|_| state.filters.action.is_none());
     let mut drift = drift.map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i)).peekable();
     if drift.peek().is_some() {
         rows.push(Row::heading("not as the state has it"));
@@ -194,7 +194,7 @@ fn rank(s: OperationState) -> u8 {
 
 pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
     let Some((d, _)) = state.shown_deploy() else { return (Vec::new(), 0) };
-    let shows = |s: OperationState| match state.deploy_filter {
+    let shows = |s: OperationState| match state.filters.deploy {
         DeployFilter::All => true,
         DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced),
         DeployFilter::NotAttempted => matches!(s, OperationState::NotAttempted | OperationState::Waiting),
@@ -211,7 +211,7 @@ pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
 }
 
 pub(super) fn failures(state: &State) -> Vec<Row> {
-    state.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect()
+    state.loaded.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect()
 }
 
 pub(super) fn logs(state: &State) -> Vec<Row> {
@@ -220,7 +220,7 @@ pub(super) fn logs(state: &State) -> Vec<Row> {
 }
 
 pub(super) fn resources(state: &State) -> Vec<Row> {
-    let Some(all) = &state.state_rows else { return Vec::new() };
+    let Some(all) = &state.loaded.state_rows else { return Vec::new() };
     // They came in the order of the tree.
     let order = 0..all.len();
     let row = |i: usize| match &all[i].deposed {

@@ -12,9 +12,9 @@ pub(super) fn nothing(_: &State, _: &Row) -> Doc {
 
 pub(super) fn plugins(state: &State, _: &Row) -> Doc {
     let Some(p) = state.plugin() else { return Doc::new() };
-    match state.plugin_tab {
+    match state.filters.plugin_tab {
         PluginTab::Attempts => doc::attempts(state, p),
-        PluginTab::Schema => doc::schema_text(state.schemas.get(&p.id).map(Vec::as_slice)),
+        PluginTab::Schema => doc::schema_text(state.loaded.schemas.get(&p.id).map(Vec::as_slice)),
         PluginTab::Calls => doc::calls(state, p),
         PluginTab::Logs => doc::logs(state, p),
         PluginTab::About => doc::found(state, p),
@@ -46,15 +46,15 @@ pub(super) fn deploy(state: &State, _: &Row) -> Doc {
 }
 
 pub(super) fn history(state: &State, row: &Row) -> Doc {
-    state.history.as_ref().and_then(|h| h.get(row.index)).map(|d| doc::deploy_summary(state, d)).unwrap_or_default()
+    state.loaded.history.as_ref().and_then(|h| h.get(row.index)).map(|d| doc::deploy_summary(state, d)).unwrap_or_default()
 }
 
 pub(super) fn failures(state: &State, row: &Row) -> Doc {
-    state.failures.as_ref().and_then(|f| f.get(row.index)).map(|g| doc::failure_group(state, g)).unwrap_or_default()
+    state.loaded.failures.as_ref().and_then(|f| f.get(row.index)).map(|g| doc::failure_group(state, g)).unwrap_or_default()
 }
 
 pub(super) fn resources(state: &State, row: &Row) -> Doc {
-    state.state_rows.as_ref().and_then(|s| s.get(row.index)).map(|r| doc::state_row(state, r)).unwrap_or_default()
+    state.loaded.state_rows.as_ref().and_then(|s| s.get(row.index)).map(|r| doc::state_row(state, r)).unwrap_or_default()
 }
 
 pub(super) fn logs(state: &State, row: &Row) -> Doc {

@@ -18,7 +18,7 @@ pub(super) fn plugins(state: &State, row: &Row) -> String {
 }
 
 pub(super) fn schema(state: &State, row: &Row) -> String {
-    let all = state.plugin().and_then(|p| state.schemas.get(&p.id));
+    let all = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id));
     all.and_then(|s| s.get(row.index)).map(|r| format!("{} {} {}", r.path, r.kind, r.flags.join(" "))).unwrap_or_default()
 }
 
@@ -42,18 +42,18 @@ pub(super) fn deploy(state: &State, row: &Row) -> String {
 }
 
 pub(super) fn history(state: &State, row: &Row) -> String {
-    let Some(d) = state.history.as_ref().and_then(|h| h.get(row.index)) else { return String::new() };
+    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else { return String::new() };
     format!("#{} {} {} {} {}", d.deploy, d.who, d.host, d.outcome.word(), d.config_digest)
 }
 
 pub(super) fn failures(state: &State, row: &Row) -> String {
-    let Some(g) = state.failures.as_ref().and_then(|f| f.get(row.index)) else { return String::new() };
+    let Some(g) = state.loaded.failures.as_ref().and_then(|f| f.get(row.index)) else { return String::new() };
     let plugin = g.plugin.as_ref().map_or("", |p| p.0.as_str());
     format!("{} {} {} {plugin}", g.class.word(), g.summary, g.addresses.join(" "))
 }
 
 pub(super) fn resources(state: &State, row: &Row) -> String {
-    let Some(r) = state.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return String::new() };
+    let Some(r) = state.loaded.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return String::new() };
     format!("{} {} {}", key(row), r.provider, if r.tainted { "tainted" } else { "" })
 }
 

@@ -148,14 +148,14 @@ pub fn title(state: &State, cells: usize) -> Line {
 
 /// What the list is narrowed to, and where a replay stands.
 fn narrowed(l: &mut Line, state: &State) {
-    match (state.context(), state.action_filter) {
+    match (state.context(), state.filters.action) {
         (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
-        (Context::Deploy | Context::Replay, _) if state.deploy_filter != DeployFilter::All => {
-            l.push(span(Role::Warn, format!("   only {}", state.deploy_filter.word())));
+        (Context::Deploy | Context::Replay, _) if state.filters.deploy != DeployFilter::All => {
+            l.push(span(Role::Warn, format!("   only {}", state.filters.deploy.word())));
         }
         _ => {}
     }
-    if let (Context::Replay, Some(r)) = (state.context(), &state.replay) {
+    if let (Context::Replay, Some(r)) = (state.context(), &state.loaded.replay) {
         let text = format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len());
         l.push(span(Role::Key, text));
     }
@@ -171,16 +171,16 @@ fn about(state: &State) -> Line {
 
 pub(in crate::app) fn history(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "history"));
-    l.push(span(Role::Plain, format!(" · {}", count(state.history.as_ref().map_or(0, Vec::len), "deploy"))));
+    l.push(span(Role::Plain, format!(" · {}", count(state.loaded.history.as_ref().map_or(0, Vec::len), "deploy"))));
 }
 
 pub(in crate::app) fn failures(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "failures"));
-    l.push(span(Role::Plain, format!(" · {} · newest first", count(state.failures.as_ref().map_or(0, Vec::len), "kind"))));
+    l.push(span(Role::Plain, format!(" · {} · newest first", count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind"))));
 }
 
 pub(in crate::app) fn resources(state: &State, l: &mut Line) {
-    let rows = state.state_rows.as_deref().unwrap_or_default();
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
     l.push(span(Role::Strong, "state"));
     l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
     let tainted = rows.iter().filter(|r| r.tainted).count();
@@ -211,8 +211,8 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
 
 fn tabs(state: &State, l: &mut Line) {
     for tab in PluginTab::ALL {
-        let role = if tab == state.plugin_tab { Role::Key } else { Role::Dim };
-        l.push(span(role, if tab == state.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
+        let role = if tab == state.filters.plugin_tab { Role::Key } else { Role::Dim };
+        l.push(span(role, if tab == state.filters.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
     }
 }
 
@@ -350,7 +350,7 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
 
 pub(in crate::app) fn logs(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "logs"));
-    l.push(span(Role::Plain, format!(" · {}", count(state.rows.len(), "line"))));
+    l.push(span(Role::Plain, format!(" · {}", count(state.frame.rows.len(), "line"))));
     l.push(if state.log.follow { span(Role::Ok, " · following") } else { span(Role::Warn, " · not following (space)") });
     l.push(span(Role::Plain, format!(" · {} and up · {}", state.log.level.word(), state.log.source.as_deref().unwrap_or("all sources"))));
     if state.log.dropped > 0 {

@@ -77,7 +77,7 @@ pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
 
 /// A row of the schema browser.
 pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state.plugin().and_then(|p| state.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let Some(r) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
     let mut l = doc::schema_line(r);
     if r.folder {
         let open = crate::app::rows::is_open(state, r) || !state.list().filter.is_empty();

@@ -554,7 +554,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
 #[test]
 fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
     let mut c = Console::staged(80, 24);
-    c.state.notes = vec!["demo".into()];
+    c.state.frame.notes = vec!["demo".into()];
     let detail = (0..30).map(|n| format!("place {n}")).collect::<Vec<_>>().join("\n");
     c.event(EventKind::Diagnostic(Diagnostic {
         severity: Severity::Error,
@@ -601,7 +601,7 @@ fn an_incident_is_one_key_away() {
 #[test]
 fn the_demo_says_what_breaks_and_breaks_it() {
     let mut c = Console::staged(120, 40);
-    c.state.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
+    c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
     c.state.faults = vec![Fault { key: '5', id: "crash".into(), doc: "the plugin dies".into() }];
     c.shows("5 crash");
     c.press("B");

@@ -70,7 +70,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
         Tracing => c.press("7 e"),
     }
     assert_eq!(c.state.context(), place);
-    c.state.toast = None;
+    c.state.frame.toast = None;
     c.take_effects();
     c
 }
