@@ -363,20 +363,3 @@ async fn never_more_calls_than_slots_and_none_is_lost() {
     // All three slots are free again.
     tokio::time::timeout(Duration::from_secs(5), lane.drain(Method::Read, &CallContext::default())).await.expect("free").expect("free");
 }
-
-/// Not a benchmark, but what must not be forgotten: the way through here costs microseconds. Ten times the budget,
-/// for debug builds and busy machines.
-#[tokio::test]
-async fn the_way_through_is_cheap() {
-    let bus = Bus::default();
-    let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), Vec::new());
-    let lane = calls.lane(&PluginId("hashicorp/aws".to_owned()), 10);
-    let ctx = CallContext { resource: Some("module.network.aws_subnet.private[3]".to_owned()), ..Default::default() };
-    let began = std::time::Instant::now();
-    for _ in 0..5_000 {
-        lane.run(Method::Plan, &ctx, async { fine() }).await.expect("answered");
-    }
-    let each = began.elapsed() / 5_000;
-    println!("{each:?} a call");
-    assert!(each < Duration::from_micros(200), "{each:?}");
-}
