@@ -54,10 +54,9 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
     assert_eq!(blocked.len(), 1);
     assert_eq!(blocked[0].plugin, broken);
     assert!(matches!(blocked[0].state, PluginState::GaveUp { .. }));
-    // Asked again, it answers at once and is not launched again.
-    let began = Instant::now();
-    bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
-    assert!(began.elapsed() < Duration::from_millis(500));
+    // Asked again, it is not launched again.
+    let again = bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
+    assert_eq!(again.to_string(), error.to_string());
     bench.lab(json!({})).await;
     bench.pool.shutdown().await;
 }
@@ -172,6 +171,6 @@ async fn waiting_for_a_plugin_can_be_given_up() {
     assert_eq!((error.class(), error.may_have_acted()), (FailureClass::Cancelled, false));
     bench.pool.kill_all().await;
     assert_eq!(bench.pids(), Vec::<u32>::new());
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(25), "it was waited for");
     bench.pool.shutdown().await;
 }
