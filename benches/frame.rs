@@ -170,7 +170,7 @@ fn events() -> Vec<EventKind> {
 /// The console on one screen, in the middle of its rows.
 fn console(screen: &str) -> State {
     let mut state = State::new("shop-prod", "/home/ana/shop-prod");
-    (state.now, state.size) = (NOW, SIZE);
+    (state.now, state.frame.size) = (NOW, SIZE);
     for (i, kind) in events().into_iter().enumerate() {
         update(&mut state, Msg::Events(vec![Arc::new(Event { seq: i as u64 + 1, at: NOW, kind })]));
     }

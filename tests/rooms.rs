@@ -157,6 +157,31 @@ fn what_draws_reads_neither_engine_nor_clock_nor_environment() {
     assert_eq!(found, Vec::<String>::new());
 }
 
+/// Whatever else is to be asked of a plugin goes through `calls`: rule 6.
+#[test]
+fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let speaks = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).unwrap();
+        code(&text).iter().any(|(_, line)| line.contains("Grpc::new(") || line.contains("Client::new(channel"))
+    };
+    let speakers = sources(&root.join("src")).into_iter().filter(speaks);
+    let mut speakers: Vec<String> = speakers.map(|f| f.strip_prefix(root).unwrap().display().to_string()).collect();
+    speakers.sort();
+    let known = [
+        "src/engine/provider/tfplugin/life/mod.rs",
+        "src/engine/provider/tfplugin/life/schema.rs",
+        "src/engine/provider/tfplugin/life/stdio.rs",
+        "src/engine/provider/tfplugin/life/transport.rs",
+        "src/engine/provider/tfplugin/wire.rs",
+    ];
+    assert_eq!(speakers, known);
+    // The wire is the adapter's, and the adapter is made by its dialect alone, for the process that has the lane.
+    let holds = |file: &PathBuf| code(&std::fs::read_to_string(file).unwrap()).iter().any(|(_, line)| line.contains("TfProvider::new"));
+    let holders: Vec<PathBuf> = sources(&root.join("src")).into_iter().filter(holds).collect();
+    assert_eq!(holders, [root.join("src/engine/provider/tfplugin/mod.rs")]);
+}
+
 #[test]
 fn what_stands_alone_knows_nothing_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

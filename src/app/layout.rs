@@ -51,17 +51,17 @@ fn bottom(area: &mut Rect, rows: u16) -> Rect {
 
 /// Whether the screen is too small to be used.
 pub fn too_small(state: &State) -> bool {
-    state.size.0 < SMALLEST.0 || state.size.1 < SMALLEST.1
+    state.frame.size.0 < SMALLEST.0 || state.frame.size.1 < SMALLEST.1
 }
 
 /// Whether list and detail stand side by side.
 pub fn side_by_side(state: &State) -> bool {
-    state.size.0 >= 100 && !matches!(state.context(), Context::Plugins | Context::Calls | Context::Logs | Context::Schema)
+    state.frame.size.0 >= 100 && state.context().of().side_by_side
 }
 
 /// The parts of the screen as it is now.
 pub fn areas(state: &State) -> Areas {
-    let (w, h) = state.size;
+    let (w, h) = state.frame.size;
     let mut a = Areas::default();
     if too_small(state) {
         return a;
@@ -73,12 +73,12 @@ pub fn areas(state: &State) -> Areas {
     a.rule = top(&mut rest, u16::from(roomy));
     a.footer = bottom(&mut rest, 1);
     a.foot_rule = bottom(&mut rest, u16::from(roomy));
-    if !state.notes.is_empty() && roomy {
+    if !state.frame.notes.is_empty() && roomy {
         a.note = bottom(&mut rest, u16::try_from(super::doc::note(state).len()).unwrap_or(1).min(3));
     }
     let context = state.context();
     let list = state.list();
-    if list.zoom && context.has_detail() {
+    if list.zoom && context.of().has_detail {
         a.title = top(&mut rest, 1);
         a.detail = inset(rest);
         return a;
@@ -87,24 +87,24 @@ pub fn areas(state: &State) -> Areas {
     if context == Context::Calls && h >= 16 {
         a.charts = top(&mut rest, if roomy { 2 } else { 1 });
     }
-    let room_for_detail = context.has_detail() && context != Context::Logs && w >= 60 && h >= 20;
+    let room_for_detail = context.of().has_detail && context != Context::Logs && w >= 60 && h >= 20;
     if room_for_detail && side_by_side(state) {
-        let right = (u32::from(rest.width) * u32::from(100 - state.split) / 100) as u16;
+        let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;
         let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
         a.detail = rect(rest.x + rest.width - right + 1, rest.y, right - 1, rest.height);
         a.border = rect(rest.x + rest.width - right, rest.y, 1, rest.height);
         rest.width -= right;
         a.detail = inset(a.detail);
     } else if room_for_detail {
-        let below = (u32::from(rest.height) * u32::from(100 - state.split) / 100) as u16;
+        let below = (u32::from(rest.height) * u32::from(100 - state.frame.split) / 100) as u16;
         // A short list leaves its room to the detail.
-        let few = u16::try_from(state.rows.len()).unwrap_or(u16::MAX).saturating_add(2).max(5);
+        let few = u16::try_from(state.frame.rows.len()).unwrap_or(u16::MAX).saturating_add(2).max(5);
         let below = below.max(rest.height.saturating_sub(few));
         let most = rest.height.saturating_sub(5);
         a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
         a.border = bottom(&mut rest, 1);
     }
-    if context.has_columns() {
+    if context.of().has_columns {
         a.columns = top(&mut rest, 1);
     }
     a.list = rest;
@@ -122,7 +122,7 @@ pub fn list_height(state: &State) -> usize {
 
 /// The place of a popup of so many lines and such a width.
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
-    let (w, h) = state.size;
+    let (w, h) = state.frame.size;
     let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
     let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(h.saturating_sub(2)).max(3.min(h));
     rect((w.saturating_sub(width)) / 2, (h.saturating_sub(height)) / 3 + 1, width, height.min(h.saturating_sub(1)))
@@ -164,7 +164,7 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
 
 /// How many rows at the top never scroll away: the running ones of a deploy, at most half the height.
 pub fn pinned(state: &State, height: usize) -> usize {
-    state.pinned.min(height / 2)
+    state.frame.pinned.min(height / 2)
 }
 
 /// Lines of the detail that fit.
@@ -183,7 +183,7 @@ pub fn detail_has_keys(state: &State) -> bool {
 /// The tabs: screen, first column, label. On narrow screens only the current one has its word.
 pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     use super::state::Screen;
-    let wide = state.size.0 >= 76;
+    let wide = state.frame.size.0 >= 76;
     let mut x = 1;
     let mut out = Vec::new();
     for (i, s) in Screen::ALL.into_iter().enumerate() {

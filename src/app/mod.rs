@@ -2,6 +2,7 @@
 //! `update` is pure; [`run`](crate::app::run::run) feeds it and carries out its effects. `ui` draws the state.
 
 pub mod command;
+pub mod contexts;
 pub mod doc;
 pub mod effects;
 pub mod entry;

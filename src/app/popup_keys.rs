@@ -43,14 +43,14 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
                 return;
             }
             let lines = doc::help(state).len();
-            state.popup = Some(Popup::Help { scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)) });
+            state.frame.popup = Some(Popup::Help { scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)) });
         }
         Popup::Message { title, doc, scroll } => {
             if key == Key::char('q') || key == ENTER {
                 return;
             }
             let scroll = step(key).map_or(scroll, |by| moved(scroll, by, doc.len()));
-            state.popup = Some(Popup::Message { title, doc, scroll });
+            state.frame.popup = Some(Popup::Message { title, doc, scroll });
         }
         Popup::Palette { entry, selected } => palette(state, entry, selected, key, effects),
         Popup::Ladder { selected } => ladder(state, selected, key, effects),
@@ -68,21 +68,21 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
     }
     let n = state.view.unknown.len();
     let selected = step(key).map_or(selected, |by| moved(selected, by, n)).min(n.saturating_sub(1));
-    state.popup = Some(Popup::Unknown { selected, refused });
+    state.frame.popup = Some(Popup::Unknown { selected, refused });
     let Some(u) = state.view.unknown.get(selected).cloned() else { return };
     let done = match key {
         Key { code: KeyCode::Char('i'), ctrl: false, alt: false } if u.creation => command::can_stage(state).map(|()| {
             let entry = super::entry::Entry::new(u.id.as_deref().unwrap_or_default());
-            state.popup = Some(Popup::Import { address: u.address.clone(), entry });
+            state.frame.popup = Some(Popup::Import { address: u.address.clone(), entry });
         }),
         Key { code: KeyCode::Char('X'), ctrl: false, alt: false } => {
-            command::can_stage(state).map(|()| state.popup = Some(command::forget(&u)))
+            command::can_stage(state).map(|()| state.frame.popup = Some(command::forget(&u)))
         }
         Key { code: KeyCode::Char('T'), ctrl: false, alt: false } if u.provisioner => {
-            command::can_stage(state).map(|()| state.popup = Some(command::untaint(&u)))
+            command::can_stage(state).map(|()| state.frame.popup = Some(command::untaint(&u)))
         }
         Key { code: KeyCode::Char('s'), ctrl: false, alt: false } => command::can_stage(state).map(|()| {
-            state.popup = None;
+            state.frame.popup = None;
             command::stage_again(state, effects);
         }),
         _ => Ok(()),
@@ -96,7 +96,7 @@ fn import(state: &mut State, address: String, mut entry: super::entry::Entry, ke
     let id = entry.text().trim().to_owned();
     if key != ENTER || id.is_empty() {
         entry.key(key);
-        state.popup = Some(Popup::Import { address, entry });
+        state.frame.popup = Some(Popup::Import { address, entry });
         return;
     }
     state.say(format!("taking in {address} as {id}"));
@@ -118,7 +118,7 @@ fn palette(state: &mut State, mut entry: super::entry::Entry, selected: usize, k
         None if entry.key(key) => 0,
         None => selected,
     };
-    state.popup = Some(Popup::Palette { entry, selected });
+    state.frame.popup = Some(Popup::Palette { entry, selected });
 }
 
 fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
@@ -130,7 +130,7 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         _ => step(key).map_or(selected, |by| moved(selected, by, doc::RUNGS.len())),
     };
     if key != ENTER {
-        state.popup = Some(Popup::Ladder { selected });
+        state.frame.popup = Some(Popup::Ladder { selected });
         return;
     }
     if let Err(why) = command::writable(state) {
@@ -149,7 +149,7 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
             .iter()
             .map(|c| doc::line(doc::Role::Plain, format!("  {} {} of {}", c.method, c.resource.as_deref().unwrap_or(""), c.plugin))),
     );
-    state.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title: "kill the plugins?".to_owned(),
         body,
         yes: false,
@@ -203,7 +203,7 @@ fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>)
         Some(f) => effects.push(Effect::Demo(f.id.clone())),
         None => {
             let n = state.faults.len();
-            state.popup = Some(Popup::Demo { selected: step(key).map_or(selected, |by| moved(selected, by, n)) });
+            state.frame.popup = Some(Popup::Demo { selected: step(key).map_or(selected, |by| moved(selected, by, n)) });
         }
     }
 }
@@ -219,7 +219,7 @@ fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<E
             return;
         }
         entry.key(key);
-        state.popup = Some(Popup::Confirm(c));
+        state.frame.popup = Some(Popup::Confirm(c));
         return;
     }
     match key {
@@ -233,7 +233,7 @@ fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<E
             c.scroll = step(key).map_or(c.scroll, |by| moved(c.scroll, by, lines));
         }
     }
-    state.popup = Some(Popup::Confirm(c));
+    state.frame.popup = Some(Popup::Confirm(c));
 }
 
 fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
@@ -271,13 +271,13 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
         Key { code: KeyCode::Down | KeyCode::Up, .. } => {
             // Through the hits while typing.
             command::seek(state, key.code == KeyCode::Down, true);
-            state.prompt = Some(p);
+            state.frame.prompt = Some(p);
             return;
         }
         _ => {}
     }
     if !p.entry.key(key) {
-        state.prompt = Some(p);
+        state.frame.prompt = Some(p);
         return;
     }
     typed(state, p);
@@ -288,16 +288,16 @@ pub fn typed(state: &mut State, p: Prompt) {
     let text = p.entry.text();
     *text_of(state.list_mut(), p.kind) = text;
     let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.before.clone());
-    state.prompt = Some(p);
+    state.frame.prompt = Some(p);
     if kind == PromptKind::Find {
         if let Some(b) = before {
             state.list_mut().key = Some(b);
         }
         super::settle(state);
-        let toast = state.toast.clone();
+        let toast = state.frame.toast.clone();
         command::seek(state, true, false);
         // That nothing matches yet is shown by the prompt itself.
-        state.toast = toast;
+        state.frame.toast = toast;
     }
 }
 

@@ -1,10 +1,10 @@
 //! Which rows a context has, in which order; what each says to a search; what its detail is.
 
-use super::doc::{self, Doc};
+use super::doc::Doc;
 use super::list::Row;
-use super::state::{Context, DeployFilter, PluginTab, State};
+use super::state::{Context, DeployFilter, State};
 use super::text::contains;
-use crate::engine::event::{Action, DeploySummary, DriftView, OperationState, OutputView, StageMode};
+use crate::engine::event::{Action, DeploySummary, DriftView, OperationState, OutputView};
 use std::cmp::Ordering;
 
 /// Finished calls that the Calls screen lists.
@@ -13,24 +13,11 @@ const RECENT: usize = 50;
 /// The rows of what is looked at, and how many of them never scroll away.
 pub fn rows(state: &State) -> (Vec<Row>, usize) {
     let context = state.context();
-    let (mut rows, pinned) = match context {
-        Context::Plugins => (plugins(state), 0),
-        Context::Schema => (schema(state), 0),
-        Context::Calls => (calls(state), 0),
-        Context::Stage => (stage(state), 0),
-        Context::Deploy | Context::Replay => deploy(state),
-        Context::History => (history(state), 0),
-        Context::Failures => (state.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect(), 0),
-        Context::State => (resources(state), 0),
-        Context::Logs => {
-            let shown = state.log.lines().enumerate().filter(|(_, e)| state.log.shows(e));
-            (shown.map(|(i, e)| Row::number(e.n, i)).collect(), 0)
-        }
-        Context::Tracing => (Vec::new(), 0),
-    };
+    let of = context.of();
+    let (mut rows, pinned) = (of.rows)(state);
     let filter = state.list().filter.to_lowercase();
     if !filter.is_empty() {
-        let keep = |r: &Row| !r.heading && contains(&text(state, context, r), &filter);
+        let keep = |r: &Row| !r.heading && contains(&(of.text)(state, r), &filter);
         let kept_pinned = rows.iter().take(pinned).filter(|r| keep(r)).count();
         rows.retain(keep);
         return (rows, kept_pinned);
@@ -54,22 +41,15 @@ fn sorted(state: &State, mut rows: Vec<Row>, compare: impl Fn(usize, &Row, &Row)
 
 /// Names of the columns that a list can be sorted by; the first is the natural order.
 pub fn sorts(context: Context) -> &'static [&'static str] {
-    match context {
-        Context::Plugins => &["name", "state", "memory", "processor", "95th percentile"],
-        Context::Calls => &["slot", "elapsed", "method"],
-        Context::Stage => &["dependency", "action", "address"],
-        Context::State => &["module", "provider", "dependents"],
-        Context::History => &["newest", "duration", "outcome"],
-        _ => &["natural order"],
-    }
+    context.of().sorts
 }
 
-fn plugins(state: &State) -> Vec<Row> {
+pub(super) fn plugins(state: &State) -> Vec<Row> {
     let all: Vec<_> = state.view.plugins.values().collect();
     let rows = all.iter().enumerate().map(|(i, p)| Row::text(p.id.0.as_str(), i)).collect();
     sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
-        let p95 = |id| state.stats.get(id).and_then(|s| s.p95_ms);
+        let p95 = |id| state.view.p95_ms(id);
         match by {
             1 => a.state.word().cmp(b.state.word()),
             2 => a.usage.map(|u| u.rss_bytes).cmp(&b.usage.map(|u| u.rss_bytes)),
@@ -79,8 +59,8 @@ fn plugins(state: &State) -> Vec<Row> {
     })
 }
 
-fn history(state: &State) -> Vec<Row> {
-    let Some(all) = &state.history else { return Vec::new() };
+pub(super) fn history(state: &State) -> Vec<Row> {
+    let Some(all) = &state.loaded.history else { return Vec::new() };
     let rows = all.iter().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect();
     let took = |d: &DeploySummary| d.ended.map(|e| e - d.began);
     sorted(state, rows, |by, a, b| {
@@ -89,8 +69,8 @@ fn history(state: &State) -> Vec<Row> {
     })
 }
 
-fn schema(state: &State) -> Vec<Row> {
-    let Some(all) = state.plugin().and_then(|p| state.schemas.get(&p.id)) else { return Vec::new() };
+pub(super) fn schema(state: &State) -> Vec<Row> {
+    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else { return Vec::new() };
     let filter = state.list().filter.to_lowercase();
     let mut rows = Vec::new();
     // A row is shown where every folder above it is open; a filter opens all of them.
@@ -110,10 +90,10 @@ fn schema(state: &State) -> Vec<Row> {
 
 /// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and blocks are not.
 pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
-    state.unfolded.contains(&r.path) != (r.depth == 0)
+    state.filters.unfolded.contains(&r.path) != (r.depth == 0)
 }
 
-fn calls(state: &State) -> Vec<Row> {
+pub(super) fn calls(state: &State) -> Vec<Row> {
     let all: Vec<_> = state.view.calls.values().collect();
     let mut running: Vec<Row> =
         all.iter().enumerate().filter(|(_, c)| c.started_at.is_some()).map(|(i, c)| Row::number(c.call, i)).collect();
@@ -155,7 +135,7 @@ pub fn call_row<'a>(state: &'a State, row: &Row) -> Option<CallRow<'a>> {
     }
 }
 
-fn stage(state: &State) -> Vec<Row> {
+pub(super) fn stage(state: &State) -> Vec<Row> {
     if state.view.stage_error.is_some() {
         return Vec::new();
     }
@@ -164,7 +144,7 @@ fn stage(state: &State) -> Vec<Row> {
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| (state.show_unchanged || c.does_something()) && state.action_filter.is_none_or(|f| f.shows(c.action)))
+        .filter(|(_, c)| (state.filters.unchanged || c.does_something()) && state.filters.action.is_none_or(|f| f.shows(c.action)))
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
     let mut rows = sorted(state, rows, |by, a, b| {
@@ -172,14 +152,14 @@ fn stage(state: &State) -> Vec<Row> {
         if by == 1 { a.action.cmp(&b.action) } else { a.address.cmp(&b.address) }
     });
     // What is worth a deploy without any change of a resource. Their index counts on after the changes.
-    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.action_filter.is_none());
+    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
     let mut outputs = outputs.map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i)).peekable();
     if outputs.peek().is_some() {
         rows.push(Row::heading("outputs"));
         rows.extend(outputs);
     }
     let after = stage.changes.len() + stage.outputs.len();
-    let drift = stage.drift.iter().enumerate().filter(|_| state.action_filter.is_none());
+    let drift = stage.drift.iter().enumerate().filter(|_| state.filters.action.is_none());
     let mut drift = drift.map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i)).peekable();
     if drift.peek().is_some() {
         rows.push(Row::heading("not as the state has it"));
@@ -212,9 +192,9 @@ fn rank(s: OperationState) -> u8 {
     }
 }
 
-fn deploy(state: &State) -> (Vec<Row>, usize) {
+pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
     let Some((d, _)) = state.shown_deploy() else { return (Vec::new(), 0) };
-    let shows = |s: OperationState| match state.deploy_filter {
+    let shows = |s: OperationState| match state.filters.deploy {
         DeployFilter::All => true,
         DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced),
         DeployFilter::NotAttempted => matches!(s, OperationState::NotAttempted | OperationState::Waiting),
@@ -230,8 +210,17 @@ fn deploy(state: &State) -> (Vec<Row>, usize) {
     (all.into_iter().map(|(i, o)| Row::text(o.address.as_str(), i)).collect(), running)
 }
 
-fn resources(state: &State) -> Vec<Row> {
-    let Some(all) = &state.state_rows else { return Vec::new() };
+pub(super) fn failures(state: &State) -> Vec<Row> {
+    state.loaded.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect()
+}
+
+pub(super) fn logs(state: &State) -> Vec<Row> {
+    let shown = state.log.lines().enumerate().filter(|(_, e)| state.log.shows(e));
+    shown.map(|(i, e)| Row::number(e.n, i)).collect()
+}
+
+pub(super) fn resources(state: &State) -> Vec<Row> {
+    let Some(all) = &state.loaded.state_rows else { return Vec::new() };
     // They came in the order of the tree.
     let order = 0..all.len();
     let row = |i: usize| match &all[i].deposed {
@@ -261,104 +250,12 @@ fn resources(state: &State) -> Vec<Row> {
     rows
 }
 
-/// What a search finds in a row.
-pub fn text(state: &State, context: Context, row: &Row) -> String {
-    let key = row.key.text().unwrap_or_default();
-    match context {
-        Context::Plugins => state
-            .view
-            .plugins
-            .values()
-            .nth(row.index)
-            .map(|p| format!("{key} {} {}", p.state.word(), p.found.as_ref().map_or("", |f| f.address.as_str())))
-            .unwrap_or_default(),
-        Context::Schema => state
-            .plugin()
-            .and_then(|p| state.schemas.get(&p.id))
-            .and_then(|s| s.get(row.index))
-            .map(|r| format!("{} {} {}", r.path, r.kind, r.flags.join(" ")))
-            .unwrap_or_default(),
-        Context::Calls => match call_row(state, row) {
-            Some(CallRow::Open(c)) => format!("{} {} {}", c.plugin, c.method, c.resource.as_deref().unwrap_or("")),
-            Some(CallRow::Finished(f)) => format!("{} {} {}", f.plugin, f.method, f.resource.as_deref().unwrap_or("")),
-            None => String::new(),
-        },
-        Context::Stage => state
-            .view
-            .stage
-            .as_ref()
-            .and_then(|s| s.changes.get(row.index))
-            .map_or_else(|| key.to_owned(), |c| format!("{key} {} {}", c.action.word(), c.why)),
-        Context::Deploy | Context::Replay => state
-            .shown_deploy()
-            .and_then(|(d, _)| d.operations.get(row.index))
-            .map(|o| format!("{key} {} {} {}", o.action.word(), o.state.word(), o.failure.as_ref().map_or("", |f| f.summary.as_str())))
-            .unwrap_or_default(),
-        Context::History => state
-            .history
-            .as_ref()
-            .and_then(|h| h.get(row.index))
-            .map(|d| format!("#{} {} {} {} {}", d.deploy, d.who, d.host, d.outcome.word(), d.config_digest))
-            .unwrap_or_default(),
-        Context::Failures => state
-            .failures
-            .as_ref()
-            .and_then(|f| f.get(row.index))
-            .map(|g| {
-                format!("{} {} {} {}", g.class.word(), g.summary, g.addresses.join(" "), g.plugin.as_ref().map_or("", |p| p.0.as_str()))
-            })
-            .unwrap_or_default(),
-        Context::State => state
-            .state_rows
-            .as_ref()
-            .and_then(|s| s.get(row.index))
-            .map(|r| format!("{key} {} {}", r.provider, if r.tainted { "tainted" } else { "" }))
-            .unwrap_or_default(),
-        Context::Logs => {
-            state.log.get(row.index).map(|e| format!("{} {} {}", e.line.plugin, e.line.level.word(), e.line.text)).unwrap_or_default()
-        }
-        Context::Tracing => String::new(),
-    }
-}
-
 /// The detail of the row under the cursor.
 pub fn detail(state: &State) -> Doc {
-    let context = state.context();
-    let Some(row) = state.selected() else { return Doc::new() };
-    match context {
-        Context::Plugins => match state.plugin() {
-            Some(p) => match state.plugin_tab {
-                PluginTab::Attempts => doc::attempts(state, p),
-                PluginTab::Schema => doc::schema_text(state.schemas.get(&p.id).map(Vec::as_slice)),
-                PluginTab::Calls => doc::calls(state, p),
-                PluginTab::Logs => doc::logs(state, p),
-                PluginTab::About => doc::found(state, p),
-            },
-            None => Doc::new(),
-        },
-        Context::Calls => match call_row(state, row) {
-            Some(CallRow::Open(c)) => doc::call(state, c),
-            Some(CallRow::Finished(f)) => doc::finished(state, f),
-            None => Doc::new(),
-        },
-        Context::Stage => match (state.change(), output_row(state, row), drift_row(state, row)) {
-            (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
-            (_, Some(o), _) => doc::output(o),
-            (_, _, Some(d)) => doc::drift(d, state.view.stage.as_ref().map_or(StageMode::Normal, |s| s.mode)),
-            _ => Doc::new(),
-        },
-        Context::Deploy | Context::Replay => match (state.operation(), state.shown_deploy()) {
-            (Some(op), Some((_, now))) => doc::operation(state, op, now),
-            _ => Doc::new(),
-        },
-        Context::History => {
-            state.history.as_ref().and_then(|h| h.get(row.index)).map(|d| doc::deploy_summary(state, d)).unwrap_or_default()
-        }
-        Context::Failures => {
-            state.failures.as_ref().and_then(|f| f.get(row.index)).map(|g| doc::failure_group(state, g)).unwrap_or_default()
-        }
-        Context::State => state.state_rows.as_ref().and_then(|s| s.get(row.index)).map(|r| doc::state_row(state, r)).unwrap_or_default(),
-        Context::Logs => state.log.get(row.index).map(|e| doc::log_line(state, e)).unwrap_or_default(),
-        Context::Schema | Context::Tracing => Doc::new(),
-    }
+    state.selected().map(|row| (state.context().of().detail)(state, row)).unwrap_or_default()
+}
+
+/// What a search finds in a row.
+pub fn text(state: &State, context: Context, row: &Row) -> String {
+    (context.of().text)(state, row)
 }

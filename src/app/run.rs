@@ -158,7 +158,7 @@ async fn run_on<S: Surface>(
     let directory = engine.settings().workspace.clone();
     let (view, mut feed) = engine.subscribe();
     let mut state = first_state(engine, &options);
-    (state.view, state.size) = (view, terminal.size());
+    (state.view, state.frame.size) = (view, terminal.size());
     let (answers, mut inbox) = mpsc::channel(ANSWERS);
     let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
     event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, cancel, |e| runner.run(e)).await
@@ -172,10 +172,10 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.now = now_ms();
     state.utc_offset = jiff::Zoned::now().offset().seconds();
     state.configured = has_configuration(&absolute);
-    state.looks = options.looks;
-    state.mouse = options.mouse;
+    state.frame.looks = options.looks;
+    state.frame.mouse = options.mouse;
     state.shell = crate::ui::term::has_shell();
-    state.notes.clone_from(&options.notes);
+    state.frame.notes.clone_from(&options.notes);
     state.faults = options.demo.as_ref().map(|d| d.faults.clone()).unwrap_or_default();
     state.parallelism = engine.settings().parallelism;
     if options.typed_from > 0 {

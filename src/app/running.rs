@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Whether what is shown is going on now: the calls of now have nothing to do with a deploy of then.
 fn live(state: &State) -> bool {
-    state.deploying() && !(state.screen == Screen::History && state.replay.is_some())
+    state.deploying() && !(state.screen == Screen::History && state.loaded.replay.is_some())
 }
 
 /// The call of a running operation that stands in line for a slot.

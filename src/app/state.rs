@@ -1,17 +1,21 @@
 //! Everything the console knows. Plain data: `update` changes it, `ui` draws it, tests compare it.
 
+mod filters;
+mod frame;
+mod loaded;
+
+pub use filters::*;
+pub use frame::*;
+pub use loaded::*;
+
 use super::doc::Doc;
-use super::entry::Entry;
 use super::keymap::KeyMap;
-use super::list::{ListState, Row, RowKey};
+use super::list::{ListState, Row};
 use super::log::Log;
-use super::msg::Effect;
-use super::schema::SchemaRow;
-use crate::engine::api::{DeployRecord, FailureGroup, StateRow};
-use crate::engine::event::{Action, ChangeView, DeploySummary, Latency, Operation, StageId, Unknown};
+use crate::engine::event::{Action, ChangeView, Operation, Unknown};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::{DeployView, View};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The screens, in the order of their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -62,304 +66,11 @@ pub enum Context {
 
 impl Context {
     pub const COUNT: usize = 11;
-
-    /// Whether there is more to say of a row.
-    pub fn has_detail(self) -> bool {
-        !matches!(self, Self::Schema | Self::Tracing)
-    }
-
-    /// Whether its list has column headings.
-    pub fn has_columns(self) -> bool {
-        !matches!(self, Self::Schema | Self::Logs | Self::Tracing)
-    }
-
-    /// The word for help.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Plugins => "Plugins",
-            Self::Schema => "Schema browser",
-            Self::Calls => "Calls",
-            Self::Stage => "Stage",
-            Self::Deploy => "Deploy",
-            Self::History => "History",
-            Self::Replay => "Replay of a deploy",
-            Self::Failures => "Failures",
-            Self::State => "State",
-            Self::Logs => "Logs",
-            Self::Tracing => "The engine's own log",
-        }
-    }
-}
-
-/// What the detail of a plugin shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PluginTab {
-    #[default]
-    Attempts,
-    Schema,
-    Calls,
-    Logs,
-    About,
-}
-
-impl PluginTab {
-    pub const ALL: [Self; 5] = [Self::Attempts, Self::Schema, Self::Calls, Self::Logs, Self::About];
-
-    /// The word on its tab.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Attempts => "attempts",
-            Self::Schema => "schema",
-            Self::Calls => "calls",
-            Self::Logs => "logs",
-            Self::About => "about",
-        }
-    }
-}
-
-/// Which changes of a stage are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActionFilter {
-    Create,
-    Update,
-    Replace,
-    Destroy,
-}
-
-impl ActionFilter {
-    /// Whether it lets an action through.
-    pub fn shows(self, action: Action) -> bool {
-        match self {
-            Self::Create => action == Action::Create,
-            Self::Update => action == Action::Update,
-            Self::Replace => matches!(action, Action::Replace | Action::ReplaceCreateFirst),
-            Self::Destroy => action.destroys(),
-        }
-    }
-
-    /// The word on the title line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Create => "creates",
-            Self::Update => "updates",
-            Self::Replace => "replaces",
-            Self::Destroy => "what destroys",
-        }
-    }
-}
-
-/// Which operations of a deploy are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeployFilter {
-    #[default]
-    All,
-    Failed,
-    NotAttempted,
-    Done,
-}
-
-impl DeployFilter {
-    /// The next one.
-    pub fn next(self) -> Self {
-        match self {
-            Self::All => Self::Failed,
-            Self::Failed => Self::NotAttempted,
-            Self::NotAttempted => Self::Done,
-            Self::Done => Self::All,
-        }
-    }
-
-    /// The word on the title line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Failed => "failed",
-            Self::NotAttempted => "not attempted",
-            Self::Done => "done",
-        }
-    }
-}
-
-/// How a change came to be taken or left without being asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Along {
-    /// Whether it was pulled in; else it was dropped.
-    pub pulled_in: bool,
-    /// The change that made it so.
-    pub by: String,
-}
-
-/// An old deploy, played again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replay {
-    pub record: DeployRecord,
-    /// Events folded in, from 0 to all.
-    pub cursor: usize,
-    pub view: DeployView,
-    /// The time that the replay stands at.
-    pub at: UnixMs,
-}
-
-/// How calls of one plugin went, worked out once a second.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CallStats {
-    pub p95_ms: Option<u64>,
-    pub methods: BTreeMap<String, Latency>,
-}
-
-/// Samples for the charts of the Calls screen, one a second, newest last.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Samples {
-    pub waiting: VecDeque<u64>,
-    pub running: VecDeque<u64>,
-    pub finished: VecDeque<u64>,
-    /// Calls that finished since the last sample.
-    pub finished_now: u64,
-}
-
-/// How much weight a message in the footer has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    Good,
-    Bad,
-}
-
-/// The last thing that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Toast {
-    pub at: UnixMs,
-    pub weight: Weight,
-    pub text: String,
-}
-
-/// What a confirmed question does besides its effects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum After {
-    Nothing,
-    Goto(Screen),
-    /// Leave as soon as what runs has ended.
-    Leave,
-    Quit,
-}
-
-/// A question, answered No unless said otherwise.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Confirm {
-    pub title: String,
-    pub body: Doc,
-    pub yes: bool,
-    /// Words that must be typed, and what was typed so far.
-    pub typed: Option<(String, Entry)>,
-    pub effects: Vec<Effect>,
-    pub after: After,
-    /// The stage that the question is about: it is withdrawn when the stage or its selection changes.
-    pub stage: Option<StageId>,
-    pub scroll: usize,
-}
-
-/// What lies over the screen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Popup {
-    Help {
-        scroll: usize,
-    },
-    Palette {
-        entry: Entry,
-        selected: usize,
-    },
-    Confirm(Box<Confirm>),
-    Ladder {
-        selected: usize,
-    },
-    Demo {
-        selected: usize,
-    },
-    Message {
-        title: String,
-        doc: Doc,
-        scroll: usize,
-    },
-    /// What is unknown, and how it is settled; opened because an apply was refused for it, or not.
-    Unknown {
-        selected: usize,
-        refused: bool,
-    },
-    /// The id under which an object is taken into the state.
-    Import {
-        address: String,
-        entry: Entry,
-    },
-}
-
-impl Popup {
-    /// The width it would like.
-    pub fn width(&self) -> u16 {
-        match self {
-            Self::Help { .. } => 84,
-            Self::Palette { .. } => 92,
-            Self::Confirm(_) => 72,
-            Self::Ladder { .. } => 84,
-            Self::Demo { .. } => 100,
-            Self::Message { .. } => 96,
-            Self::Unknown { .. } => 104,
-            Self::Import { .. } => 84,
-        }
-    }
-}
-
-/// What a typed line is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptKind {
-    Find,
-    Filter,
-}
-
-/// A line being typed in the footer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    pub kind: PromptKind,
-    pub entry: Entry,
-    /// Where the cursor was, for `esc`.
-    pub before: Option<RowKey>,
-    pub text_before: String,
-}
-
-/// Something that can be broken on purpose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    pub key: char,
-    /// What the effect names.
-    pub id: String,
-    pub doc: String,
-}
-
-/// Colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThemeName {
-    #[default]
-    Dark,
-    Light,
-    Contrast,
-}
-
-/// How things look, decided once at the start and by keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Looks {
-    pub theme: ThemeName,
-    pub color: bool,
-    pub ascii: bool,
-}
-
-impl Default for Looks {
-    fn default() -> Self {
-        Self { theme: ThemeName::Dark, color: true, ascii: false }
-    }
 }
 
 /// Everything the console knows.
 #[derive(Debug, Clone)]
 pub struct State {
-    pub size: (u16, u16),
     pub now: UnixMs,
     /// Seconds east of UTC.
     pub utc_offset: i32,
@@ -368,51 +79,23 @@ pub struct State {
     pub directory: String,
     /// Whether there is configuration in the directory.
     pub configured: bool,
-    pub looks: Looks,
     pub keys: KeyMap,
     pub view: View,
+    pub loaded: Loaded,
+    pub frame: Frame,
+    pub filters: Filters,
     pub screen: Screen,
     pub lists: Vec<ListState>,
-    /// Rows of the current context, in order; see [`settle`](super::settle).
-    pub rows: Vec<Row>,
-    /// How many of them never scroll away.
-    pub pinned: usize,
-    pub popup: Option<Popup>,
-    pub prompt: Option<Prompt>,
-    pub toast: Option<Toast>,
-    /// Percent of the room that the list has beside its detail.
-    pub split: u16,
-    pub dragging: bool,
-    pub mouse: bool,
     /// Whether there is a shell to go to, and back from.
     pub shell: bool,
-    /// Lines that stay on the screen: which key breaks what.
-    pub notes: Vec<String>,
     pub faults: Vec<Fault>,
-
-    pub plugin_tab: PluginTab,
-    pub schemas: BTreeMap<PluginId, Vec<SchemaRow>>,
-    pub unfolded: BTreeSet<String>,
-    pub stats: BTreeMap<PluginId, CallStats>,
     pub samples: Samples,
-    pub show_unchanged: bool,
-    pub action_filter: Option<ActionFilter>,
     pub along: BTreeMap<String, Along>,
-    /// Stage requested by the console, for staging it again.
-    pub deploy_filter: DeployFilter,
-    pub history: Option<Vec<DeploySummary>>,
-    pub failures: Option<Vec<FailureGroup>>,
-    pub show_failures: bool,
-    pub replay: Option<Replay>,
-    /// The newest deploy on record, until there is one of our own.
-    pub last: Option<DeployView>,
     /// Whether what is unknown was put before the operator.
     pub told_unknown: bool,
     /// Whether plugins that came with the workspace wait for a yes or a no.
     pub asks_trust: bool,
-    pub state_rows: Option<Vec<StateRow>>,
     pub log: Log,
-
     /// How many operations at a time a deploy makes.
     pub parallelism: usize,
     /// From how many destroyed objects on a confirmation must be typed.
@@ -428,45 +111,43 @@ impl State {
     /// A console on a workspace, before anything is known.
     pub fn new(workspace: &str, directory: &str) -> Self {
         Self {
-            size: (80, 24),
             now: 0,
             utc_offset: 0,
             workspace: workspace.to_owned(),
             directory: directory.to_owned(),
             configured: true,
-            looks: Looks::default(),
             keys: KeyMap::default(),
             view: View::default(),
+            loaded: Loaded { schemas: BTreeMap::new(), history: None, failures: None, replay: None, last: None, state_rows: None },
+            frame: Frame {
+                size: (80, 24),
+                looks: Looks::default(),
+                rows: Vec::new(),
+                pinned: 0,
+                popup: None,
+                prompt: None,
+                toast: None,
+                split: 60,
+                dragging: false,
+                mouse: true,
+                notes: Vec::new(),
+            },
+            filters: Filters {
+                plugin_tab: PluginTab::default(),
+                unfolded: BTreeSet::new(),
+                unchanged: false,
+                action: None,
+                deploy: DeployFilter::default(),
+                failures: false,
+            },
             screen: Screen::default(),
             lists: vec![ListState::default(); Context::COUNT],
-            rows: Vec::new(),
-            pinned: 0,
-            popup: None,
-            prompt: None,
-            toast: None,
-            split: 60,
-            dragging: false,
-            mouse: true,
             shell: true,
-            notes: Vec::new(),
             faults: Vec::new(),
-            plugin_tab: PluginTab::default(),
-            schemas: BTreeMap::new(),
-            unfolded: BTreeSet::new(),
-            stats: BTreeMap::new(),
             samples: Samples::default(),
-            show_unchanged: false,
-            action_filter: None,
             along: BTreeMap::new(),
-            deploy_filter: DeployFilter::default(),
-            history: None,
-            failures: None,
-            show_failures: false,
-            replay: None,
-            last: None,
             told_unknown: false,
             asks_trust: false,
-            state_rows: None,
             log: Log::default(),
             parallelism: 10,
             typed_from: 5,
@@ -479,13 +160,15 @@ impl State {
     /// What is looked at.
     pub fn context(&self) -> Context {
         match self.screen {
-            Screen::Plugins if self.lists[Context::Plugins as usize].zoom && self.plugin_tab == PluginTab::Schema => Context::Schema,
+            Screen::Plugins if self.lists[Context::Plugins as usize].zoom && self.filters.plugin_tab == PluginTab::Schema => {
+                Context::Schema
+            }
             Screen::Plugins => Context::Plugins,
             Screen::Calls => Context::Calls,
             Screen::Stage => Context::Stage,
             Screen::Deploy => Context::Deploy,
-            Screen::History if self.replay.is_some() => Context::Replay,
-            Screen::History if self.show_failures => Context::Failures,
+            Screen::History if self.loaded.replay.is_some() => Context::Replay,
+            Screen::History if self.filters.failures => Context::Failures,
             Screen::History => Context::History,
             Screen::State => Context::State,
             Screen::Logs if self.log.tracing => Context::Tracing,
@@ -506,7 +189,7 @@ impl State {
 
     /// The row under the cursor.
     pub fn selected(&self) -> Option<&Row> {
-        self.list().selected(&self.rows)
+        self.list().selected(&self.frame.rows)
     }
 
     /// The plugin under the cursor of the Plugins screen, also while its schema is open.
@@ -525,9 +208,9 @@ impl State {
 
     /// The deploy on the screen, and the time it stands at.
     pub fn shown_deploy(&self) -> Option<(&DeployView, UnixMs)> {
-        match &self.replay {
+        match &self.loaded.replay {
             Some(r) if self.screen == Screen::History => Some((&r.view, r.at)),
-            _ => self.view.deploy.as_ref().or(self.last.as_ref()).map(|d| (d, self.now)),
+            _ => self.view.deploy.as_ref().or(self.loaded.last.as_ref()).map(|d| (d, self.now)),
         }
     }
 
@@ -567,12 +250,12 @@ impl State {
 
     /// Says something in the footer.
     pub fn say(&mut self, text: impl Into<String>) {
-        self.toast = Some(Toast { at: self.now, weight: Weight::Good, text: text.into() });
+        self.frame.toast = Some(Toast { at: self.now, weight: Weight::Good, text: text.into() });
     }
 
     /// Says in the footer that something failed.
     pub fn complain(&mut self, text: impl Into<String>) {
-        self.toast = Some(Toast { at: self.now, weight: Weight::Bad, text: text.into() });
+        self.frame.toast = Some(Toast { at: self.now, weight: Weight::Bad, text: text.into() });
     }
 
     /// The detail of what is under the cursor.

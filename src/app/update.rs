@@ -11,8 +11,7 @@ use super::rows;
 use super::state::*;
 use crate::app::format::duration;
 use crate::engine::event::*;
-use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState, UnixMs};
-use std::collections::BTreeMap;
+use crate::engine::plugin::record::{PluginEvent, PluginState, UnixMs};
 
 /// Seconds that the charts of the Calls screen go back.
 const SAMPLES: usize = 240;
@@ -50,7 +49,6 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         Msg::Snapshot(view) => {
             let missed = view.seq.saturating_sub(state.view.seq);
             state.view = *view;
-            state.stats = stats(state);
             if missed > 0 && state.now > 0 {
                 state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
             }
@@ -76,33 +74,33 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
 fn ask_for_trust(state: &mut State) {
     if state.view.untrusted.is_empty() {
         state.asks_trust = false;
-    } else if state.asks_trust && state.popup.is_none() && state.prompt.is_none() {
+    } else if state.asks_trust && state.frame.popup.is_none() && state.frame.prompt.is_none() {
         state.asks_trust = false;
-        state.popup = Some(popup_keys::trust(&state.view.untrusted));
+        state.frame.popup = Some(popup_keys::trust(&state.view.untrusted));
     }
 }
 
 /// What earlier deploys left unknown is the first thing that is seen, once.
 fn put_unknown_first(state: &mut State) {
     if state.view.unknown.is_empty() {
-        if matches!(state.popup, Some(Popup::Unknown { .. })) {
-            state.popup = None;
+        if matches!(state.frame.popup, Some(Popup::Unknown { .. })) {
+            state.frame.popup = None;
         }
         return;
     }
-    if !std::mem::replace(&mut state.told_unknown, true) && state.popup.is_none() && state.prompt.is_none() {
-        state.popup = Some(Popup::Unknown { selected: 0, refused: false });
+    if !std::mem::replace(&mut state.told_unknown, true) && state.frame.popup.is_none() && state.frame.prompt.is_none() {
+        state.frame.popup = Some(Popup::Unknown { selected: 0, refused: false });
     }
 }
 
 /// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and before a frame is drawn.
 pub fn settle(state: &mut State) {
     let (rows, pinned) = rows::rows(state);
-    (state.rows, state.pinned) = (rows, pinned);
+    (state.frame.rows, state.frame.pinned) = (rows, pinned);
     let height = layout::list_height(state).max(1);
     let pinned = layout::pinned(state, height);
-    let rows = std::mem::take(&mut state.rows);
-    let follow = state.context() == Context::Logs && state.log.follow && state.prompt.is_none();
+    let rows = std::mem::take(&mut state.frame.rows);
+    let follow = state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
     let live = state.context() == Context::Deploy && state.deploying();
     let list = state.list_mut();
     if follow && !list.zoom {
@@ -112,7 +110,7 @@ pub fn settle(state: &mut State) {
         list.place(&rows, 0);
     }
     list.settle(&rows, height, pinned);
-    state.rows = rows;
+    state.frame.rows = rows;
     if state.list().scroll > 0 {
         let (cells, lines) = layout::detail_size(state);
         let all = if lines == 0 { 0 } else { wrap(&state.detail(), cells).len() };
@@ -123,7 +121,7 @@ pub fn settle(state: &mut State) {
 
 fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect>) {
     match input {
-        Input::Resize(w, h) => state.size = (w, h),
+        Input::Resize(w, h) => state.frame.size = (w, h),
         Input::Key(key) => on_key(state, key, effects),
         Input::Paste(text) => paste(state, &text),
         Input::Mouse { act, x, y } => on_mouse(state, act, x, y, effects),
@@ -131,9 +129,9 @@ fn on_input(state: &mut State, input: Input, effects: &mut Vec<Effect>) {
 }
 
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-    if let Some(popup) = state.popup.take() {
+    if let Some(popup) = state.frame.popup.take() {
         popup_keys::popup(state, popup, key, effects);
-    } else if let Some(p) = state.prompt.take() {
+    } else if let Some(p) = state.frame.prompt.take() {
         popup_keys::prompt(state, p, key);
     } else if layout::too_small(state) {
         if matches!(key, k if k == Key::char('q') || k == Key::ctrl('c')) {
@@ -145,9 +143,9 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.popup {
+    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.frame.popup {
         entry.insert(text);
-    } else if let Some(mut p) = state.prompt.take() {
+    } else if let Some(mut p) = state.frame.prompt.take() {
         p.entry.insert(text);
         popup_keys::typed(state, p);
     }
@@ -155,7 +153,7 @@ fn paste(state: &mut State, text: &str) {
 }
 
 fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<Effect>) {
-    if state.popup.is_some() || state.prompt.is_some() || layout::too_small(state) {
+    if state.frame.popup.is_some() || state.frame.prompt.is_some() || layout::too_small(state) {
         return;
     }
     let hit = layout::hit(state, x, y);
@@ -165,24 +163,24 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
                 command::show(state, effects, screen);
             }
         }
-        (MouseAct::Down, Hit::Row(i)) if i < state.rows.len() => {
+        (MouseAct::Down, Hit::Row(i)) if i < state.frame.rows.len() => {
             state.list_mut().focus = Pane::List;
             state.log.follow &= state.context() != Context::Logs;
             command::goto(state, i);
         }
         (MouseAct::Down, Hit::Detail) if !state.list().zoom => state.list_mut().focus = Pane::Detail,
-        (MouseAct::Down, Hit::Border) => state.dragging = true,
-        (MouseAct::Drag, _) if state.dragging => {
+        (MouseAct::Down, Hit::Border) => state.frame.dragging = true,
+        (MouseAct::Drag, _) if state.frame.dragging => {
             let percent = if layout::side_by_side(state) {
-                u32::from(x) * 100 / u32::from(state.size.0.max(1))
+                u32::from(x) * 100 / u32::from(state.frame.size.0.max(1))
             } else {
                 let top = layout::areas(state).columns.y;
-                let height = state.size.1.saturating_sub(top + 2).max(1);
+                let height = state.frame.size.1.saturating_sub(top + 2).max(1);
                 u32::from(y.saturating_sub(top)) * 100 / u32::from(height)
             };
-            state.split = u16::try_from(percent).unwrap_or(50).clamp(25, 80);
+            state.frame.split = u16::try_from(percent).unwrap_or(50).clamp(25, 80);
         }
-        (MouseAct::Up, _) => state.dragging = false,
+        (MouseAct::Up, _) => state.frame.dragging = false,
         (MouseAct::WheelDown | MouseAct::WheelUp, hit) => {
             let by = if act == MouseAct::WheelDown { 3 } else { -3 };
             if hit == Hit::Detail && state.context() != Context::Tracing {
@@ -211,44 +209,9 @@ fn tick(state: &mut State, now: UnixMs) {
     push_sample(&mut state.samples.waiting, waiting);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
-    // Nothing to work out anew while nothing is asked of plugins.
-    if finished > 0 || state.stats.is_empty() {
-        state.stats = stats(state);
+    if state.frame.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
+        state.frame.toast = None;
     }
-    if state.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
-        state.toast = None;
-    }
-}
-
-/// Percentiles over what this engine's life has shown.
-fn stats(state: &State) -> BTreeMap<PluginId, CallStats> {
-    let percentile =
-        |sorted: &[u64], p: usize| sorted.get((sorted.len() * p / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0);
-    let mut out = BTreeMap::new();
-    for (plugin, methods) in &state.view.latencies {
-        let mut stats = CallStats::default();
-        let mut all = Vec::new();
-        for (method, durations) in methods {
-            let mut sorted = durations.clone();
-            sorted.sort_unstable();
-            let failed = |f: &&CallFinished| f.plugin == *plugin && f.method == *method && f.outcome != CallOutcome::Ok;
-            stats.methods.insert(
-                method.clone(),
-                Latency {
-                    count: sorted.len() as u64,
-                    errors: state.view.finished.iter().filter(failed).count() as u64,
-                    p50_ms: percentile(&sorted, 50),
-                    p95_ms: percentile(&sorted, 95),
-                    max_ms: sorted.last().copied().unwrap_or(0),
-                },
-            );
-            all.extend(sorted);
-        }
-        all.sort_unstable();
-        stats.p95_ms = (!all.is_empty()).then(|| percentile(&all, 95));
-        out.insert(plugin.clone(), stats);
-    }
-    out
 }
 
 fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
@@ -268,7 +231,7 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             }
             PluginState::Launching { .. } => {
                 // Another launch may bring another schema.
-                state.schemas.remove(plugin);
+                state.loaded.schemas.remove(plugin);
             }
             _ => {}
         },
@@ -294,7 +257,7 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
         }
         EventKind::Selected { .. } => withdraw(state),
         EventKind::DeployStarted(_) => {
-            state.deploy_filter = DeployFilter::All;
+            state.filters.deploy = DeployFilter::All;
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
         EventKind::DeployFinished(s) => {
@@ -319,24 +282,24 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
 
 /// Takes back a question about a stage that is not the one that was read any more.
 fn withdraw(state: &mut State) {
-    if let Some(Popup::Confirm(c)) = &state.popup
+    if let Some(Popup::Confirm(c)) = &state.frame.popup
         && c.stage.is_some()
     {
-        state.popup = None;
+        state.frame.popup = None;
         state.complain("the stage or its selection changed meanwhile: look again before you apply it");
     }
 }
 
 /// The schema is fetched when its pane is looked at.
 fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.screen != Screen::Plugins || state.plugin_tab != PluginTab::Schema {
+    if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
         return;
     }
     let Some(p) = state.plugin() else { return };
-    if matches!(p.state, PluginState::Ready { .. }) && !state.schemas.contains_key(&p.id) {
+    if matches!(p.state, PluginState::Ready { .. }) && !state.loaded.schemas.contains_key(&p.id) {
         let id = p.id.clone();
         // An empty schema stands for one that is on its way.
-        state.schemas.insert(id.clone(), Vec::new());
+        state.loaded.schemas.insert(id.clone(), Vec::new());
         effects.push(Effect::LoadSchema(id));
     }
 }
@@ -352,9 +315,10 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
             state.complain(format!("{what}: {text}"));
             state.asks_lock &= what != "lock";
             // A stage's own are on its screen.
-            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str()) && !diagnostics.is_empty() && state.popup.is_none() {
+            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str()) && !diagnostics.is_empty() && state.frame.popup.is_none()
+            {
                 let doc = doc::diagnostics("", diagnostics.iter());
-                state.popup = Some(Popup::Message { title: format!("{what}: not done"), doc, scroll: 0 });
+                state.frame.popup = Some(Popup::Message { title: format!("{what}: not done"), doc, scroll: 0 });
             }
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
@@ -363,22 +327,22 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
             }
         }
         Answer::History(all) => {
-            let newest = all.first().filter(|d| state.last.as_ref().is_none_or(|l| l.summary.as_ref() != Some(*d)));
+            let newest = all.first().filter(|d| state.loaded.last.as_ref().is_none_or(|l| l.summary.as_ref() != Some(*d)));
             if state.view.deploy.is_none() {
                 effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
             }
-            state.history = Some(all);
+            state.loaded.history = Some(all);
         }
         Answer::Last(r) => {
             let end = r.events.len();
-            state.last = Some(Replay::at(*r, end).view);
+            state.loaded.last = Some(Replay::at(*r, end).view);
         }
         Answer::Record(r) => {
             let end = r.events.len();
-            state.replay = Some(Replay::at(*r, end));
+            state.loaded.replay = Some(Replay::at(*r, end));
             state.lists[Context::Replay as usize] = super::list::ListState::default();
         }
-        Answer::Failures(all) => state.failures = Some(all),
+        Answer::Failures(all) => state.loaded.failures = Some(all),
         Answer::Logs(rows) => state.log.prepend(rows.into_iter().map(|r| r.line).collect()),
         Answer::State(mut all) => {
             // Once, and not for each frame: the tree by module, kind, type and address.
@@ -391,11 +355,11 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
                     &b.deposed,
                 ))
             });
-            state.state_rows = Some(all);
+            state.loaded.state_rows = Some(all);
         }
         Answer::Selected { stage, selection } => selected(state, stage, selection),
         Answer::Schema(plugin, rows) => {
-            state.schemas.insert(plugin, rows);
+            state.loaded.schemas.insert(plugin, rows);
         }
     }
 }

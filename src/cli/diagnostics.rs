@@ -128,6 +128,7 @@ mod tests {
             range: Some(SourceRange { filename: "main.tf".into(), start: at(mark.0), end: at(mark.1) }),
             snippet: Some(Snippet { line: 12, text: line.into(), mark }),
             further: None,
+            intent: None,
         }
     }
 

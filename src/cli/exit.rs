@@ -75,7 +75,7 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
     match &error {
         CliError::Said(_) => {}
         // Said with its place already.
-        CliError::Engine(EngineError::Plugin(text)) if out.has_error_with(text) => {}
+        CliError::Engine(EngineError::Plugin(trouble)) if out.has_error_with(&trouble.to_string()) => {}
         CliError::Engine(e) if !e.diagnostics().is_empty() => e.diagnostics().iter().for_each(|d| out.diagnostic(d)),
         other if out.json => out.diagnostic(&plain(&other.to_string())),
         other => out.problem(&other.to_string()),
@@ -98,6 +98,7 @@ pub(super) fn plain(text: &str) -> Diagnostic {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     }
 }
 

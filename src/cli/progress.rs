@@ -6,7 +6,7 @@ use super::output::{Ink, Output, paint};
 use super::safe::{safe, safe_lines};
 use super::time::duration;
 use crate::engine::bus::now_ms;
-use crate::engine::event::{Action, CallId, CallStarted, Event, EventKind, Operation, OperationState};
+use crate::engine::event::{Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, Reached};
 use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState};
 use crate::engine::view::View;
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// An operation that has begun.
 struct Running {
     address: String,
-    step: String,
+    step: Reached,
     since: Instant,
 }
 
@@ -23,7 +23,7 @@ struct Running {
 pub(super) struct Progress {
     live: Option<LiveLine>,
     /// What each operation was last said to be doing, and since when.
-    operations: BTreeMap<u32, (OperationState, String)>,
+    operations: BTreeMap<u32, (OperationState, Reached)>,
     running: BTreeMap<u32, Running>,
     /// Calls that stand in line for a slot, and for which resource.
     in_line: BTreeMap<CallId, String>,
@@ -224,7 +224,7 @@ impl Progress {
             }
             OperationState::Done => {
                 let took = operation.took_ms.map_or_else(String::new, |ms| format!(" in {}", duration(ms)));
-                (format!("{address}: {}{took}", past(operation.action)), Some(ink_of(operation.action)))
+                (format!("{address}: {}{took}", operation.action.done_word()), Some(ink_of(operation.action)))
             }
             OperationState::Failed => {
                 let why = operation.failure.as_ref().map_or_else(String::new, |f| format!(": {} ({})", safe(&f.summary), f.class.word()));
@@ -244,19 +244,6 @@ impl Progress {
         }
         let text = ink.map_or_else(|| text.clone(), |ink| out.paint(ink, &text));
         self.above(|| out.line(&text));
-    }
-}
-
-/// What has been done, in one word.
-fn past(action: Action) -> &'static str {
-    match action {
-        Action::NoOp => "unchanged",
-        Action::Read => "read",
-        Action::Create => "created",
-        Action::Update => "updated",
-        Action::Replace | Action::ReplaceCreateFirst => "replaced",
-        Action::Destroy => "destroyed",
-        Action::Forget => "forgotten",
     }
 }
 

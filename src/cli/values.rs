@@ -1,5 +1,6 @@
 //! Values of flags: parsed here, so that a wrong one is refused with its words before anything starts.
 
+use crate::engine::api::BadStageName;
 use crate::engine::plugin::record::LogLevel;
 
 /// `--log-level` and `--level`.
@@ -51,7 +52,7 @@ impl Level {
 }
 
 /// `--out name`.
-pub(super) fn stage_name(text: &str) -> Result<String, String> {
+pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
     crate::engine::api::stage_name(text).map(str::to_owned)
 }
 

@@ -27,18 +27,27 @@ pub struct StageRequest {
     pub rest_of: Option<DeployId>,
 }
 
+/// Why a stage cannot have a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadStageName {
+    #[error("a stage's name cannot be empty")]
+    Empty,
+    #[error("a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it")]
+    Number { text: String, digits: String },
+    #[error("a stage's name cannot have control characters")]
+    Control,
+}
+
 /// A name that a stage may have. Numbers are none: `2` always means the second stage.
 ///
 /// # Errors
-/// In words.
-pub fn stage_name(text: &str) -> Result<&str, String> {
+/// What is wrong with it.
+pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     let digits = text.trim_start_matches('#').trim();
     match () {
-        () if text.trim().is_empty() => Err("a stage's name cannot be empty".to_owned()),
-        () if digits.chars().all(|c| c.is_ascii_digit()) => {
-            Err(format!("a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it"))
-        }
-        () if text.chars().any(char::is_control) => Err("a stage's name cannot have control characters".to_owned()),
+        () if text.trim().is_empty() => Err(BadStageName::Empty),
+        () if digits.chars().all(|c| c.is_ascii_digit()) => Err(BadStageName::Number { text: text.to_owned(), digits: digits.to_owned() }),
+        () if text.chars().any(char::is_control) => Err(BadStageName::Control),
         () => Ok(text),
     }
 }

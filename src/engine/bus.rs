@@ -22,10 +22,8 @@ pub trait EventSink: Send + Sync + 'static {
     /// Takes one fact.
     fn emit(&self, kind: EventKind);
 
-    /// What must not be in a fact. Known to who keeps facts; nobody else hides anything.
-    fn secrets(&self) -> Secrets {
-        Secrets::default()
-    }
+    /// What must not be in a fact. Every sink says so itself: who forgot would hide nothing.
+    fn secrets(&self) -> Secrets;
 }
 
 impl EventSink for Bus {

@@ -1,6 +1,13 @@
 //! What can go wrong between a question to the engine and its answer, with the exit code that each deserves.
 
-use super::event::{Diagnostic, LockHolder, Severity};
+use super::api::BadStageName;
+use super::event::{Diagnostic, LockHolder, Severity, StageId};
+use super::plugin::PluginError;
+use super::provider::ProviderError;
+use super::store::StoreError;
+use super::trust::TrustError;
+use lang::addr::AddrError;
+use std::sync::Arc;
 
 /// Why the engine could not do what it was asked.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -14,12 +21,32 @@ pub enum EngineError {
         .0.who, .0.host, .0.pid, .0.reason, time(.0.since)
     )]
     Locked(Box<LockHolder>),
-    /// A plugin that is needed did not register.
-    #[error("{0}")]
-    Plugin(String),
+    /// A plugin that is needed did not register, or cannot be used.
+    #[error(transparent)]
+    Plugin(#[from] PluginTrouble),
     /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The record of a stage cannot be read.
+    #[error("stage #{stage} cannot be read: {source}")]
+    Unreadable { stage: StageId, source: Arc<serde_json::Error> },
+    /// The record of a stage cannot be made, or fits nothing that is here now; in words.
     #[error("{0}")]
-    Store(String),
+    Record(String),
+    /// What was changed by hand is not on record.
+    #[error("{what} was not kept")]
+    Unkept { what: &'static str },
+    /// Whether a plugin is trusted cannot be read or kept.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// A piece of work on another thread came to no end.
+    #[error("{what}: {source}")]
+    Task { what: &'static str, source: Arc<tokio::task::JoinError> },
+    /// An address that cannot be read.
+    #[error(transparent)]
+    Address(#[from] AddrError),
+    #[error(transparent)]
+    StageName(#[from] BadStageName),
     /// The stage does not fit the workspace any more.
     #[error("stage #{stage} is stale: {what}; stage again")]
     Stale { stage: i64, what: String },
@@ -34,6 +61,28 @@ pub enum EngineError {
     Cancelled,
 }
 
+/// What is wrong with a plugin.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PluginTrouble {
+    /// It was not found, or has no yes; in words.
+    #[error("{0}")]
+    Missing(String),
+    #[error(transparent)]
+    Call(#[from] ProviderError),
+    /// An order to it could not be carried out.
+    #[error(transparent)]
+    Order(#[from] PluginError),
+    /// Several did not register.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and "))]
+    Several(Vec<ProviderError>),
+}
+
+impl From<ProviderError> for EngineError {
+    fn from(error: ProviderError) -> Self {
+        Self::Plugin(error.into())
+    }
+}
+
 fn first(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().find(|d| d.severity == Severity::Error).map_or_else(|| "failed".to_owned(), |d| d.summary.clone())
 }
@@ -44,6 +93,16 @@ fn time(ms: i64) -> String {
 }
 
 impl EngineError {
+    /// For a piece of work on another thread, `what` of which could not be done.
+    pub(super) fn task(what: &'static str) -> impl FnOnce(tokio::task::JoinError) -> Self {
+        move |source| Self::Task { what, source: Arc::new(source) }
+    }
+
+    /// For the record of a stage.
+    pub(super) fn unreadable(stage: StageId) -> impl FnOnce(serde_json::Error) -> Self {
+        move |source| Self::Unreadable { stage, source: Arc::new(source) }
+    }
+
     /// The exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -120,5 +120,6 @@ fn problem(summary: &str, path: &Path, why: &dyn std::fmt::Display) -> Problems 
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     }]
 }

@@ -28,7 +28,7 @@ impl Memory {
         let (dir, access) = (settings.workspace.clone(), settings.access);
         let store = tokio::task::spawn_blocking(move || Store::open(&dir, access))
             .await
-            .map_err(|e| EngineError::Store(format!("the store could not be opened: {e}")))??;
+            .map_err(EngineError::task("the store could not be opened"))??;
         let recorder = (access == Access::ReadWrite).then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
         Ok(Self { store, recorder, secrets: bus.secrets() })
     }

@@ -55,6 +55,7 @@ pub fn seek(
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     };
     let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
         Ok(places) => places,
@@ -93,7 +94,7 @@ pub fn seek(
                         out.untrusted.push(plugin);
                         Some(why)
                     }
-                    Err(why) => Some(why),
+                    Err(error) => Some(error.to_string()),
                 };
                 if let Some(why) = why {
                     out.records.push((PluginFound { why: why.clone(), ..found.record() }, Err(why.clone())));
@@ -148,6 +149,7 @@ fn wants(root: &Module, in_state: &BTreeSet<String>, problems: &mut Vec<Diagnost
                         range: None,
                         snippet: None,
                         further: None,
+                        intent: None,
                     }),
                 }
             }

@@ -30,6 +30,7 @@ pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) 
         range,
         snippet: snippet(d, sources, secrets),
         further: None,
+        intent: None,
     }
 }
 
@@ -104,7 +105,7 @@ pub fn tell_all<'a>(
         let detail =
             format!("{more} more of {} errors and warnings are not shown. Settle the first ones; others may go with them.", all.len());
         let summary = "More than can be shown".to_owned();
-        out.push(Diagnostic { severity, summary, detail, address: None, range: None, snippet: None, further: None });
+        out.push(Diagnostic { severity, summary, detail, address: None, range: None, snippet: None, further: None, intent: None });
     }
     out
 }

@@ -6,6 +6,20 @@ use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why it cannot be told, or kept, that a plugin is trusted.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TrustError {
+    #[error("the files of the provider {address} in the workspace cannot be read: {executable}")]
+    Files { address: String, executable: String },
+    #[error("what plugins are trusted cannot be read: {}: {source}", file.display())]
+    Unreadable { file: PathBuf, source: Arc<std::io::Error> },
+    #[error("there is no place outside of the workspace to remember trusted plugins in: set XDG_DATA_HOME to one")]
+    NoPlace,
+    #[error("that a plugin is trusted cannot be kept: {}: {source}", file.display())]
+    Unkept { file: PathBuf, source: Arc<std::io::Error> },
+}
 
 /// A plugin that the workspace itself brings, and that nobody has said yes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,14 +77,14 @@ impl Trust {
     /// Whether a plugin that was found may be launched.
     ///
     /// # Errors
-    /// In words, where its files or the yeses cannot be read.
-    pub fn judge(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Verdict, String> {
+    /// Where its files or the yeses cannot be read.
+    pub fn judge(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Verdict, TrustError> {
         if !is_brought(found, places, workspace) {
             return Ok(Verdict::Free);
         }
         let executable = found.executable().map(|p| p.display().to_string()).unwrap_or_default();
         let Some(digest) = found.digest(cache) else {
-            return Err(format!("the files of the provider {} in the workspace cannot be read: {executable}", found.address));
+            return Err(TrustError::Files { address: found.address.to_string(), executable });
         };
         let given = self.given()?;
         if given.lines().any(|line| line.split(' ').next() == Some(digest.as_str())) {
@@ -82,22 +96,22 @@ impl Trust {
         Ok(Verdict::Lacking(WorkspacePlugin { address, executable, digest, changed }))
     }
 
-    fn given(&self) -> Result<String, String> {
+    fn given(&self) -> Result<String, TrustError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
         match lang::functions::read_regular(file) {
             Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
-            Err(e) => Err(format!("what plugins are trusted cannot be read: {}: {e}", file.display())),
+            Err(e) => Err(TrustError::Unreadable { file: file.clone(), source: Arc::new(e) }),
         }
     }
 
     /// Keeps a yes for these very files.
     ///
     /// # Errors
-    /// In words, where it cannot be kept.
-    pub fn give(&self, plugin: &WorkspacePlugin) -> Result<(), String> {
+    /// Where it cannot be kept.
+    pub fn give(&self, plugin: &WorkspacePlugin) -> Result<(), TrustError> {
         let Some(file) = &self.file else {
-            return Err("there is no place outside of the workspace to remember trusted plugins in: set XDG_DATA_HOME to one".to_owned());
+            return Err(TrustError::NoPlace);
         };
         let line = format!("{} {} {}\n", plugin.digest, plugin.address, one_line(&plugin.executable));
         let keep = || -> std::io::Result<()> {
@@ -108,7 +122,7 @@ impl Trust {
             kept.write_all(line.as_bytes())?;
             kept.sync_all()
         };
-        keep().map_err(|e| format!("that a plugin is trusted cannot be kept: {}: {e}", file.display()))
+        keep().map_err(|e| TrustError::Unkept { file: file.clone(), source: Arc::new(e) })
     }
 }
 

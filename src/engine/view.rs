@@ -63,6 +63,13 @@ pub struct CallView {
     pub blocker: Option<CallId>,
 }
 
+/// How the last calls of one plugin went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latencies {
+    pub all: Latency,
+    pub methods: BTreeMap<String, Latency>,
+}
+
 /// A deploy as far as events tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeployView {
@@ -165,8 +172,8 @@ pub struct View {
     pub calls: BTreeMap<CallId, CallView>,
     /// The last finished calls, newest last.
     pub finished: VecDeque<CallFinished>,
-    /// Latencies by plugin and method, of this engine's life.
-    pub latencies: BTreeMap<PluginId, BTreeMap<String, Vec<u64>>>,
+    /// How the last calls of each plugin went, as its lane measured them when the newest of them ended.
+    pub latencies: BTreeMap<PluginId, Latencies>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
     /// Addresses of the current stage that are left out.
@@ -253,8 +260,8 @@ impl View {
                 push(&mut self.notices, (event.at, format!("{} {}", change.address, change.what.word())));
             }
             EventKind::UnknownOutcomes { outcomes } => {
-                let open = |d: &Diagnostic| outcomes.iter().any(|u| d.detail == u.detail);
-                self.diagnostics.retain(|d| d.summary != UNKNOWN_OUTCOME || open(d));
+                let open = |intent: i64| outcomes.iter().any(|u| u.intent == intent);
+                self.diagnostics.retain(|d| d.intent.is_none_or(open));
                 self.unknown.clone_from(outcomes);
             }
             EventKind::UntrustedPlugins { plugins } => self.untrusted.clone_from(plugins),
@@ -356,14 +363,20 @@ impl View {
                 if let Some(deploy) = &mut self.deploy {
                     deploy.finished(f);
                 }
-                let durations = self.latencies.entry(f.plugin.clone()).or_default().entry(f.method.clone()).or_default();
-                if durations.len() < 10_000 {
-                    durations.push(f.took_ms);
+                if let Some(measured) = f.measured {
+                    let latencies = self.latencies.entry(f.plugin.clone()).or_default();
+                    latencies.all = measured.plugin;
+                    latencies.methods.insert(f.method.clone(), measured.method);
                 }
                 push(&mut self.finished, f.clone());
             }
             _ => {}
         }
+    }
+
+    /// The time that 95 of a hundred of a plugin's last calls took at most.
+    pub fn p95_ms(&self, plugin: &PluginId) -> Option<u64> {
+        self.latencies.get(plugin).map(|l| l.all).filter(Latency::is_known).map(|l| l.p95_ms)
     }
 
     /// The running call that has held its slot longest.
@@ -382,3 +395,6 @@ impl View {
         (held, by_plugin.values().map(|n| *n as usize).sum())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
 pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Position> {
     let area = a.footer;
     brush.fill(area, brush.theme.bar());
-    if let Some(p) = &state.prompt {
+    if let Some(p) = &state.frame.prompt {
         let (sign, word) = match p.kind {
             PromptKind::Find => ("/", "enter keeps it, ↑↓ through the hits, esc drops it"),
             PromptKind::Filter => ("filter: ", "enter keeps it, esc drops it"),
@@ -69,7 +69,7 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
         return Some(Position { x: (start + before).min(area.right().saturating_sub(1)), y: area.y });
     }
     let mut said = 0;
-    if let Some(t) = &state.toast {
+    if let Some(t) = &state.frame.toast {
         let role = if t.weight == Weight::Good { Role::Dim } else { Role::Bad };
         let text = crate::app::text::clean(&t.text).into_owned();
         let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);

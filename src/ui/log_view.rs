@@ -42,12 +42,12 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let height = usize::from(area.height);
     let cells = area.width.saturating_sub(1);
     let made = |i: usize| -> Doc {
-        let l = line(state, &state.rows[i], wide);
+        let l = line(state, &state.frame.rows[i], wide);
         if state.log.wrap { doc::wrap(&vec![l], usize::from(cells)) } else { vec![l] }
     };
     // With wrapped lines fewer rows fit: go back from the cursor until the screen is full.
-    let mut from = list.offset.min(state.rows.len());
-    if state.log.wrap && !state.rows.is_empty() {
+    let mut from = list.offset.min(state.frame.rows.len());
+    if state.log.wrap && !state.frame.rows.is_empty() {
         let mut used = made(list.index).len();
         let mut first = list.index;
         while first > from {
@@ -60,7 +60,7 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
         from = first;
     }
     let mut y = area.y;
-    for i in from..state.rows.len() {
+    for i in from..state.frame.rows.len() {
         for l in made(i) {
             if y >= area.bottom() {
                 return;

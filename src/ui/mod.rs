@@ -24,9 +24,9 @@ pub use theme::Theme;
 
 /// Draws everything; answers where the terminal's cursor belongs, if anywhere.
 pub fn draw(state: &State, tracing: &tui_logger::TuiWidgetState, buffer: &mut Buffer) -> Option<Position> {
-    let theme = Theme::of(state.looks);
+    let theme = Theme::of(state.frame.looks);
     let mut brush = Brush { buffer, theme: &theme };
-    let whole = Rect { x: 0, y: 0, width: state.size.0, height: state.size.1 }.intersection(brush.buffer.area);
+    let whole = Rect { x: 0, y: 0, width: state.frame.size.0, height: state.frame.size.1 }.intersection(brush.buffer.area);
     brush.fill(whole, theme.ground());
     let cursor = if too_small(state) {
         small(state, &mut brush, whole);
@@ -38,12 +38,12 @@ pub fn draw(state: &State, tracing: &tui_logger::TuiWidgetState, buffer: &mut Bu
         let prompt = bars::footer(state, &a, &mut brush);
         popup::draw(state, &mut brush).or(prompt)
     };
-    theme::finish(state.looks, brush.buffer);
+    theme::finish(state.frame.looks, brush.buffer);
     cursor
 }
 
 fn small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
-    let text = format!("flightdeck needs 40×12, this is {}×{}", state.size.0, state.size.1);
+    let text = format!("flightdeck needs 40×12, this is {}×{}", state.frame.size.0, state.frame.size.1);
     if whole.height > 0 {
         brush.text(whole.x, whole.y, whole.width, Role::Warn, &text);
     }
@@ -56,7 +56,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         log_view::tracing(a.list, brush, tracing);
         return;
     }
-    if state.list().zoom && context.has_detail() {
+    if state.list().zoom && context.of().has_detail {
         detail(state, a.detail, brush);
         return;
     }
@@ -67,7 +67,7 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
         let y = a.charts.bottom().max(a.title.bottom());
         let below = [a.note, a.foot_rule, a.footer].into_iter().filter(|r| r.height > 0).map(|r| r.y).min();
         let height = below.unwrap_or(a.footer.y).saturating_sub(y);
-        let area = Rect { x: a.columns.x.max(a.list.x), y, width: state.size.0, height };
+        let area = Rect { x: a.columns.x.max(a.list.x), y, width: state.frame.size.0, height };
         // What does not fit here fits the popup of the same words.
         let more = if context == Context::Stage && state.view.stage_error.is_some() { ", d shows them" } else { "" };
         empty(area, &words, more, brush);

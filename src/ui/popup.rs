@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 
 /// Draws the popup, if there is one; answers where the terminal's cursor belongs.
 pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
-    let popup = state.popup.as_ref()?;
+    let popup = state.frame.popup.as_ref()?;
     let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
     match popup {
         Popup::Help { scroll } => {
@@ -166,7 +166,7 @@ fn unknown(state: &State, popup: &Popup, brush: &mut Brush<'_>, selected: usize,
     let Some(u) = all.get(selected.min(all.len().saturating_sub(1))) else { return };
     let head = doc::wrap(&doc::unknown_head(state, refused), cells);
     let detail = doc::wrap(&doc::unknown(u), cells);
-    let most = usize::from(state.size.1).saturating_sub(head.len() + detail.len() + 7).max(1);
+    let most = usize::from(state.frame.size.1).saturating_sub(head.len() + detail.len() + 7).max(1);
     let shown = all.len().min(most);
     let total = head.len() + 1 + shown + 1 + detail.len() + 2;
     let inner = open(state, popup, brush, "unknown outcomes", total, if refused { Role::Bad } else { Role::Warn });

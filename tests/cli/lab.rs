@@ -217,7 +217,7 @@ fn the_second_signal_kills_and_records_what_is_unknown() {
     let began = Instant::now();
     let (code, result) = running.end();
     assert_eq!(code, Some(130), "{result}");
-    assert!(began.elapsed() < Duration::from_secs(15));
+    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(gone(pid));
     let record = lab.run(&["history", "1", "--json"]).expect(0).result()["history"][0].clone();
     assert_eq!(record["operations"]["unknown"], 1, "{record}");

@@ -27,6 +27,33 @@ fn a_request_to_end_gives_back_the_terminal_the_plugins_and_the_workspace() {
 }
 
 #[test]
+fn while_much_is_worked_out_at_once_keys_are_heard() {
+    // Hours of rounds, in more places than there are cores.
+    let one = |i: usize| {
+        let inner = "length([for b in local.n : length([for c in local.n : length([for d in local.n : 1]) if false])])";
+        format!("output \"x{i}\" {{\n  value = length([for a in local.n : {inner} + {i}])\n}}\n")
+    };
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let outputs: String = (0..cores * 2 + 2).map(one).collect();
+    let w = Workspace::of(&format!("locals {{\n  n = range(1000)\n}}\n{outputs}"));
+    let mut c = w.console();
+    c.wait("lock: you", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("staging #1", SOON).unwrap();
+    let clock = c.text();
+    c.wait_until(|s| s != clock, SOON).unwrap();
+    c.keys("5").unwrap();
+    c.wait("No deploy was made", SOON).unwrap();
+    c.keys("q").unwrap();
+    c.wait("leave all the same?", SOON).unwrap();
+    c.keys("y").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0, "{}", screen.contents());
+    given_back(&screen);
+    w.is_free();
+}
+
+#[test]
 fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the_outcome() {
     let w = Workspace::bundled();
     let mut c = w.console();

@@ -289,7 +289,7 @@ impl Surface for Fragile {
     }
 
     fn draw(&mut self, state: &State) -> std::io::Result<()> {
-        assert_ne!(state.looks.theme, ThemeName::Light, "broken on purpose");
+        assert_ne!(state.frame.looks.theme, ThemeName::Light, "broken on purpose");
         self.0.draw(state)
     }
 
@@ -336,7 +336,7 @@ async fn child_panics_in_another_thread() {
     let mut screen = Screen::enter(true).unwrap();
     std::thread::spawn(|| panic!("broken on purpose")).join().unwrap_err();
     let mut state = State::new("still drawing", "/");
-    state.size = screen.size();
+    state.frame.size = screen.size();
     screen.draw(&state).unwrap();
     assert_eq!(screen.input().await.unwrap().unwrap(), Input::Key(Key::char('q')));
 }

@@ -1,7 +1,7 @@
 //! What must hold after a kill, and what must hold in the end.
 
 use crate::world::{Known, Real, WANTED, World};
-use flightdeck::engine::event::{Action, Operation, OperationState};
+use flightdeck::engine::event::{Action, Operation, OperationState, OperationStep};
 use flightdeck::engine::store::model::StateObject;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ fn same(state: &Value, real: &Value) -> bool {
 }
 
 impl Known {
-    fn is_unknown(&self, address: &str, deposed: &str, step: &str) -> bool {
-        self.unknown.iter().any(|u| u.address == address && u.deposed == deposed && u.step == step)
+    fn is_unknown(&self, address: &str, deposed: &str, step: &OperationStep) -> bool {
+        self.unknown.iter().any(|u| u.address == address && u.deposed == deposed && u.step == *step)
     }
 
     fn current(&self, address: &str) -> Option<&StateObject> {
@@ -32,15 +32,15 @@ pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(
         let (address, state) = (&object.address, attributes(object));
         let id = state["id"].as_str().unwrap().to_owned();
         match lab.get(&id) {
-            None if known.is_unknown(address, &object.deposed, "destroy") => {}
+            None if known.is_unknown(address, &object.deposed, &OperationStep::Destroy) => {}
             None => return Err(format!("{address} ({id}, {:?}) is in the state and gone from the lab", object.deposed)),
-            Some(real) if same(&state, &real.attributes) || known.is_unknown(address, "", "update") => {}
+            Some(real) if same(&state, &real.attributes) || known.is_unknown(address, "", &OperationStep::Update) => {}
             Some(real) => return Err(format!("{address} is {real:?} in the lab and {state} in the state")),
         }
         seen.insert(id);
     }
     for (id, real) in lab.iter().filter(|(id, _)| !seen.contains(*id)) {
-        if !known.is_unknown(&real.address, "", "create") {
+        if !known.is_unknown(&real.address, "", &OperationStep::Create) {
             return Err(format!("{id} is in the lab as {} and nobody knows of it", real.address));
         }
     }

@@ -5,6 +5,7 @@ use crate::check;
 use crate::kill::{self, Moment, Random, Whole};
 use crate::support::Run;
 use crate::world::{Known, Template, WANTED, World};
+use flightdeck::engine::event::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -158,8 +159,8 @@ fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) 
     let (mut import, mut forget) = (Vec::new(), Vec::new());
     for unknown in &known.unknown {
         let address = unknown.address.clone();
-        match unknown.step.as_str() {
-            "create" => match lab.iter().find(|(id, real)| real.address == address && !ids.contains(*id)) {
+        match unknown.step {
+            OperationStep::Create => match lab.iter().find(|(id, real)| real.address == address && !ids.contains(*id)) {
                 Some((id, _)) => {
                     tally.unknown_creations_that_were_made += 1;
                     import.push((address, id.clone()));
@@ -169,7 +170,7 @@ fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) 
                     forget.push(address);
                 }
             },
-            "update" => {
+            OperationStep::Update => {
                 tally.unknown_updates += 1;
                 let real = lab.iter().find(|(id, real)| real.address == address && ids.contains(*id));
                 if let Some((id, _)) = real.filter(|_| random.one_in(4)) {

@@ -123,7 +123,8 @@ fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_chang
     let id = providers::lab::control::objects(&lab.file()).unwrap()[0].id.clone();
     let block = format!("import {{\n  to = lab_thing.a\n  id = {id:?}\n}}\n");
     lab.configure(&format!("{block}resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n  kind = \"one\"\n}}\n"));
-    lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    assert!(run.stdout.contains("lab_thing.a: imported in "), "{run:#?}");
     assert_eq!((lab.objects().len(), unknown(&["stage", "--json"])), (1, 0));
 
     // What was changed, or gone, and never answered.

@@ -110,6 +110,13 @@ const APPLIES: &[Row] = &[
         words: &["cannot be read: the message is larger than the 256 MiB that are taken", "this is an error of the plugin", LOOK],
         ..ROW
     },
+    // It answers what no state can hold.
+    Row {
+        fake: "apply-endless",
+        state: "unknown",
+        words: &["Object cannot be kept", "fake_thing.x cannot be kept", "cannot serialize infinity as JSON", "report it there", LOOK],
+        ..ROW
+    },
     // It answers something else than it had planned.
     Row {
         fake: "apply-unknown",
@@ -184,6 +191,21 @@ fn applies(row: &Row) {
 #[test]
 fn an_apply_that_goes_wrong_is_kept_as_what_it_was_and_the_neighbour_is_done() {
     each(APPLIES, |row| row.fake, applies);
+}
+
+#[test]
+fn what_a_destroy_left_and_no_state_can_hold_is_an_unknown_outcome() {
+    let bench = Bench::new("destroy-endless");
+    bench.run(&["deploy", "--auto-approve", "--json"], &[]).expect(0);
+    let seen = bench.run(&["destroy", "--auto-approve", "--json"], &[]).expect(5);
+    let operation = seen.operation("fake_thing.x");
+    assert_eq!((&operation["state"], &operation["failure"]["class"]), (&"unknown".into(), &"unexpected".into()), "{operation}");
+    says(operation["failure"]["detail"].as_str().unwrap(), &["cannot serialize infinity as JSON", LOOK]);
+    // It is named to who comes next, and what the state has of it is what it was.
+    let next = bench.run(&["stage", "--json"], &[]).expect(0);
+    says(&next.diagnostics().join("\n"), &["Unknown outcome", "the destroy of fake_thing.x was begun in deploy #2"]);
+    let state = bench.run(&["state", "list", "--json"], &[]).expect(0).result();
+    assert_eq!(state["resources"].as_array().unwrap().len(), 1, "{state}");
 }
 
 /// Misbehaviours while a stage is worked out: fake, words.

@@ -18,6 +18,10 @@ impl PluginObserver for Ear {
     fn event(&self, event: PluginEvent) {
         self.0.send_modify(|all| all.push(event));
     }
+
+    fn secrets(&self) -> flightdeck::engine::Secrets {
+        flightdeck::engine::Secrets::default()
+    }
 }
 
 impl Ear {

@@ -18,7 +18,6 @@ pub const LAB: &str = "flightdeck.internal/bundled/lab";
 pub struct Bench {
     pub bus: Bus,
     pub pool: Pool,
-    pub calls: Calls,
     pub folder: TempDir,
     pub ctx: CallContext,
 }
@@ -32,8 +31,8 @@ impl Bench {
         settings.launch.backoff = vec![Duration::from_millis(5)];
         let plugins = Plugins::start(settings, Arc::new(bus.clone()));
         let settings = PoolSettings { slots, ..PoolSettings::new(folder.path()) };
-        let pool = Pool::new(settings, plugins, calls.clone(), Arc::new(bus.clone()));
-        Self { bus, pool, calls, folder, ctx: CallContext::default() }
+        let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
+        Self { bus, pool, folder, ctx: CallContext::default() }
     }
 
     /// Declares a bundled provider, served by the program under test itself.

@@ -71,8 +71,8 @@ async fn every_provider_of_the_mirror_says_what_it_is_and_checks_a_configuration
             // What is required and not there is an error of the configuration, with words.
             assert!(checked.diagnostics.iter().all(|d| !d.summary.is_empty()), "{name}");
         }
-        let usual = bench.calls.stats().into_iter().find(|s| s.method == "ValidateResourceConfig");
-        println!("  {:?}", usual.map(|s| s.latency));
+        let usual = bench.bus.view().latencies.into_values().find_map(|l| l.methods.get("ValidateResourceConfig").copied());
+        println!("  {usual:?}");
         bench.pool.shutdown().await;
         assert_eq!(bench.pids(), Vec::<u32>::new());
     }

@@ -54,10 +54,9 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
     assert_eq!(blocked.len(), 1);
     assert_eq!(blocked[0].plugin, broken);
     assert!(matches!(blocked[0].state, PluginState::GaveUp { .. }));
-    // Asked again, it answers at once and is not launched again.
-    let began = Instant::now();
-    bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
-    assert!(began.elapsed() < Duration::from_millis(500));
+    // Asked again, it is not launched again.
+    let again = bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
+    assert_eq!(again.to_string(), error.to_string());
     bench.lab(json!({})).await;
     bench.pool.shutdown().await;
 }
@@ -92,8 +91,8 @@ async fn killing_leaves_an_unknown_outcome_and_stopping_is_asked_of_running_ones
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     assert_eq!(bench.pool.stop_all(&bench.ctx).await, []);
-    let stops = bench.calls.stats().into_iter().find(|s| s.method == "StopProvider").expect("asked");
-    assert_eq!(stops.latency.count, 1);
+    let stops = bench.bus.view().latencies.into_values().find_map(|l| l.methods.get("StopProvider").copied()).expect("asked");
+    assert_eq!(stops.count, 1);
     let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
     let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -172,6 +171,6 @@ async fn waiting_for_a_plugin_can_be_given_up() {
     assert_eq!((error.class(), error.may_have_acted()), (FailureClass::Cancelled, false));
     bench.pool.kill_all().await;
     assert_eq!(bench.pids(), Vec::<u32>::new());
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(25), "it was waited for");
     bench.pool.shutdown().await;
 }

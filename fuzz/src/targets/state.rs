@@ -10,8 +10,8 @@ use crate::feed::Feed;
 
 pub fn run(data: &[u8]) {
     let read = outputs(data);
-    if let Err(words) = &read {
-        assert!(!words.is_empty());
+    if let Err(why) = &read {
+        assert!(!why.to_string().is_empty());
     }
     let mut state = State { serial: 1, lineage: "l".to_owned(), objects: objects(data), outputs: Vec::new() };
     if let Ok(Some(read)) = &read {

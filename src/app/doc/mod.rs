@@ -7,13 +7,13 @@ mod operation;
 mod plugin;
 mod popup;
 mod resource;
-mod title;
+pub(in crate::app) mod title;
 mod unknown;
 mod welcome;
 
 pub use call::{call, finished, outcome};
 pub use change::{change, diagnostic, diagnostics, drift, drift_role, output, why};
-pub use operation::{counts, deploy_summary, failure_group, mode, operation, outcome_role, past};
+pub use operation::{counts, deploy_summary, failure_group, mode, operation, outcome_role};
 pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_text};
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};

@@ -5,21 +5,8 @@ use crate::app::format::{clock, clock_ms, count, date, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
 use crate::engine::api::FailureGroup;
-use crate::engine::event::{Action, Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
+use crate::engine::event::{Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
 use crate::engine::plugin::record::{PluginId, UnixMs};
-
-/// What was done, in the past tense.
-pub fn past(action: Action) -> &'static str {
-    match action {
-        Action::NoOp => "unchanged",
-        Action::Read => "read",
-        Action::Create => "created",
-        Action::Update => "updated",
-        Action::Replace | Action::ReplaceCreateFirst => "replaced",
-        Action::Destroy => "destroyed",
-        Action::Forget => "forgotten",
-    }
-}
 
 /// One operation of a deploy at a moment.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
@@ -39,9 +26,9 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
                 push_text(&mut doc, Role::Dim, "  ", c.waits_for.as_deref().unwrap_or_default());
             }
         }
-        OperationState::Done => doc.push(line(Role::Ok, format!("{} in {}", past(op.action), duration(op.took_ms.unwrap_or(0))))),
+        OperationState::Done => doc.push(line(Role::Ok, format!("{} in {}", op.action.done_word(), duration(op.took_ms.unwrap_or(0))))),
         OperationState::Failed => {
-            doc.push(line(Role::Bad, format!("{} failed after {}", op.action.word(), duration(op.took_ms.unwrap_or(0)))))
+            doc.push(line(Role::Bad, format!("{} failed after {}", op.action.operation_word(), duration(op.took_ms.unwrap_or(0)))))
         }
         OperationState::Unknown => {
             doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
@@ -53,7 +40,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             }
         }
         OperationState::HalfReplaced => {
-            doc.push(line(Role::Bad, op.step.clone()));
+            doc.push(line(Role::Bad, op.step.to_string()));
             doc.push(line(Role::Dim, "t stages what is left: the missing half"));
         }
         OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),

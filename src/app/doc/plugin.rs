@@ -105,19 +105,20 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     l
 }
 
-/// Calls by method with their durations and errors, then those that run.
+/// The last thousand calls of each method with their durations and errors, then those that run.
 pub fn calls(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
     let head = format!("{:<32} {:>7} {:>7} {:>9} {:>9} {:>9}", "METHOD", "CALLS", "ERRORS", "P50", "P95", "MAX");
-    let Some(stats) = state.stats.get(&p.id) else {
+    let Some(stats) = state.view.latencies.get(&p.id) else {
         return vec![line(Role::Dim, "no calls yet")];
     };
     doc.push(line(Role::Dim, head));
     for (method, l) in &stats.methods {
+        let took = |ms| if l.is_known() { duration(ms) } else { "–".to_owned() };
         doc.push(vec![
             span(Role::Plain, format!("{method:<32} {:>7} ", l.count)),
             span(if l.errors > 0 { Role::Bad } else { Role::Dim }, format!("{:>7} ", l.errors)),
-            span(Role::Plain, format!("{:>9} {:>9} {:>9}", duration(l.p50_ms), duration(l.p95_ms), duration(l.max_ms))),
+            span(Role::Plain, format!("{:>9} {:>9} {:>9}", took(l.p50_ms), took(l.p95_ms), took(l.max_ms))),
         ]);
     }
     let running: Vec<_> = state.view.calls.values().filter(|c| c.plugin == p.id).collect();

@@ -11,7 +11,7 @@ pub fn help(state: &State) -> Doc {
     let context = state.context();
     let mut doc = Doc::new();
     for special in [true, false] {
-        push_heading(&mut doc, if special { context.word() } else { "Everywhere" });
+        push_heading(&mut doc, if special { context.of().word } else { "Everywhere" });
         for c in COMMANDS.iter().filter(|c| c.is_in(context) && c.is_special() == special) {
             let keys = state.keys.keys_of(c, context);
             if keys.is_empty() {

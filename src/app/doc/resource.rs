@@ -44,7 +44,7 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     if !ops.is_empty() {
         push_heading(&mut doc, "last operations");
         for (d, o) in ops {
-            doc.push(line(Role::Plain, format!("  deploy #{d}: {} {}", o.action.word(), o.state.word())));
+            doc.push(line(Role::Plain, format!("  deploy #{d}: {} {}", o.action.operation_word(), o.state.word())));
         }
     }
     doc

@@ -150,14 +150,14 @@ pub fn title(state: &State, cells: usize) -> Line {
 
 /// What the list is narrowed to, and where a replay stands.
 fn narrowed(l: &mut Line, state: &State) {
-    match (state.context(), state.action_filter) {
+    match (state.context(), state.filters.action) {
         (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
-        (Context::Deploy | Context::Replay, _) if state.deploy_filter != DeployFilter::All => {
-            l.push(span(Role::Warn, format!("   only {}", state.deploy_filter.word())));
+        (Context::Deploy | Context::Replay, _) if state.filters.deploy != DeployFilter::All => {
+            l.push(span(Role::Warn, format!("   only {}", state.filters.deploy.word())));
         }
         _ => {}
     }
-    if let (Context::Replay, Some(r)) = (state.context(), &state.replay) {
+    if let (Context::Replay, Some(r)) = (state.context(), &state.loaded.replay) {
         let text = format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len());
         l.push(span(Role::Key, text));
     }
@@ -167,37 +167,35 @@ fn narrowed(l: &mut Line, state: &State) {
 /// What the screen is about.
 fn about(state: &State) -> Line {
     let mut l = vec![span(Role::Plain, " ")];
-    match state.context() {
-        Context::Plugins | Context::Schema => plugins(state, &mut l),
-        Context::Calls => calls(state, &mut l),
-        Context::Stage => stage(state, &mut l),
-        Context::Deploy | Context::Replay => deploy(state, &mut l),
-        Context::History => {
-            let n = state.history.as_ref().map_or(0, Vec::len);
-            l.push(span(Role::Strong, "history"));
-            l.push(span(Role::Plain, format!(" · {}", count(n, "deploy"))));
-        }
-        Context::Failures => {
-            let n = state.failures.as_ref().map_or(0, Vec::len);
-            l.push(span(Role::Strong, "failures"));
-            l.push(span(Role::Plain, format!(" · {} · newest first", count(n, "kind"))));
-        }
-        Context::State => {
-            let rows = state.state_rows.as_deref().unwrap_or_default();
-            l.push(span(Role::Strong, "state"));
-            l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
-            let tainted = rows.iter().filter(|r| r.tainted).count();
-            if tainted > 0 {
-                l.push(span(Role::Bad, format!(" · {tainted} tainted")));
-            }
-        }
-        Context::Logs => logs(state, &mut l),
-        Context::Tracing => l.push(span(Role::Strong, "the engine's own log")),
-    }
+    (state.context().of().about)(state, &mut l);
     l
 }
 
-fn plugins(state: &State, l: &mut Line) {
+pub(in crate::app) fn history(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "history"));
+    l.push(span(Role::Plain, format!(" · {}", count(state.loaded.history.as_ref().map_or(0, Vec::len), "deploy"))));
+}
+
+pub(in crate::app) fn failures(state: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "failures"));
+    l.push(span(Role::Plain, format!(" · {} · newest first", count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind"))));
+}
+
+pub(in crate::app) fn resources(state: &State, l: &mut Line) {
+    let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
+    l.push(span(Role::Strong, "state"));
+    l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
+    let tainted = rows.iter().filter(|r| r.tainted).count();
+    if tainted > 0 {
+        l.push(span(Role::Bad, format!(" · {tainted} tainted")));
+    }
+}
+
+pub(in crate::app) fn tracing(_: &State, l: &mut Line) {
+    l.push(span(Role::Strong, "the engine's own log"));
+}
+
+pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
     let list = &state.lists[Context::Plugins as usize];
     if let (true, Some(p)) = (list.zoom, state.plugin()) {
         let (symbol, word, role) = status(&p.state);
@@ -215,12 +213,12 @@ fn plugins(state: &State, l: &mut Line) {
 
 fn tabs(state: &State, l: &mut Line) {
     for tab in PluginTab::ALL {
-        let role = if tab == state.plugin_tab { Role::Key } else { Role::Dim };
-        l.push(span(role, if tab == state.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
+        let role = if tab == state.filters.plugin_tab { Role::Key } else { Role::Dim };
+        l.push(span(role, if tab == state.filters.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
     }
 }
 
-fn calls(state: &State, l: &mut Line) {
+pub(in crate::app) fn calls(state: &State, l: &mut Line) {
     let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
     l.push(span(Role::Strong, "calls"));
     l.push(span(Role::Plain, format!(" · {running} running · {} waiting", state.view.calls.len() - running)));
@@ -235,7 +233,7 @@ fn calls(state: &State, l: &mut Line) {
     }
 }
 
-fn stage(state: &State, l: &mut Line) {
+pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     if let Some(s) = &state.view.staging {
         l.push(span(Role::Busy, format!("◐ staging #{} ({})", s.stage, mode(s.mode))));
         l.push(span(Role::Plain, format!(" · {}/{} · {} · {}", s.done, s.total, elapsed(state.now - s.since), s.now)));
@@ -300,7 +298,7 @@ fn said(state: &State) -> Line {
     l
 }
 
-fn deploy(state: &State, l: &mut Line) {
+pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     let Some((d, now)) = state.shown_deploy() else {
         l.push(span(Role::Strong, "deploy"));
         return;
@@ -352,9 +350,9 @@ fn deploy(state: &State, l: &mut Line) {
     }
 }
 
-fn logs(state: &State, l: &mut Line) {
+pub(in crate::app) fn logs(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "logs"));
-    l.push(span(Role::Plain, format!(" · {}", count(state.rows.len(), "line"))));
+    l.push(span(Role::Plain, format!(" · {}", count(state.frame.rows.len(), "line"))));
     l.push(if state.log.follow { span(Role::Ok, " · following") } else { span(Role::Warn, " · not following (space)") });
     l.push(span(Role::Plain, format!(" · {} and up · {}", state.log.level.word(), state.log.source.as_deref().unwrap_or("all sources"))));
     if state.log.dropped > 0 {

@@ -6,10 +6,10 @@ use crate::engine::event::StageMode;
 
 /// The note that stays on the screen.
 pub fn note(state: &State) -> Doc {
-    let cells = usize::from(state.size.0).saturating_sub(2);
-    let doc = state.notes.iter().map(|n| line(Role::Busy, n));
+    let cells = usize::from(state.frame.size.0).saturating_sub(2);
+    let doc = state.frame.notes.iter().map(|n| line(Role::Busy, n));
     // A small screen has one line for each, and no more.
-    if state.size.1 < 30 { doc.map(|l| fit_line(l, cells)).collect() } else { wrap(&doc.collect(), cells) }
+    if state.frame.size.1 < 30 { doc.map(|l| fit_line(l, cells)).collect() } else { wrap(&doc.collect(), cells) }
 }
 
 fn keys(doc: &mut Doc, all: &[(&str, &str)]) {
@@ -37,7 +37,7 @@ fn not_configured(state: &State) -> Doc {
 
 /// What a screen says instead of an empty table; `None` where it should show its table all the same.
 pub fn empty(state: &State) -> Option<Doc> {
-    if !state.rows.is_empty() {
+    if !state.frame.rows.is_empty() {
         return None;
     }
     let list = state.list();
@@ -67,7 +67,7 @@ pub fn empty(state: &State) -> Option<Doc> {
             return Some(diagnostics(state.view.stage_error.as_deref().unwrap_or(""), state.view.diagnostics.iter()));
         }
         Context::Stage if state.view.stage.is_some() => {
-            let action = state.action_filter;
+            let action = state.filters.action;
             match action {
                 Some(a) => {
                     doc.push(line(Role::Plain, format!("No change is among the {}.", a.word())));
@@ -103,7 +103,7 @@ pub fn empty(state: &State) -> Option<Doc> {
                 ],
             );
         }
-        Context::Replay if state.replay.as_ref().is_some_and(|r| r.cursor == 0) => {
+        Context::Replay if state.loaded.replay.as_ref().is_some_and(|r| r.cursor == 0) => {
             doc.push(line(Role::Heading, "Before the deploy began"));
             keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
         }
@@ -121,11 +121,11 @@ pub fn empty(state: &State) -> Option<Doc> {
                 keys(&mut doc, &[("3", "goes to the Stage screen"), ("5", "shows earlier deploys")]);
             }
         }
-        Context::History if state.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::History if state.loaded.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
         Context::History => doc.push(line(Role::Plain, "No deploy was made in this workspace yet.")),
-        Context::Failures if state.failures.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::Failures if state.loaded.failures.is_none() => doc.push(line(Role::Dim, "Loading…")),
         Context::Failures => doc.push(line(Role::Ok, "✓ No failure is on record.")),
-        Context::State if state.state_rows.is_none() => doc.push(line(Role::Dim, "Loading…")),
+        Context::State if state.loaded.state_rows.is_none() => doc.push(line(Role::Dim, "Loading…")),
         Context::State => doc.push(line(Role::Plain, "The state is empty: nothing was deployed from here yet.")),
         Context::Logs if state.log.lines().next().is_some() => {
             doc.push(line(Role::Plain, "No line has this level and source."));

@@ -1,7 +1,7 @@
 //! One plugin's slots: who holds them, who waits in line (first come, first served), how long calls took. All of it is
 //! under one short lock of the lane's own, which is never held over an await.
 
-use super::stats::Histogram;
+use super::stats::{self, Past, Window};
 use super::{Kind, Shared, lock};
 use crate::engine::Secrets;
 use crate::engine::api::CallStat;
@@ -12,6 +12,7 @@ use crate::engine::settings::RetrySettings;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -51,10 +52,23 @@ struct Waiter {
     grant: oneshot::Sender<usize>,
 }
 
+/// The lane's measures: what is usual for a kind of call, and what is shown of its methods and of the whole plugin.
 #[derive(Default)]
 struct Stats {
-    live: BTreeMap<Kind, Histogram>,
-    past: BTreeMap<Kind, Histogram>,
+    live: BTreeMap<Kind, Window>,
+    past: BTreeMap<Kind, Past>,
+    methods: BTreeMap<Method, Window>,
+    plugin: Window,
+}
+
+impl Stats {
+    fn add(&mut self, kind: &Kind, took: Duration, error: bool) -> Measured {
+        self.live.entry(kind.clone()).or_default().add(took, error);
+        let method = self.methods.entry(kind.method).or_default();
+        method.add(took, error);
+        self.plugin.add(took, error);
+        Measured { method: method.latency(), plugin: self.plugin.latency() }
+    }
 }
 
 impl Line {
@@ -72,9 +86,9 @@ impl std::fmt::Debug for Lane {
 
 impl Lane {
     pub(super) fn new(shared: Arc<Shared>, plugin: PluginId, slots: u32, history: &[CallStat]) -> Self {
-        let past = history.iter().filter_map(|h| Some((Kind::named(h)?, Histogram::of(&h.latency)))).collect();
+        let past = history.iter().filter_map(|h| Some((Kind::named(h)?, Past::of(&h.latency)))).collect();
         let line = Line { holders: vec![None; slots as usize], waiting: VecDeque::new() };
-        Self { shared, plugin, slots, line: Mutex::new(line), stats: Mutex::new(Stats { live: BTreeMap::new(), past }) }
+        Self { shared, plugin, slots, line: Mutex::new(line), stats: Mutex::new(Stats { past, ..Stats::default() }) }
     }
 
     /// What is hidden in its answers.
@@ -90,20 +104,7 @@ impl Lane {
     /// How long such a call usually takes, over this run and earlier ones.
     pub fn usual(&self, kind: &Kind) -> Option<Latency> {
         let stats = lock(&self.stats);
-        Histogram::latency(stats.live.get(kind).into_iter().chain(stats.past.get(kind)))
-    }
-
-    pub(super) fn stats(&self) -> Vec<CallStat> {
-        let stats = lock(&self.stats);
-        let all = stats.live.iter().filter_map(|(kind, h)| Some((kind.clone(), Histogram::latency([h].into_iter())?)));
-        all.map(|(Kind { method, resource_type, action }, latency)| CallStat {
-            plugin: self.plugin.base(),
-            method: method.name().to_owned(),
-            resource_type,
-            action,
-            latency,
-        })
-        .collect()
+        Some(stats::latency(stats.live.get(kind), stats.past.get(kind))).filter(Latency::is_known)
     }
 
     /// How often calls are made again.
@@ -370,6 +371,7 @@ impl Ticket {
             outcome: CallOutcome::Cancelled,
             error: Some("cancelled while it waited for its turn".to_owned()),
             again: None,
+            measured: None,
         }));
     }
 }
@@ -390,10 +392,11 @@ impl Running {
     fn report(&mut self, outcome: CallOutcome, error: Option<String>, again: Option<Retry>) {
         self.reported = true;
         let took = self.began.elapsed();
+        // Held until it is said, so that the newest measure is the last to be said.
+        let mut stats = lock(&self.lane.stats);
         // How long a call took that was given up says nothing about others.
-        if outcome != CallOutcome::Cancelled {
-            lock(&self.lane.stats).live.entry(self.kind.clone()).or_default().add(took, outcome != CallOutcome::Ok);
-        }
+        let counts = outcome != CallOutcome::Cancelled;
+        let measured = counts.then(|| stats.add(&self.kind, took, outcome != CallOutcome::Ok));
         let word = |text: &String| (!text.is_empty()).then(|| text.clone());
         self.lane.shared.sink.emit(EventKind::CallFinished(CallFinished {
             call: self.number,
@@ -406,6 +409,7 @@ impl Running {
             outcome,
             error,
             again,
+            measured,
         }));
     }
 }

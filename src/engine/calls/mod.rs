@@ -138,8 +138,7 @@ impl Calls {
         }
         let history = lock(&self.history);
         let known = history.iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
-        // Where all failed nothing is usual.
-        Some(known.latency).filter(|l| l.count > l.errors)
+        Some(known.latency).filter(Latency::is_known)
     }
 
     /// Changes the deadlines; running calls keep theirs.
@@ -150,12 +149,6 @@ impl Calls {
     /// Changes how often calls are made again; those on their way keep to what they began with.
     pub fn set_retries(&self, retries: RetrySettings) {
         *self.shared.retries.write().unwrap_or_else(PoisonError::into_inner) = retries;
-    }
-
-    /// Latencies of this run by plugin, method and type, without those of earlier runs: fit to be added to the history.
-    pub fn stats(&self) -> Vec<CallStat> {
-        let lanes: Vec<_> = lock(&self.lanes).values().cloned().collect();
-        lanes.iter().flat_map(|lane| lane.stats()).collect()
     }
 }
 

@@ -1,7 +1,8 @@
-//! How long calls take: a histogram with buckets an eighth of a power of two wide (6 % off at most), in microseconds.
-//! Owned by a lane.
+//! How long calls take: the last thousand of a kind, in buckets an eighth of a power of two wide (6 % off at most). What is
+//! older makes no difference any more: counts, errors and percentiles are of the same calls. Owned by a lane.
 
 use crate::engine::event::Latency;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Values below this have a bucket each.
@@ -10,24 +11,38 @@ const EXACT: u64 = 16;
 const SPLIT: u64 = 8;
 /// Up to 2^40 microseconds, which is twelve days.
 const BUCKETS: usize = (EXACT + (40 - 4 + 1) * SPLIT) as usize;
-/// How much earlier runs may weigh against this one.
-const PAST_WEIGHT: u64 = 1_000;
+/// How many calls are looked back on.
+pub(super) const WINDOW: usize = 1_000;
+/// Stands for a call that failed: how soon one failed is not how long one takes.
+const FAILED: u64 = u64::MAX;
 
-/// Durations of one method of one plugin.
+/// How many durations fell into each bucket, in microseconds.
 #[derive(Clone)]
-pub(super) struct Histogram {
+struct Histogram {
     buckets: Box<[u32; BUCKETS]>,
-    /// How many values the buckets hold.
     weight: u64,
-    count: u64,
-    errors: u64,
-    max_us: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: Box::new([0; BUCKETS]), weight: 0, count: 0, errors: 0, max_us: 0 }
+        Self { buckets: Box::new([0; BUCKETS]), weight: 0 }
     }
+}
+
+/// The last calls of a kind in this run.
+#[derive(Clone, Default)]
+pub(super) struct Window {
+    /// Durations in microseconds, oldest first; [`FAILED`] of those that failed.
+    calls: VecDeque<u64>,
+    good: Histogram,
+}
+
+/// What is left of earlier runs. It gives way as calls of this run come in.
+#[derive(Clone, Default)]
+pub(super) struct Past {
+    good: Histogram,
+    errors: u64,
+    max_us: u64,
 }
 
 fn bucket(us: u64) -> usize {
@@ -55,62 +70,87 @@ fn round_ms(us: u64) -> u64 {
 }
 
 impl Histogram {
-    /// Adds one call. How soon one failed is not how long one takes: errors are counted, and no more.
-    pub(super) fn add(&mut self, took: Duration, error: bool) {
-        self.count += 1;
-        self.errors += u64::from(error);
-        if error {
-            return;
-        }
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.put(us, 1);
-        self.max_us = self.max_us.max(us);
-    }
-
     fn put(&mut self, us: u64, times: u64) {
         let slot = &mut self.buckets[bucket(us)];
         *slot = slot.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         self.weight += times;
     }
 
-    /// What is left of earlier runs: values placed so that the percentiles come out as they were.
-    pub(super) fn of(past: &Latency) -> Self {
-        let mut h = Self::default();
-        let n = past.count.saturating_sub(past.errors).min(PAST_WEIGHT);
-        let (half, most) = (n.div_ceil(2), (n * 95).div_ceil(100));
-        h.put(past.p50_ms * 1_000, half);
-        h.put(past.p95_ms * 1_000, most - half);
-        h.put(past.max_ms * 1_000, n - most);
-        (h.count, h.errors, h.max_us) = (past.count, past.errors, past.max_ms * 1_000);
-        h
+    fn take(&mut self, us: u64) {
+        self.buckets[bucket(us)] -= 1;
+        self.weight -= 1;
+    }
+}
+
+impl Window {
+    /// Adds one call; the oldest gives way.
+    pub(super) fn add(&mut self, took: Duration, error: bool) {
+        if self.calls.len() == WINDOW
+            && let Some(oldest) = self.calls.pop_front().filter(|us| *us != FAILED)
+        {
+            self.good.take(oldest);
+        }
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).min(FAILED - 1);
+        if !error {
+            self.good.put(us, 1);
+        }
+        self.calls.push_back(if error { FAILED } else { us });
     }
 
-    /// Percentiles over both; `None` where there is nothing.
-    pub(super) fn latency<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> Option<Latency> {
-        let weight: u64 = parts.clone().map(|h| h.weight).sum();
-        if weight == 0 {
-            return None;
+    /// Of these calls alone.
+    pub(super) fn latency(&self) -> Latency {
+        latency(Some(self), None)
+    }
+}
+
+impl Past {
+    /// Values placed so that the percentiles come out as they were.
+    pub(super) fn of(past: &Latency) -> Self {
+        let most = WINDOW as u64;
+        // As many in all as a window has, with as many errors among them as there were among all.
+        let count = past.count.min(most);
+        let errors = (past.errors * count).div_ceil(past.count.max(1)).min(count);
+        let n = count - errors;
+        let (half, most) = (n.div_ceil(2), (n * 95).div_ceil(100));
+        let mut good = Histogram::default();
+        good.put(past.p50_ms * 1_000, half);
+        good.put(past.p95_ms * 1_000, most - half);
+        good.put(past.max_ms * 1_000, n - most);
+        Self { good, errors, max_us: past.max_ms * 1_000 }
+    }
+}
+
+/// Over the calls of this run, and of earlier ones as far as the window has room beside them. Percentiles are 0 where no call
+/// went well.
+pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
+    let now = live.map_or(0, |w| w.calls.len() as u64);
+    let room = (WINDOW as u64).saturating_sub(now);
+    let past = past.filter(|_| room > 0);
+    // In thousandths of a call, as a past call counts for less the more there are of this run.
+    let whole = WINDOW as u64;
+    let weight_of = |pick: &dyn Fn(&Histogram) -> u64| live.map_or(0, |w| pick(&w.good) * whole) + past.map_or(0, |p| pick(&p.good) * room);
+    let weight = weight_of(&|h| h.weight);
+    let (mut seen, mut p50, mut p95) = (0, None, None);
+    let (half, most) = (weight.div_ceil(2), (weight * 95).div_ceil(100));
+    for index in (0..BUCKETS).take_while(|_| weight > 0) {
+        seen += weight_of(&|h| u64::from(h.buckets[index]));
+        if p50.is_none() && seen >= half {
+            p50 = Some(middle(index));
         }
-        let max_us = parts.clone().map(|h| h.max_us).max().unwrap_or(0);
-        let (mut seen, mut p50, mut p95) = (0, None, None);
-        let (half, most) = (weight.div_ceil(2), (weight * 95).div_ceil(100));
-        for index in 0..BUCKETS {
-            seen += parts.clone().map(|h| u64::from(h.buckets[index])).sum::<u64>();
-            if p50.is_none() && seen >= half {
-                p50 = Some(middle(index));
-            }
-            if seen >= most {
-                p95 = Some(middle(index));
-                break;
-            }
+        if seen >= most {
+            p95 = Some(middle(index));
+            break;
         }
-        Some(Latency {
-            count: parts.clone().map(|h| h.count).sum(),
-            errors: parts.map(|h| h.errors).sum(),
-            p50_ms: round_ms(p50.unwrap_or(max_us).min(max_us)),
-            p95_ms: round_ms(p95.unwrap_or(max_us).min(max_us)),
-            max_ms: round_ms(max_us),
-        })
+    }
+    let good = |w: &Window| w.calls.iter().copied().filter(|us| *us != FAILED).max().unwrap_or(0);
+    let max_us = live.map_or(0, good).max(past.map_or(0, |p| p.max_us));
+    let errors = live.map_or(0, |w| w.calls.len() as u64 - w.good.weight) + past.map_or(0, |p| (p.errors * room).div_ceil(whole));
+    Latency {
+        count: weight.div_ceil(whole) + errors,
+        errors,
+        p50_ms: round_ms(p50.unwrap_or(0).min(max_us)),
+        p95_ms: round_ms(p95.unwrap_or(0).min(max_us)),
+        max_ms: round_ms(max_us),
     }
 }
 
@@ -130,9 +170,9 @@ mod tests {
 
     #[test]
     fn percentiles_of_a_known_distribution() {
-        let mut h = Histogram::default();
-        (1..=100).for_each(|ms| h.add(Duration::from_millis(ms), ms % 10 == 0));
-        let latency = Histogram::latency([&h].into_iter()).expect("values");
+        let mut w = Window::default();
+        (1..=100).for_each(|ms| w.add(Duration::from_millis(ms), ms % 10 == 0));
+        let latency = w.latency();
         assert_eq!((latency.count, latency.errors, latency.max_ms), (100, 10, 99));
         assert!((47..=53).contains(&latency.p50_ms), "{latency:?}");
         assert!((90..=100).contains(&latency.p95_ms), "{latency:?}");
@@ -141,21 +181,36 @@ mod tests {
     #[test]
     fn history_comes_back_as_it_was_and_gives_way_to_what_is_new() {
         let past = Latency { count: 40, errors: 3, p50_ms: 200, p95_ms: 900, max_ms: 4_000 };
-        let old = Histogram::of(&past);
-        let back = Histogram::latency([&old].into_iter()).expect("values");
+        let old = Past::of(&past);
+        let back = latency(None, Some(&old));
         assert_eq!((back.count, back.errors, back.max_ms), (40, 3, 4_000));
         assert!(back.p50_ms.abs_diff(200) <= 12 && back.p95_ms.abs_diff(900) <= 56, "{back:?}");
-        let mut new = Histogram::default();
+        let mut new = Window::default();
+        (0..500).for_each(|_| new.add(Duration::from_millis(10), false));
+        let both = latency(Some(&new), Some(&old));
+        assert_eq!((both.count, both.p50_ms, both.max_ms), (521, 10, 4_000));
         (0..4_000).for_each(|_| new.add(Duration::from_millis(10), false));
-        let both = Histogram::latency([&old, &new].into_iter()).expect("values");
-        assert_eq!((both.count, both.p50_ms), (4_040, 10));
+        let both = latency(Some(&new), Some(&old));
+        assert_eq!(both, Latency { count: 1_000, errors: 0, p50_ms: 10, p95_ms: 10, max_ms: 10 });
     }
 
     #[test]
-    fn nothing_is_said_of_nothing() {
-        assert_eq!(Histogram::latency(std::iter::empty()), None);
-        assert_eq!(Histogram::latency([&Histogram::of(&Latency::default())].into_iter()), None);
+    fn what_has_become_slow_shows_after_however_many_calls_and_errors_are_of_the_same_calls() {
+        let mut w = Window::default();
+        (0..20_000).for_each(|_| w.add(Duration::from_millis(10), true));
+        (0..20_000).for_each(|_| w.add(Duration::from_millis(10), false));
+        (0..WINDOW).for_each(|n| w.add(Duration::from_secs(2), n % 4 == 0));
+        let now = w.latency();
+        assert_eq!((now.count, now.errors, now.max_ms), (1_000, 250, 2_000));
+        assert!(now.p50_ms.abs_diff(2_000) <= 125 && now.p95_ms == now.p50_ms, "{now:?}");
+    }
+
+    #[test]
+    fn nothing_is_usual_where_nothing_went_well() {
+        assert_eq!(latency(None, None), Latency::default());
+        assert!(!latency(None, Some(&Past::of(&Latency::default()))).is_known());
         let failed = Latency { count: 3, errors: 3, ..Latency::default() };
-        assert_eq!(Histogram::latency([&Histogram::of(&failed)].into_iter()), None, "nothing is usual where all failed");
+        assert_eq!(latency(None, Some(&Past::of(&failed))), failed);
+        assert!(!failed.is_known());
     }
 }

@@ -40,7 +40,7 @@ pub struct Applied {
 }
 
 /// What to do about an outcome that is not known.
-const WHAT_NOW: &str = "What the plugin did is not known: look whether the object is there before the next stage. `flightdeck logs` has what the plugin said last.";
+pub const WHAT_NOW: &str = "What the plugin did is not known: look whether the object is there before the next stage. `flightdeck logs` has what the plugin said last.";
 
 /// Why an apply failed.
 #[derive(Debug, Clone)]

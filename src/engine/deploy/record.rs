@@ -9,7 +9,7 @@ use crate::engine::event::*;
 use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
-use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome, is_provisioner};
+use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Store, StoreError};
 use cty::Value;
 use sha2::{Digest, Sha256};
@@ -133,10 +133,10 @@ impl Recorder {
     }
 
     /// A step of an operation begins.
-    pub async fn began(&self, id: &str, step: &str) {
+    pub async fn began(&self, id: &str, doing: Doing) {
         self.change(id, |o| {
             o.state = OperationState::Running;
-            o.step = step.to_owned();
+            o.step = Reached::At(doing);
             o.waits_for.clear();
             o.attempt = o.attempt.max(1);
             o.began.get_or_insert_with(now_ms);
@@ -149,12 +149,12 @@ impl Recorder {
         self.change(id, |o| match state {
             Some(state) => {
                 o.state = state;
-                o.step = o.action.done_word().to_owned();
+                o.step = Reached::Done(o.action);
                 o.took_ms = o.began.map(|b| u64::try_from(now_ms() - b).unwrap_or(0));
             }
             None => {
                 o.half_done = true;
-                "waiting for its second half".clone_into(&mut o.step);
+                o.step = Reached::BetweenHalves;
             }
         })
         .await;
@@ -167,12 +167,13 @@ impl Recorder {
     pub async fn not_begun(&self, id: &str) {
         self.change(id, |o| {
             let half = o.missing_half();
-            half.unwrap_or("not attempted").clone_into(&mut o.step);
-            if half.is_some() {
-                o.state = OperationState::HalfReplaced;
-            } else {
-                (o.state, o.began) = (OperationState::NotAttempted, None);
-            }
+            (o.state, o.step) = match half {
+                Some(missing) => (OperationState::HalfReplaced, missing),
+                None => {
+                    o.began = None;
+                    (OperationState::NotAttempted, Reached::NotAttempted)
+                }
+            };
         })
         .await;
     }
@@ -194,11 +195,11 @@ impl Recorder {
             self.bus.emit(EventKind::Notice { text: format!("a failure's reason was not kept: {error}") });
         }
         self.change(id, |o| {
-            o.step = format!("{} failed", o.action.word());
+            o.step = Reached::Failed(o.action);
             o.state = match o.missing_half() {
                 _ if unknown => OperationState::Unknown,
                 Some(missing) if o.action == Action::Replace && gone => {
-                    missing.clone_into(&mut o.step);
+                    o.step = missing;
                     OperationState::HalfReplaced
                 }
                 _ => OperationState::Failed,
@@ -242,21 +243,21 @@ impl Recorder {
 
     /// Commits what is about to be done; only then may it be done. `object` is what is there before it, or for a create
     /// what is planned.
-    pub async fn intend(&self, change: &Change, deposed: &str, step: &str, object: &Value) -> Result<(), StoreError> {
+    pub async fn intend(&self, change: &Change, deposed: &str, step: OperationStep, object: &Value) -> Result<(), StoreError> {
         self.store.intend(self.intent(change, deposed, step, object)).await
     }
 
     /// Commits a step that changes the state and for which nobody is asked, together with the state that it leaves.
-    pub async fn done(&self, change: &Change, deposed: &str, step: &str, edits: Vec<StateEdit>) -> Result<(), StoreError> {
-        self.store.record_done(self.intent(change, deposed, step, &change.before), edits).await?;
-        if step == "import" {
+    pub async fn done(&self, change: &Change, deposed: &str, step: OperationStep, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+        self.store.record_done(self.intent(change, deposed, step.clone(), &change.before), edits).await?;
+        if step == OperationStep::Import {
             let made = self.unknown_before.iter().filter(|u| u.address == change.address.to_string() && u.is_creation());
-            self.settle_earlier(made, step).await?;
+            self.settle_earlier(made, &step).await?;
         }
         Ok(())
     }
 
-    fn intent(&self, change: &Change, deposed: &str, step: &str, object: &Value) -> Intent {
+    fn intent(&self, change: &Change, deposed: &str, step: OperationStep, object: &Value) -> Intent {
         let mut detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
         if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
             all.insert("id".to_owned(), id.into());
@@ -266,7 +267,7 @@ impl Recorder {
             index: self.index(&change.id()),
             address: change.address.to_string(),
             deposed: deposed.to_owned(),
-            step: step.to_owned(),
+            step,
             at: now_ms(),
             detail: detail.to_string(),
         }
@@ -278,12 +279,12 @@ impl Recorder {
     }
 
     /// Commits what came of it, together with the state that it left.
-    pub async fn settle(&self, change: &Change, step: &str, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
+    pub async fn settle(&self, change: &Change, step: &OperationStep, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
         let removed = edits.iter().find_map(|e| if let StateEdit::Remove { deposed, .. } = e { Some(deposed.clone()) } else { None });
         let deposed = removed.unwrap_or_default();
-        let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.to_owned(), at: now_ms(), ok, edits };
+        let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.clone(), at: now_ms(), ok, edits };
         self.store.settle(outcome).await?;
-        if ok && step != "create" && !is_provisioner(step) {
+        if ok && *step != OperationStep::Create && !step.is_provisioner() {
             // What is known to be so now was reached from whatever an earlier deploy left. Not so a creation: what it may
             // have made would not be this object.
             let address = change.address.to_string();
@@ -293,7 +294,7 @@ impl Recorder {
         Ok(())
     }
 
-    async fn settle_earlier(&self, unknown: impl Iterator<Item = &UnknownOutcome>, step: &str) -> Result<(), StoreError> {
+    async fn settle_earlier(&self, unknown: impl Iterator<Item = &UnknownOutcome>, step: &OperationStep) -> Result<(), StoreError> {
         let ids: Vec<i64> = unknown.map(|u| u.id).collect();
         if !ids.is_empty() {
             self.store.settle_unknown(ids, &format!("{step} in deploy #{}", self.deploy)).await?;
@@ -315,10 +316,11 @@ impl Recorder {
         };
         for id in rest {
             self.change(&id, |o| {
-                let half = o.missing_half();
-                let text = half.unwrap_or(if o.state == OperationState::Running { "not finished" } else { "not attempted" });
-                text.clone_into(&mut o.step);
-                o.state = if half.is_some() { OperationState::HalfReplaced } else { OperationState::NotAttempted };
+                (o.state, o.step) = match o.missing_half() {
+                    Some(missing) => (OperationState::HalfReplaced, missing),
+                    None if o.state == OperationState::Running => (OperationState::NotAttempted, Reached::NotFinished),
+                    None => (OperationState::NotAttempted, Reached::NotAttempted),
+                };
             })
             .await;
         }

@@ -294,6 +294,10 @@ mod tests {
     struct Silent;
     impl PluginObserver for Silent {
         fn event(&self, _: PluginEvent) {}
+
+        fn secrets(&self) -> crate::engine::Secrets {
+            crate::engine::Secrets::default()
+        }
     }
 
     #[test]

@@ -11,7 +11,16 @@ use std::fmt;
 #[serde(transparent)]
 pub struct PluginId(pub String);
 
+/// The name of what is part of flightdeck itself and never a process.
+pub const BUILTIN_PLUGIN: &str = "builtin/terraform";
+
 impl PluginId {
+    /// Whether it is the one that is part of flightdeck itself.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        self.0 == BUILTIN_PLUGIN
+    }
+
     /// The plugin without the number of its process: what is told of one process is told of all that serve the same.
     #[must_use]
     pub fn base(&self) -> Self {
@@ -303,8 +312,6 @@ pub trait PluginObserver: Send + Sync + 'static {
     /// Takes one event.
     fn event(&self, event: PluginEvent);
 
-    /// What must not be in a line of a plugin's output.
-    fn secrets(&self) -> crate::engine::Secrets {
-        crate::engine::Secrets::default()
-    }
+    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot would hide nothing.
+    fn secrets(&self) -> crate::engine::Secrets;
 }

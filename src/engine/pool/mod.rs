@@ -8,7 +8,7 @@ mod shelf;
 
 use super::calls::{Calls, Kind, lock};
 use super::event::Latency;
-use super::plugin::record::{PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
+use super::plugin::record::{BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::dialect::{Configuration, Dialect, Dialects};
@@ -220,7 +220,7 @@ impl Pool {
     fn builtin(&self) -> Arc<dyn Provider> {
         let shared = &self.shared;
         let make = || {
-            let plugin = PluginId("builtin/terraform".to_owned());
+            let plugin = PluginId(BUILTIN_PLUGIN.to_owned());
             let found = PluginFound {
                 address: builtin::ADDRESS.to_owned(),
                 version: None,

@@ -5,7 +5,7 @@ use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
 use crate::engine::plugin::record::{PluginId, PluginState};
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
-use crate::engine::provider::dialect::{Death, Dialect, Obituary, Reached};
+use crate::engine::provider::dialect::{Asking, Death, Dialect, Obituary, Reached};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;
@@ -127,7 +127,7 @@ impl Process {
             Some((adapter, _)) => Ok(adapter),
             None => {
                 let _one = self.turn(&self.making, ctx).await?;
-                self.make(ctx).await
+                Box::pin(self.make(ctx)).await
             }
         }
     }
@@ -140,7 +140,7 @@ impl Process {
             _ => {}
         }
         let _one = self.turn(&self.making, ctx).await?;
-        let adapter = self.make(ctx).await?;
+        let adapter = Box::pin(self.make(ctx)).await?;
         let config = lock(&self.config).clone();
         let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
         // Beside the slots: whoever comes here may hold one.
@@ -204,19 +204,20 @@ impl Process {
         let connection = self.demand(ctx, self.plugin.ready()).await?;
         let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
         let is_new = known.is_none();
+        let asking = Asking { lane: self.lane.clone(), cancel: ctx.cancel.clone() };
         let reached = Reached {
             plugin: self.id().clone(),
             address: self.address.clone(),
             connection: connection.clone(),
             obituary: Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() }),
             schema: known,
+            asking: asking.clone(),
         };
         let adapter = self.dialect.adapter(reached).await?;
         if is_new {
-            let general = CallContext::general(&ctx.cancel);
             let schema = match adapter.known_schema() {
                 Some(schema) => schema,
-                None => self.lane.run_beside(Method::Schema, &general, adapter.schema(&general)).await?,
+                None => asking.ask(Method::Schema, adapter.schema(&CallContext::general(&ctx.cancel))).await?,
             };
             if let Some(start) = &self.start {
                 self.shelf.put(start, &schema);

@@ -1,13 +1,15 @@
 //! What makes a dialect: how its processes live, and the adapter over one that came up. All of them are listed here; what is
 //! above asks the list. Owns no state.
 
-use super::{Method, Provider, ProviderError, ProviderSchema, tfplugin};
+use super::{CallContext, Checked, Method, Provider, ProviderError, ProviderSchema, tfplugin};
+use crate::engine::calls::Lane;
 use crate::engine::plugin::Connection;
 use crate::engine::plugin::life::Life;
 use crate::engine::plugin::record::{PluginFound, PluginId};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// One way of speaking with plugins.
 #[async_trait]
@@ -58,6 +60,35 @@ pub struct Reached {
     pub obituary: Arc<dyn Obituary>,
     /// Its schema, where another process of the same executable has told it.
     pub schema: Option<Arc<ProviderSchema>>,
+    /// By which the adapter asks for what it needs to be made.
+    pub asking: Asking,
+}
+
+/// Calls that belong to making an adapter: beside the slots, as whoever has it made may hold one.
+#[derive(Clone)]
+pub struct Asking {
+    pub lane: Arc<Lane>,
+    pub cancel: CancellationToken,
+}
+
+impl Asking {
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// The call's, its deadline, cancellation.
+    pub async fn ask<T: Send>(
+        &self,
+        method: Method,
+        call: impl Future<Output = Result<T, ProviderError>> + Send,
+    ) -> Result<T, ProviderError> {
+        let mut answered = None;
+        let call = async {
+            answered = Some(call.await?);
+            Ok(Checked::default())
+        };
+        Box::pin(self.lane.run_beside(method, &CallContext::general(&self.cancel), call)).await?;
+        answered.ok_or_else(|| ProviderError::Cancelled { plugin: self.lane.plugin().clone(), method, sent: false })
+    }
 }
 
 impl Reached {

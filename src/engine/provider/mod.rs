@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
+    IdentitySchemas,
     ValidateProvider,
     Configure,
     ValidateResource,
@@ -50,8 +51,9 @@ pub enum Method {
 
 impl Method {
     /// Every method, in the order of declaration.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Schema,
+        Self::IdentitySchemas,
         Self::ValidateProvider,
         Self::Configure,
         Self::ValidateResource,
@@ -76,6 +78,7 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::Schema => "GetProviderSchema",
+            Self::IdentitySchemas => "GetResourceIdentitySchemas",
             Self::ValidateProvider => "ValidateProviderConfig",
             Self::Configure => "ConfigureProvider",
             Self::ValidateResource => "ValidateResourceConfig",
@@ -112,6 +115,8 @@ impl Method {
             Self::ValidateProvider | Self::ValidateResource | Self::ValidateData | Self::ValidateEphemeral => minutes(1),
             Self::Upgrade | Self::UpgradeIdentity | Self::Move | Self::CallFunction => minutes(1),
             Self::Schema => minutes(2),
+            // An extra: who does not answer it is gone without.
+            Self::IdentitySchemas => Some(Duration::from_secs(30)),
             Self::Configure | Self::Read | Self::Plan | Self::Import | Self::ReadData => minutes(10),
             Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral => minutes(10),
         }

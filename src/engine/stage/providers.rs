@@ -37,7 +37,8 @@ impl Walk {
                 part.ended(good)
             });
         }
-        stream::iter(work).buffered(AT_A_TIME).for_each(|part| std::future::ready(cell.append(part))).await;
+        let parts: Vec<Cell> = stream::iter(work).buffered(AT_A_TIME).collect().await;
+        parts.into_iter().for_each(|part| cell.append(part));
         !cell.failed
     }
 

@@ -18,7 +18,9 @@ use lang::source::{SourceMap, Span};
 use lang::syntax::ast::{Step, StepKind, Traversal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// In which part of the work an expression is evaluated.
@@ -83,6 +85,20 @@ pub struct ModuleScope<'a> {
     pub sights: Option<&'a Sights>,
     /// What evaluation here found changed: no `try` gets over it.
     pub changed: OnceLock<String>,
+    /// How often evaluation has asked whether it is to go on.
+    pub rounds: AtomicU32,
+}
+
+/// After so many rounds, some milliseconds, an evaluation is one that takes its time.
+const MANY: u32 = 50_000;
+
+/// Lets others have this thread's part of the runtime: as many evaluations as there are cores would keep the console from
+/// hearing a key. The pause is for another thread to take it; where none does, it is tried again after as many rounds.
+fn make_way() {
+    let here = tokio::runtime::Handle::try_current();
+    if here.is_ok_and(|h| h.runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread) {
+        tokio::task::block_in_place(|| std::thread::sleep(Duration::from_micros(200)));
+    }
 }
 
 impl<'a> ModuleScope<'a> {
@@ -100,6 +116,7 @@ impl<'a> ModuleScope<'a> {
             own_variable: None,
             sights: None,
             changed: OnceLock::new(),
+            rounds: AtomicU32::new(0),
         }
     }
 
@@ -461,6 +478,9 @@ impl eval::Scope for ModuleScope<'_> {
                 room::VARIABLE
             );
             return Some(Diagnostic::error("Out of memory", Said::plain(detail)));
+        }
+        if self.rounds.fetch_add(1, Ordering::Relaxed) % MANY == MANY - 1 {
+            make_way();
         }
         let asked = self.around.cancel.is_cancelled();
         asked.then(|| Diagnostic::error("Given up", "The end was asked for while this was being worked out."))

@@ -58,7 +58,7 @@ impl Store {
         if begun.is_err()
             && let Some(shadow) = &mut *lock(&self.shadow())
         {
-            shadow.not_begun(index, &step);
+            shadow.not_begun(index, step);
         }
         begun
     }

@@ -98,7 +98,7 @@ impl From<StoreError> for EngineError {
     fn from(e: StoreError) -> Self {
         match e {
             StoreError::Held(holder) => Self::Locked(holder),
-            other => Self::Store(other.to_string()),
+            other => Self::Store(other),
         }
     }
 }

@@ -106,5 +106,5 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
         },
         _ => "ended with an unknown outcome".to_owned(),
     };
-    Ok(Some(format!("{} of {address} in deploy {next} {became}", operation.action.word())))
+    Ok(Some(format!("{} of {address} in deploy {next} {became}", operation.action.operation_word())))
 }

@@ -4,7 +4,6 @@
 use super::deploys::{operations, put_operation, row};
 use super::error::Job;
 use super::liveness::Judge;
-use super::model::is_provisioner;
 use super::stages::json;
 use crate::engine::event::*;
 use crate::engine::plugin::record::UnixMs;
@@ -19,9 +18,9 @@ pub(super) struct Left {
     pub(super) ended: UnixMs,
 }
 
-/// A step of an operation: its word, and how it ended where that is known.
+/// A step of an operation, and how it ended where that is known.
 struct Step {
-    word: String,
+    what: OperationStep,
     address: String,
     ok: Option<bool>,
 }
@@ -30,7 +29,7 @@ struct Step {
 pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> {
     let mut steps: HashMap<u32, Vec<Step>> = HashMap::new();
     let mut query = conn.prepare_cached("SELECT idx, step, address, ok FROM intent WHERE deploy = ?1 ORDER BY id")?;
-    let rows = query.query_map([id], |r| Ok((r.get(0)?, Step { word: r.get(1)?, address: r.get(2)?, ok: r.get(3)? })))?;
+    let rows = query.query_map([id], |r| Ok((r.get(0)?, Step { what: r.get(1)?, address: r.get(2)?, ok: r.get(3)? })))?;
     for row in rows {
         let (index, step) = row?;
         steps.entry(index).or_default().push(step);
@@ -55,28 +54,27 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
     if !matches!(operation.state, OperationState::Waiting | OperationState::Running) {
         return Ok(());
     }
-    let done = |word: fn(&str) -> bool| steps.iter().any(|s| s.ok == Some(true) && word(&s.word));
-    let (made, taken_away) = (done(|w| w == "create"), done(|w| matches!(w, "destroy" | "forget")));
+    use OperationStep::{Create, Destroy, Forget};
+    let done = |is: fn(&OperationStep) -> bool| steps.iter().any(|s| s.ok == Some(true) && is(&s.what));
+    let (made, taken_away) = (done(|step| *step == Create), done(|step| matches!(step, Destroy | Forget)));
     operation.half_done = match operation.action {
         Action::Replace => taken_away && !is_there(conn, &steps[0].address)?,
         Action::ReplaceCreateFirst => made && !taken_away,
         _ => false,
     };
     let failed = steps.iter().any(|s| s.ok == Some(false));
-    let last = steps.iter().rev().find(|s| !is_provisioner(&s.word)).or(steps.last());
-    let (state, text) = match (last, operation.missing_half()) {
-        (None, _) => (OperationState::NotAttempted, "not attempted".to_owned()),
+    let last = steps.iter().rev().find(|s| !s.what.is_provisioner()).or(steps.last());
+    (operation.state, operation.step) = match (last, operation.missing_half()) {
+        (None, _) => (OperationState::NotAttempted, Reached::NotAttempted),
         // A new object beside an old one that could not be destroyed has failed; one that nobody tried to destroy has not.
-        (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => (OperationState::HalfReplaced, missing.to_owned()),
-        (Some(_), _) if failed => (OperationState::Failed, format!("{} failed", operation.action.word())),
+        (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => (OperationState::HalfReplaced, missing),
+        (Some(_), _) if failed => (OperationState::Failed, Reached::Failed(operation.action)),
         // Provisioners that have not run leave the object tainted.
-        (Some(step), _) if operation.action.ends_with(&step.word) && !is_tainted(conn, &step.address)? => {
-            (OperationState::Done, operation.action.done_word().to_owned())
+        (Some(step), _) if step.what.ends(operation.action) && !is_tainted(conn, &step.address)? => {
+            (OperationState::Done, Reached::Done(operation.action))
         }
-        (Some(step), _) => (OperationState::NotAttempted, format!("not finished: only its {} was done", step.word)),
+        (Some(step), _) => (OperationState::NotAttempted, Reached::Only(step.what.clone())),
     };
-    operation.state = state;
-    operation.step = text;
     Ok(())
 }
 

@@ -119,21 +119,10 @@ pub struct Intent {
     pub index: u32,
     pub address: String,
     pub deposed: String,
-    /// `create`, `update`, `destroy`, …; a provisioner's as [`provisioner_step`] has it.
-    pub step: String,
+    pub step: OperationStep,
     pub at: UnixMs,
     /// JSON for settling an unknown outcome: provider, type, prior id where known.
     pub detail: String,
-}
-
-/// The step that one provisioner of a resource is: its kind, and its place in the resource's block, from 1.
-pub fn provisioner_step(kind: &str, place: usize) -> String {
-    format!("{kind} provisioner {place}")
-}
-
-/// Whether a step is a provisioner's.
-pub fn is_provisioner(step: &str) -> bool {
-    step.contains(" provisioner ")
 }
 
 /// The outcome of a step: committed together with the state edits that it made.
@@ -141,7 +130,7 @@ pub fn is_provisioner(step: &str) -> bool {
 pub struct Outcome {
     pub deploy: DeployId,
     pub index: u32,
-    pub step: String,
+    pub step: OperationStep,
     pub at: UnixMs,
     pub ok: bool,
     pub edits: Vec<StateEdit>,
@@ -155,7 +144,7 @@ pub struct UnknownOutcome {
     pub deploy: DeployId,
     pub address: String,
     pub deposed: String,
-    pub step: String,
+    pub step: OperationStep,
     pub at: UnixMs,
     pub detail: String,
 }
@@ -163,12 +152,12 @@ pub struct UnknownOutcome {
 impl UnknownOutcome {
     /// Whether it is not known if an object was made that the state does not have. Reading back cannot settle that.
     pub fn is_creation(&self) -> bool {
-        self.step == "create"
+        self.step == OperationStep::Create
     }
 
     /// Whether it is not known what the command of a provisioner did. Reading back cannot settle that either.
     pub fn is_provisioner(&self) -> bool {
-        is_provisioner(&self.step)
+        self.step.is_provisioner()
     }
 
     /// `create in deploy #3`.

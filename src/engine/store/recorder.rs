@@ -54,6 +54,15 @@ impl Recorder {
     }
 }
 
+/// As it is kept: how calls went at the time is told by the calls themselves.
+fn kept(event: &Event) -> Event {
+    let mut event = event.clone();
+    if let EventKind::CallFinished(call) = &mut event.kind {
+        call.measured = None;
+    }
+    event
+}
+
 async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
     let mut deploy = None;
     let mut batch = Batch::default();
@@ -134,7 +143,7 @@ impl Batch {
         if let Some(id) = *deploy
             && !matches!(event.kind, EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. }))
         {
-            self.events.entry(id).or_default().push(event.clone());
+            self.events.entry(id).or_default().push(kept(event));
         }
         if matches!(event.kind, EventKind::DeployFinished(_)) {
             *deploy = None;

@@ -6,7 +6,7 @@ use super::error::{Fault, Job, StoreError};
 use super::file::{Store, connect, fill};
 use super::model::{Intent, Outcome, State, StateEdit};
 use crate::engine::calls::lock;
-use crate::engine::event::{DeployId, Operation, OperationState};
+use crate::engine::event::{DeployId, Operation, OperationState, OperationStep};
 use crate::engine::plugin::record::UnixMs;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Shadow {
     new: NewDeploy,
     state: State,
     edits: Vec<StateEdit>,
-    open: BTreeMap<(u32, String), Intent>,
+    open: BTreeMap<(u32, OperationStep), Intent>,
     /// Steps that have ended: whether well, and when.
     ended: Vec<(Intent, bool, UnixMs)>,
 }
@@ -39,8 +39,8 @@ impl Shadow {
     }
 
     /// What was to be begun was not, since it could not be written down.
-    pub(super) fn not_begun(&mut self, index: u32, step: &str) {
-        self.open.remove(&(index, step.to_owned()));
+    pub(super) fn not_begun(&mut self, index: u32, step: OperationStep) {
+        self.open.remove(&(index, step));
     }
 
     /// A step that needed no call.

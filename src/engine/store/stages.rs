@@ -4,7 +4,7 @@ use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::model::StageRecord;
 use super::state::{meta_number, set_meta};
-use crate::engine::event::StageId;
+use crate::engine::event::{OperationStep, StageId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -167,4 +167,16 @@ fn one(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Job<Optio
     stage.left = parse("selection", &raw.left)?;
     stage.snapshot = files(conn, &stage.config_digest)?.unwrap_or_default();
     Ok(Some(stage))
+}
+
+impl rusqlite::ToSql for OperationStep {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
+    }
+}
+
+impl rusqlite::types::FromSql for OperationStep {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        value.as_str()?.parse().map_err(|e| rusqlite::types::FromSqlError::Other(Box::new(e)))
+    }
 }

@@ -29,8 +29,7 @@ impl Work {
     }
 
     async fn import_locked(&self, request: ImportObject, switches: &Switches) -> Result<StateChange, EngineError> {
-        let address: AbsInstance =
-            request.address.trim().parse().map_err(|e: lang::addr::AddrError| EngineError::Refused(e.to_string()))?;
+        let address: AbsInstance = request.address.trim().parse()?;
         if address.resource.mode != Mode::Managed {
             return Err(EngineError::Refused(format!("{address} is no managed resource; only those can be imported")));
         }
@@ -87,7 +86,7 @@ impl Work {
         let kept = store
             .change_by_hand(vec![StateEdit::Put(Box::new(object))], settled, &format!("imported under the id {id}"), vec![change])
             .await?;
-        self.changed(kept).pop().ok_or_else(|| EngineError::Store("the import was not kept".to_owned()))
+        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept { what: "the import" })
     }
 
     /// An object under two addresses would be changed by both, and destroyed by one of them.
@@ -107,6 +106,7 @@ impl Work {
                 range: None,
                 snippet: None,
                 further: None,
+        intent: None,
             });
         }
     }
@@ -220,11 +220,10 @@ impl<'a> Held<'a> {
 }
 
 fn parse(text: &str) -> Result<Named, EngineError> {
-    let refuse = |e: lang::addr::AddrError| EngineError::Refused(e.to_string());
     let text = text.trim();
     match text.strip_suffix(')').and_then(|t| t.split_once(" (deposed ")) {
-        Some((address, key)) => Ok(Named::Deposed(address.parse().map_err(refuse)?, key.to_owned())),
-        None => Ok(Named::Whole(text.parse().map_err(refuse)?)),
+        Some((address, key)) => Ok(Named::Deposed(address.parse()?, key.to_owned())),
+        None => Ok(Named::Whole(text.parse()?)),
     }
 }
 

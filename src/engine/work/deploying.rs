@@ -140,6 +140,7 @@ impl Work {
             range: None,
             snippet: None,
             further: None,
+            intent: None,
         });
     }
 
@@ -221,7 +222,7 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         action: change.action,
         state: OperationState::Waiting,
         half_done: false,
-        step: if steps::applies(change) || steps::destroys(change.action) { "waiting" } else { "" }.to_owned(),
+        step: if steps::applies(change) || steps::destroys(change.action) { Reached::Waiting } else { Reached::Unsaid },
         attempt: 0,
         retry: None,
         began: None,

@@ -14,7 +14,7 @@ use super::calls::{Kind, lock};
 use super::deploy::record::Recorder;
 use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;
-use super::error::EngineError;
+use super::error::{EngineError, PluginTrouble};
 use super::event::*;
 use super::memory::Memory;
 use super::plugin::find::HashCache;
@@ -200,7 +200,7 @@ impl Work {
     async fn read_with(&self, request: &StageRequest, partial: bool) -> Result<Loaded, EngineError> {
         let (dir, request) = (self.settings.workspace.clone(), request.clone());
         let read = tokio::task::spawn_blocking(move || load::load(&dir, &request, partial)).await;
-        match read.map_err(|e| EngineError::Refused(format!("the configuration could not be read: {e}")))? {
+        match read.map_err(EngineError::task("the configuration could not be read"))? {
             Ok((loaded, warnings)) => {
                 self.tell(tell_all(warnings.iter(), &loaded.sources, self.pool.secrets()))?;
                 Ok(loaded)
@@ -223,7 +223,7 @@ impl Work {
             () = stop.cancelled() => return Err(EngineError::Cancelled),
             sought = sought => sought,
         };
-        let sought = sought.map_err(|e| EngineError::Refused(format!("plugins could not be looked for: {e}")))?;
+        let sought = sought.map_err(EngineError::task("plugins could not be looked for"))?;
         self.tell(sought.problems.clone())?;
         source::declare(&self.pool, &sought).await;
         if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
@@ -248,7 +248,7 @@ impl Work {
     pub async fn give_trust(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
         let trust = self.trust();
         let given = tokio::task::spawn_blocking(move || plugins.iter().try_for_each(|plugin| trust.give(plugin))).await;
-        given.map_err(|e| EngineError::Refused(format!("a yes could not be kept: {e}")))?.map_err(EngineError::Refused)
+        Ok(given.map_err(EngineError::task("a yes could not be kept"))??)
     }
 
     /// Launches every plugin that the configuration declares or the state needs.
@@ -269,8 +269,8 @@ impl Work {
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        let why: Vec<String> = bad.values().map(ToString::to_string).collect();
-        if self.settings.strict && !why.is_empty() { Err(EngineError::Plugin(why.join("; and "))) } else { Ok(()) }
+        let bad: Vec<ProviderError> = bad.into_values().collect();
+        if self.settings.strict && !bad.is_empty() { Err(PluginTrouble::Several(bad).into()) } else { Ok(()) }
     }
 
     /// An operator's order to one plugin.
@@ -292,19 +292,19 @@ impl Work {
                 Ok(())
             }
         };
-        done.map_err(|e| EngineError::Plugin(e.to_string()))
+        done.map_err(|e| PluginTrouble::from(e).into())
     }
 
     /// The schema of a plugin, launched where it does not run.
     pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         let address = match self.pool.plugins().get(id) {
             Some(plugin) => plugin.found().address,
-            None if id.0.contains("builtin") => BUILTIN.to_owned(),
+            None if id.is_builtin() => BUILTIN.to_owned(),
             None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
         };
         let ctx = CallContext::default();
-        let provider = self.pool.plain(&address, &ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))?;
-        provider.schema(&ctx).await.map_err(|e| EngineError::Plugin(e.to_string()))
+        let provider = self.pool.plain(&address, &ctx).await?;
+        Ok(provider.schema(&ctx).await?)
     }
 
     /// What the evaluations of one walk share.

@@ -28,7 +28,7 @@ fn rest(now: StageRequest, deploy: DeployId, stage: &StageRecord, operations: &[
     if left.is_empty() {
         return Err(EngineError::Refused(format!("nothing is left of deploy #{deploy}: all that it began it ended")));
     }
-    let keep::Asked { request: then, withheld } = keep::asked(stage).map_err(EngineError::Store)?;
+    let keep::Asked { request: then, withheld } = keep::asked(stage).map_err(EngineError::Record)?;
     let again = |name: &&String| !now.vars.iter().any(|(n, _)| n == *name) && std::env::var_os(format!("TF_VAR_{name}")).is_none();
     if let Some(name) = withheld.iter().find(again) {
         return Err(EngineError::Refused(format!(
@@ -54,8 +54,7 @@ fn rest(now: StageRequest, deploy: DeployId, stage: &StageRecord, operations: &[
 /// Instances that the stage replaces for a reason which the next stage would not find by itself: it was asked for, or
 /// triggered by a change that may be done by now.
 fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>, EngineError> {
-    let summary: StageSummary =
-        serde_json::from_str(&stage.summary).map_err(|e| EngineError::Store(format!("stage #{} cannot be read: {e}", stage.id)))?;
+    let summary: StageSummary = serde_json::from_str(&stage.summary).map_err(EngineError::unreadable(stage.id))?;
     let triggered = |c: &ChangeView| c.action_reason.as_deref() == Some(Reason::ReplaceByTriggers.word());
     let triggered = summary.changes.into_iter().filter(triggered).map(|c| c.address);
     Ok(then.replace.iter().cloned().chain(triggered).collect())
@@ -81,7 +80,7 @@ mod tests {
             action: Action::Replace,
             state,
             half_done: false,
-            step: String::new(),
+            step: Reached::Unsaid,
             attempt: 1,
             retry: None,
             began: None,

@@ -24,7 +24,7 @@ impl Work {
 
     pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<Arc<StageSummary>, EngineError> {
         if let Some(name) = &request.name {
-            stage_name(name).map_err(EngineError::Refused)?;
+            stage_name(name)?;
         }
         let request = self.resolved(request).await?;
         let store = self.memory.store();
@@ -59,7 +59,7 @@ impl Work {
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
         let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
         let show = || show::shown(&stage, self.pool.secrets());
-        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name).map_err(EngineError::Store)?;
+        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name).map_err(EngineError::Record)?;
         let summary = Arc::new(summary);
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }));
@@ -137,7 +137,7 @@ impl Work {
             .collect();
         if let Some(first) = missing.first() {
             // A plugin that is not there has not registered either.
-            let error = EngineError::Plugin(first.detail.clone());
+            let error = EngineError::from(PluginTrouble::Missing(first.detail.clone()));
             missing.iter().for_each(|d| self.diagnose(d.clone()));
             return Err(error);
         }
@@ -169,7 +169,7 @@ impl Work {
                 tracing::debug!(%error, "staging was cancelled");
                 Err(EngineError::Cancelled)
             }
-            Some(error) => Err(EngineError::Plugin(error.to_string())),
+            Some(error) => Err(error.into()),
         }
     }
 
@@ -191,7 +191,7 @@ impl Work {
             None => EngineError::NotFound("nothing has been staged yet; `flightdeck stage` works out the changes".to_owned()),
         })?;
         let read = serde_json::from_str(&record.summary);
-        let mut summary: StageSummary = read.map_err(|e| EngineError::Store(format!("stage #{} cannot be read: {e}", record.id)))?;
+        let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
         summary.left = record.left;
         Ok(summary.into())
     }
@@ -215,7 +215,7 @@ impl Work {
             .stage(id)
             .await?
             .ok_or_else(|| EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")))?;
-        let request = keep::asked(&record).map_err(EngineError::Store)?.request;
+        let request = keep::asked(&record).map_err(EngineError::Record)?.request;
         let loaded = Arc::new(self.read(&request).await?);
         if loaded.config_digest != record.config_digest {
             return Err(EngineError::Stale { stage: id, what: moved(&record.snapshot, &loaded.snapshot) });
@@ -226,7 +226,7 @@ impl Work {
             let schemas = schemas.get(address)?;
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
         })
-        .map_err(EngineError::Store)?;
+        .map_err(EngineError::Record)?;
         Ok(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }))
     }
 
@@ -241,7 +241,7 @@ impl Work {
         let dir = now.dir.clone();
         let seen = staged.stage.sights.clone();
         let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
-        let moved_on = moved_on.map_err(|e| EngineError::Refused(format!("files could not be looked at: {e}")))?;
+        let moved_on = moved_on.map_err(EngineError::task("files could not be looked at"))?;
         if !moved_on.is_empty() {
             return Err(stale(format!("changed since it was staged: {}", some(&moved_on))));
         }

@@ -39,6 +39,6 @@ impl Work {
         let edit = StateEdit::Put(Box::new(StateObject { tainted, ..object }));
         let ids = settled.iter().map(|u| u.id).collect();
         let kept = store.change_by_hand(vec![edit], ids, what.word(), vec![change]).await?;
-        self.changed(kept).pop().ok_or_else(|| EngineError::Store("the mark was not kept".to_owned()))
+        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept { what: "the mark" })
     }
 }

@@ -85,6 +85,7 @@ impl Work {
 
 fn shown(unknown: &UnknownOutcome) -> Unknown {
     Unknown {
+        intent: unknown.id,
         deploy: unknown.deploy,
         address: unknown.address.clone(),
         deposed: (!unknown.deposed.is_empty()).then(|| unknown.deposed.clone()),
@@ -111,7 +112,8 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
         )
     } else if unknown.is_provisioner() {
         let elsewhere = "its connection ended before it was seen to end: it may have gone on over there, and may do so still";
-        let what = if unknown.step.starts_with("local-exec") { "its command ended with flightdeck" } else { elsewhere };
+        let here = matches!(&unknown.step, OperationStep::Provisioner { kind, .. } if kind == "local-exec");
+        let what = if here { "its command ended with flightdeck" } else { elsewhere };
         format!(
             "{begun}: {what}; what it had done by then is done. An object whose provisioners did not all run is \
              tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
@@ -125,12 +127,13 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
     };
     Diagnostic {
         severity: Severity::Warning,
-        summary: UNKNOWN_OUTCOME.to_owned(),
+        summary: "Unknown outcome".to_owned(),
         detail,
         address: Some(address.clone()),
         range: None,
         snippet: None,
         further: None,
+        intent: Some(unknown.id),
     }
 }
 
@@ -150,7 +153,7 @@ mod tests {
             deploy: 3,
             address: address.to_owned(),
             deposed: String::new(),
-            step: step.to_owned(),
+            step: step.parse().expect("a step"),
             at: 0,
             detail: detail.to_owned(),
         }

@@ -6,7 +6,7 @@ use crate::app::format::{duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
-use crate::engine::event::{Operation, OperationState};
+use crate::engine::event::{Operation, OperationState, Reached};
 use crate::engine::plugin::record::UnixMs;
 use crate::engine::view::DeployView;
 use crate::ui::table::{Column, Width, column, number};
@@ -40,9 +40,9 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let (sign, role) = if queued.is_some() { ("·", Role::Warn) } else { symbol(op.state) };
     let word = match op.state {
         _ if queued.is_some() => "queued".to_owned(),
-        OperationState::Done => doc::past(op.action).to_owned(),
-        OperationState::Failed => format!("{} failed", op.action.word()),
-        OperationState::Running if !op.step.is_empty() => op.step.clone(),
+        OperationState::Done => op.action.done_word().to_owned(),
+        OperationState::Failed => format!("{} failed", op.action.operation_word()),
+        OperationState::Running if op.step != Reached::Unsaid => op.step.to_string(),
         // What of it is unknown, the note says.
         OperationState::Unknown => "unknown".to_owned(),
         s => s.word().to_owned(),

@@ -20,7 +20,7 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a deploy.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(d) = state.history.as_ref().and_then(|h| h.get(row.index)) else { return Vec::new() };
+    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else { return Vec::new() };
     let (symbol, role) = doc::outcome_role(d.outcome);
     let failed = d.operations.bad();
     vec![
@@ -46,7 +46,7 @@ pub const FAILURES: &[Column] = &[
 
 /// The cells of a group of failures.
 pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(g) = state.failures.as_ref().and_then(|f| f.get(row.index)) else { return Vec::new() };
+    let Some(g) = state.loaded.failures.as_ref().and_then(|f| f.get(row.index)) else { return Vec::new() };
     let place = match g.addresses.as_slice() {
         [] => g.plugin.as_ref().map(|p| p.0.clone()).unwrap_or_default(),
         [one] => one.clone(),

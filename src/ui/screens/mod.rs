@@ -33,7 +33,7 @@ pub fn table(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     let find = list.find.to_lowercase();
     Table {
         columns,
-        rows: &state.rows,
+        rows: &state.frame.rows,
         index: list.index,
         offset: list.offset,
         pinned: pinned(state, usize::from(a.list.height)),

@@ -67,7 +67,7 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         p.usage.map_or_else(none, |u| line(Role::Plain, format!("{:.0}%", u.cpu_percent))),
         p.usage.map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
         if in_call > 0 { line(Role::Busy, in_call.to_string()) } else { line(Role::Dim, "0") },
-        state.stats.get(&p.id).and_then(|s| s.p95_ms).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
+        state.view.p95_ms(&p.id).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
         words,
     ]
 }
@@ -76,7 +76,7 @@ pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
 
 /// A row of the schema browser.
 pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state.plugin().and_then(|p| state.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let Some(r) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
     let mut l = doc::schema_line(r);
     if r.folder {
         let open = crate::app::rows::is_open(state, r) || !state.list().filter.is_empty();

@@ -16,7 +16,7 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a resource instance.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let Some(r) = state.loaded.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return Vec::new() };
     let (word, role) = if r.deposed.is_some() {
         ("■ deposed", Role::Warn)
     } else if r.tainted {

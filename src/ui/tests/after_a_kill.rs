@@ -133,6 +133,7 @@ fn what_the_engine_refuses_is_shown_whole_and_not_in_a_line() {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     };
     c.answer(Answer::Failed { what: "deploy".into(), text: "Nothing is created twice".into(), diagnostics: vec![refused] });
     c.shows("in aws_s3_bucket.logs");

@@ -12,6 +12,18 @@ fn queue(c: &mut Console) {
 }
 
 #[test]
+fn an_object_that_was_imported_as_it_is_was_imported_and_not_left_alone() {
+    let mut c = Console::deploying(120, 40);
+    let op = fixture::operation(4, "aws_eip.old", Action::NoOp, OperationState::Done);
+    c.event(EventKind::Operation(op.clone()));
+    c.press("4 G");
+    assert!(c.line("aws_eip.old ").contains(" imported "), "{}", c.line("aws_eip.old "));
+    c.shows("imported in");
+    c.event(EventKind::Operation(Operation { state: OperationState::Failed, ..op }));
+    assert!(c.line("aws_eip.old ").contains(" import failed "), "{}", c.line("aws_eip.old "));
+}
+
+#[test]
 fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     let mut c = Console::deploying(120, 40);
     queue(&mut c);
@@ -109,6 +121,7 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
             outcome: CallOutcome::Ok,
             error: error.map(Into::into),
             again: None,
+            measured: None,
         })
     };
     // Of the staging, and of an earlier deploy.

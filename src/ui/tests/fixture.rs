@@ -196,7 +196,7 @@ pub fn operation(index: u32, address: &str, action: Action, state: OperationStat
         plugin: Some(id("hashicorp/aws")),
         action,
         state,
-        step: String::new(),
+        step: Reached::Unsaid,
         half_done: false,
         attempt: 1,
         retry: None,
@@ -278,6 +278,7 @@ pub fn deploying() -> Vec<EventKind> {
         blocker: Some(7),
     }));
     for (call, took_ms, outcome) in [(5, 800, CallOutcome::Ok), (6, 2_100, CallOutcome::Error)] {
+        let latency = Latency { count: call - 4, errors: call - 5, p50_ms: 800, p95_ms: 800, max_ms: 800 };
         out.push(EventKind::CallFinished(CallFinished {
             call,
             plugin: id("hashicorp/aws"),
@@ -289,6 +290,7 @@ pub fn deploying() -> Vec<EventKind> {
             outcome,
             error: (call == 6).then(|| "policy is not valid JSON".into()),
             again: None,
+            measured: Some(Measured { method: latency, plugin: latency }),
         }));
     }
     out
@@ -385,10 +387,11 @@ pub fn schema_row(path: &str, depth: usize, folder: bool) -> SchemaRow {
 /// What deploy 3 began and has no end on record.
 pub fn unknown(step: &str, address: &str, id: Option<&str>) -> Unknown {
     Unknown {
+        intent: 1,
         deploy: 3,
         address: address.to_owned(),
         deposed: None,
-        step: step.to_owned(),
+        step: step.parse().expect("a step"),
         begun_at: NOW - 60_000,
         creation: step == "create",
         provisioner: step.contains("provisioner"),

@@ -101,6 +101,6 @@ fn a_flood_of_rows_is_drawn_fast() {
     c.press("g");
     c.shows("line 0");
     c.shows("3 older lines are only in the store");
-    let rows = c.state.rows.len();
+    let rows = c.state.frame.rows.len();
     assert_eq!(rows, 20_000);
 }

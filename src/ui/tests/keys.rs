@@ -51,6 +51,22 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
     c.shows("exec 2 ms ▸ output 29 ms ▸ ✗ exited (exit code 2, after 44 ms)");
     c.press("right right");
     c.shows("no calls yet");
+    let latency = Latency { count: 3, errors: 3, ..Latency::default() };
+    c.event(EventKind::CallFinished(CallFinished {
+        call: 1,
+        plugin: fixture::id("acme/legacy"),
+        method: "ReadResource".into(),
+        resource: None,
+        resource_type: None,
+        action: None,
+        took_ms: 4,
+        outcome: CallOutcome::Error,
+        error: Some("no".into()),
+        again: None,
+        measured: Some(Measured { method: latency, plugin: latency }),
+    }));
+    let words: Vec<String> = c.line("ReadResource").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(words[..6], ["ReadResource", "3", "3", "–", "–", "–"], "how long one takes that goes well is not known");
     c.press("right");
     c.shows("it has said nothing yet");
     c.press("left left left enter");
@@ -525,6 +541,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
         range: Some(SourceRange { filename: "main.tf".into(), start: at(12, 3), end: at(12, 9) }),
         snippet: Some(Snippet { line: 12, text: "  bukket = \"logs\"".into(), mark: (2, 8) }),
         further: None,
+        intent: None,
     }));
     c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: "unknown attribute".into() });
     c.shows("main.tf:12:3");
@@ -538,7 +555,7 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
 #[test]
 fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
     let mut c = Console::staged(80, 24);
-    c.state.notes = vec!["demo".into()];
+    c.state.frame.notes = vec!["demo".into()];
     let detail = (0..30).map(|n| format!("place {n}")).collect::<Vec<_>>().join("\n");
     c.event(EventKind::Diagnostic(Diagnostic {
         severity: Severity::Error,
@@ -548,6 +565,7 @@ fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     }));
     c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: format!("was not found\n{detail}") });
     c.press("3");
@@ -584,7 +602,7 @@ fn an_incident_is_one_key_away() {
 #[test]
 fn the_demo_says_what_breaks_and_breaks_it() {
     let mut c = Console::staged(120, 40);
-    c.state.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
+    c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
     c.state.faults = vec![Fault { key: '5', id: "crash".into(), doc: "the plugin dies".into() }];
     c.shows("5 crash");
     c.press("B");

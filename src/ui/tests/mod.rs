@@ -30,7 +30,7 @@ pub struct Console {
 impl Console {
     pub fn new(width: u16, height: u16) -> Self {
         let mut state = State::new("shop-prod", "/home/ana/shop-prod");
-        (state.now, state.size) = (fixture::NOW, (width, height));
+        (state.now, state.frame.size) = (fixture::NOW, (width, height));
         Self { state, effects: Vec::new(), seq: 0 }
     }
 
@@ -92,7 +92,7 @@ impl Console {
 
     pub fn buffer(&mut self) -> Buffer {
         settle(&mut self.state);
-        let (width, height) = self.state.size;
+        let (width, height) = self.state.frame.size;
         let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
         super::draw(&self.state, &TuiWidgetState::new(), &mut buffer);
         buffer

@@ -115,7 +115,7 @@ async fn play(engine: Engine, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> 
     let terminal = Terminal::with_options(CrosstermBackend::new(Counted(written.clone())), TerminalOptions { viewport }).unwrap();
     let mut surface = Script { input, frames: 0, terminal, written, acts: Vec::new() };
     let mut state = State::new("w", "/w");
-    state.size = surface.size();
+    state.frame.size = surface.size();
     state.view.apply(&Event { seq: 0, at: fixture::NOW, kind: usage() });
     let mut effects = Vec::new();
     let cancel = CancellationToken::new();

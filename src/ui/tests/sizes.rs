@@ -122,7 +122,7 @@ fn what_narrows_a_list_is_said_however_long_its_title_is() {
 #[test]
 fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
     let mut c = full(120, 40);
-    c.state.looks = Looks { color: false, ..Looks::default() };
+    c.state.frame.looks = Looks { color: false, ..Looks::default() };
     c.press("3");
     let buffer = c.buffer();
     assert!(buffer.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
@@ -133,7 +133,7 @@ fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
 fn ascii_means_ascii() {
     for theme in [ThemeName::Dark, ThemeName::Light, ThemeName::Contrast] {
         let mut c = full(120, 40);
-        c.state.looks = Looks { theme, color: true, ascii: true };
+        c.state.frame.looks = Looks { theme, color: true, ascii: true };
         for screen in ["1", "2", "3", "4", "5", "6", "7", "? "] {
             c.press(screen);
             assert!(c.frame().is_ascii(), "{}", c.frame());

@@ -15,6 +15,7 @@ fn warning(summary: &str, address: &str) -> EventKind {
         range: None,
         snippet: None,
         further: None,
+        intent: None,
     })
 }
 
@@ -23,7 +24,7 @@ fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_foo
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         c.press("3");
-        c.state.toast = None;
+        c.state.frame.toast = None;
         c.hides("warning");
         for event in [warning("Check block assertion failed", "check.health"), warning("Unknown outcome", "aws_eip.old")] {
             c.event(event.clone());

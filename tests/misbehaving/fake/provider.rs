@@ -14,7 +14,7 @@ use tonic::Status;
 const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
 
 fn thing() -> Type {
-    Type::object([("id", Type::String), ("name", Type::String), ("note", Type::String)])
+    Type::object([("id", Type::String), ("name", Type::String), ("note", Type::String), ("size", Type::Number)])
 }
 
 fn bad(error: impl std::fmt::Display) -> Status {
@@ -165,6 +165,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
         text("id", false, true, String::new()),
         text("name", true, false, String::new()),
         text("note", false, false, String::new()),
+        pb::schema::Attribute { r#type: Bytes::from_static(b"\"number\""), ..text("size", false, true, String::new()) },
     ]);
     let mut reply = pb::get_provider_schema::Response {
         provider: Some(block(Vec::new())),
@@ -245,6 +246,7 @@ fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let mut reply = pb::plan_resource_change::Response::default();
     match name {
         "plan-other-name" => planned = with(&planned, "name", Value::string("of my own choice")),
+        "apply-endless" if !planned.is_null() => planned = with(&planned, "size", Value::unknown(Type::Number)),
         "plan-empty-path" => {
             reply.requires_replace = vec![pb::AttributePath { steps: vec![pb::attribute_path::Step { selector: None }] }];
         }
@@ -276,6 +278,12 @@ fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
             reply.new_state = Some(pb::DynamicValue { msgpack: msgpack.into(), json: Bytes::new() });
         }
         "apply-other-value" => reply.new_state = sent(&with(&made, "name", Value::string("another")))?,
+        // A number that the wire can carry, and no state.
+        "apply-endless" => reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?,
+        "destroy-endless" if planned.is_null() => {
+            reply.diagnostics.push(error("it is not gone", "and it has grown"));
+            reply.new_state = sent(&with(&value(request.prior_state)?, "size", Value::number(cty::Number::infinity())))?;
+        }
         "apply-nothing" => reply.new_state = sent(&Value::null(thing()))?,
         "apply-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
         "apply-half" => reply.diagnostics.push(error("half of it is there", "the thing was made and its note was not written")),

@@ -61,7 +61,7 @@ pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
     // The one under the cursor, where it is one of them.
     let here = state.selected().and_then(|r| r.key.text()).unwrap_or_default();
     let selected = state.view.unknown.iter().position(|u| u.name() == here).unwrap_or(0);
-    state.popup = Some(Popup::Unknown { selected, refused: false });
+    state.frame.popup = Some(Popup::Unknown { selected, refused: false });
 }
 
 /// Something can be broken on purpose.
@@ -92,9 +92,9 @@ pub fn moved(state: &mut State, effects: &mut Vec<Effect>, delta: isize) {
         if state.context() == Context::Logs {
             state.log.follow = false;
         }
-        let rows = std::mem::take(&mut state.rows);
+        let rows = std::mem::take(&mut state.frame.rows);
         state.list_mut().step(&rows, delta);
-        state.rows = rows;
+        state.frame.rows = rows;
     }
 }
 
@@ -141,12 +141,12 @@ pub fn last(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Puts the cursor on the row at an index.
 pub fn goto(state: &mut State, index: usize) {
-    let rows = std::mem::take(&mut state.rows);
+    let rows = std::mem::take(&mut state.frame.rows);
     let index = if index >= rows.len() { rows.iter().rposition(|r| !r.heading).unwrap_or(0) } else { index };
     let list = state.list_mut();
     list.moved = true;
     list.place(&rows, index);
-    state.rows = rows;
+    state.frame.rows = rows;
 }
 
 pub fn open_detail(state: &mut State, _: &mut Vec<Effect>) {
@@ -179,16 +179,16 @@ pub fn step_back(state: &mut State) -> bool {
         (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
     } else if !list.filter.is_empty() || !list.find.is_empty() {
         clear_search(state);
-    } else if context == Context::Stage && state.action_filter.is_some() {
-        state.action_filter = None;
+    } else if context == Context::Stage && state.filters.action.is_some() {
+        state.filters.action = None;
     } else if context == Context::Tracing {
         state.log.tracing = false;
     } else if context == Context::Replay {
-        state.replay = None;
+        state.loaded.replay = None;
     } else if context == Context::Failures {
-        state.show_failures = false;
-    } else if matches!(context, Context::Deploy) && state.deploy_filter != DeployFilter::All {
-        state.deploy_filter = DeployFilter::All;
+        state.filters.failures = false;
+    } else if matches!(context, Context::Deploy) && state.filters.deploy != DeployFilter::All {
+        state.filters.deploy = DeployFilter::All;
     } else {
         return false;
     }
@@ -203,7 +203,7 @@ fn clear_search(state: &mut State) {
 
 pub fn back(state: &mut State, _: &mut Vec<Effect>) {
     if !step_back(state) {
-        state.toast = None;
+        state.frame.toast = None;
     }
 }
 
@@ -239,7 +239,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         body.extend(running.iter().map(|r| line(Role::Busy, format!("  ◐ {r}"))));
         body.push(Line::new());
         body.push(vec![span(Role::Dim, "The cancel ladder ("), span(Role::Key, "c"), span(Role::Dim, ") stops it in steps.")]);
-        state.popup = Some(Popup::Confirm(Box::new(Confirm {
+        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
             title: format!("deploy #{deploy} is running: stop starting, and leave when it has ended?"),
             body,
             yes: false,
@@ -250,7 +250,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
             scroll: 0,
         })));
     } else if let Some(s) = &state.view.staging {
-        state.popup = Some(Popup::Confirm(Box::new(Confirm {
+        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
             title: format!("stage #{} is being worked out: leave all the same?", s.stage),
             body: vec![line(Role::Plain, "Staging changes nothing: it can be done again.")],
             yes: false,
@@ -268,7 +268,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
 fn prompt(state: &mut State, kind: PromptKind) {
     let list = state.list();
     let text = if kind == PromptKind::Find { &list.find } else { &list.filter }.clone();
-    state.prompt = Some(Prompt { kind, entry: Entry::new(&text), before: list.key.clone(), text_before: text });
+    state.frame.prompt = Some(Prompt { kind, entry: Entry::new(&text), before: list.key.clone(), text_before: text });
 }
 
 pub fn find(state: &mut State, _: &mut Vec<Effect>) {
@@ -290,10 +290,10 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
         return;
     }
     let context = state.context();
-    let (n, at) = (state.rows.len(), state.list().index);
+    let (n, at) = (state.frame.rows.len(), state.list().index);
     let hit = (usize::from(from_next)..n + usize::from(from_next))
         .map(|step| if forward { (at + step) % n } else { (at + n - step % n) % n })
-        .find(|i| !state.rows[*i].heading && contains(&rows::text(state, context, &state.rows[*i]), &needle));
+        .find(|i| !state.frame.rows[*i].heading && contains(&rows::text(state, context, &state.frame.rows[*i]), &needle));
     match hit {
         Some(i) => {
             if context == Context::Logs {
@@ -356,45 +356,45 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn palette(state: &mut State, _: &mut Vec<Effect>) {
-    state.popup = Some(Popup::Palette { entry: Entry::default(), selected: 0 });
+    state.frame.popup = Some(Popup::Palette { entry: Entry::default(), selected: 0 });
 }
 
 pub fn help(state: &mut State, _: &mut Vec<Effect>) {
-    state.popup = Some(Popup::Help { scroll: 0 });
+    state.frame.popup = Some(Popup::Help { scroll: 0 });
 }
 
 pub fn open_faults(state: &mut State, _: &mut Vec<Effect>) {
-    state.popup = Some(Popup::Demo { selected: 0 });
+    state.frame.popup = Some(Popup::Demo { selected: 0 });
 }
 
 pub fn next_theme(state: &mut State, _: &mut Vec<Effect>) {
-    let (theme, word) = match state.looks.theme {
+    let (theme, word) = match state.frame.looks.theme {
         ThemeName::Dark => (ThemeName::Light, "light"),
         ThemeName::Light => (ThemeName::Contrast, "high contrast"),
         ThemeName::Contrast => (ThemeName::Dark, "dark"),
     };
-    state.looks.theme = theme;
+    state.frame.looks.theme = theme;
     state.say(format!("theme: {word}"));
 }
 
 pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
-    state.mouse = !state.mouse;
-    effects.push(Effect::Mouse(state.mouse));
-    state.say(if state.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
+    state.frame.mouse = !state.frame.mouse;
+    effects.push(Effect::Mouse(state.frame.mouse));
+    state.say(if state.frame.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
 }
 
 /// What a short list leaves goes to its detail all the same, so that not every step is seen: it is said.
 fn split(state: &mut State, percent: u16) {
-    state.split = percent;
+    state.frame.split = percent;
     state.say(format!("list {percent} %, detail {} %", 100 - percent));
 }
 
 pub fn wider(state: &mut State, _: &mut Vec<Effect>) {
-    split(state, (state.split + 5).min(80));
+    split(state, (state.frame.split + 5).min(80));
 }
 
 pub fn narrower(state: &mut State, _: &mut Vec<Effect>) {
-    split(state, state.split.saturating_sub(5).max(25));
+    split(state, state.frame.split.saturating_sub(5).max(25));
 }
 
 pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
@@ -433,7 +433,7 @@ pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
     let Some((_, plugin)) = state.incidents().pop() else { return };
     let (plugin, crashed) = (plugin.clone(), state.view.plugins.get(plugin).is_some_and(|p| !p.crashes.is_empty()));
     show(state, effects, Screen::Plugins);
-    state.plugin_tab = if crashed { PluginTab::About } else { PluginTab::Attempts };
+    state.filters.plugin_tab = if crashed { PluginTab::About } else { PluginTab::Attempts };
     let list = &mut state.lists[Context::Plugins as usize];
     list.filter.clear();
     (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);

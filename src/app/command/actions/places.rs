@@ -52,7 +52,7 @@ fn command_plugin(state: &mut State, effects: &mut Vec<Effect>, command: PluginC
         vec![line(Role::Warn, format!("{} would be cut off; an apply among them ends with an unknown outcome:", count(hit.len(), "call")))];
     body.push(Line::new());
     body.extend(hit.iter().map(|c| line(Role::Plain, format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")))));
-    state.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title: format!("{word} {id}?"),
         body,
         yes: false,
@@ -107,8 +107,8 @@ pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn turn_tab(state: &mut State, by: usize) {
-    let at = PluginTab::ALL.iter().position(|t| *t == state.plugin_tab).unwrap_or(0);
-    state.plugin_tab = PluginTab::ALL[(at + by) % PluginTab::ALL.len()];
+    let at = PluginTab::ALL.iter().position(|t| *t == state.filters.plugin_tab).unwrap_or(0);
+    state.filters.plugin_tab = PluginTab::ALL[(at + by) % PluginTab::ALL.len()];
     state.lists[Context::Plugins as usize].scroll = 0;
 }
 
@@ -122,8 +122,8 @@ pub fn tab_previous(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
     let Some(path) = state.selected().and_then(|r| r.key.text()).map(str::to_owned) else { return };
-    if !state.unfolded.remove(&path) {
-        state.unfolded.insert(path);
+    if !state.filters.unfolded.remove(&path) {
+        state.filters.unfolded.insert(path);
     }
 }
 
@@ -143,13 +143,13 @@ pub fn goto_blocker(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(d) = state.selected().and_then(|r| state.history.as_ref()?.get(r.index)) else { return };
+    let Some(d) = state.selected().and_then(|r| state.loaded.history.as_ref()?.get(r.index)) else { return };
     effects.push(Effect::LoadRecord(d.deploy));
 }
 
 /// Moves the replay's time to just after so many events.
 pub fn replay_to(state: &mut State, cursor: usize) {
-    if let Some(r) = &mut state.replay {
+    if let Some(r) = &mut state.loaded.replay {
         *r = Replay::at(std::mem::replace(&mut r.record, empty_record()), cursor);
     }
 }
@@ -177,12 +177,12 @@ fn empty_record() -> crate::engine::api::DeployRecord {
 }
 
 pub fn replay_forward(state: &mut State, _: &mut Vec<Effect>) {
-    let cursor = state.replay.as_ref().map_or(0, |r| r.next());
+    let cursor = state.loaded.replay.as_ref().map_or(0, |r| r.next());
     replay_to(state, cursor);
 }
 
 pub fn replay_back(state: &mut State, _: &mut Vec<Effect>) {
-    let cursor = state.replay.as_ref().map_or(0, |r| r.previous());
+    let cursor = state.loaded.replay.as_ref().map_or(0, |r| r.previous());
     replay_to(state, cursor);
 }
 
@@ -195,19 +195,19 @@ pub fn replay_end(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn toggle_failures(state: &mut State, effects: &mut Vec<Effect>) {
-    state.show_failures = !state.show_failures;
-    effects.push(if state.show_failures { Effect::LoadFailures } else { Effect::LoadHistory });
+    state.filters.failures = !state.filters.failures;
+    effects.push(if state.filters.failures { Effect::LoadFailures } else { Effect::LoadHistory });
 }
 
 /// There is a deploy to write out.
 pub fn has_row_or_replay(state: &State) -> Available {
-    if state.replay.is_some() { Ok(()) } else { super::has_row(state) }
+    if state.loaded.replay.is_some() { Ok(()) } else { super::has_row(state) }
 }
 
 pub fn export(state: &mut State, effects: &mut Vec<Effect>) {
-    let deploy = match &state.replay {
+    let deploy = match &state.loaded.replay {
         Some(r) => Some(r.record.summary.deploy),
-        None => state.selected().and_then(|r| state.history.as_ref()?.get(r.index)).map(|d| d.deploy),
+        None => state.selected().and_then(|r| state.loaded.history.as_ref()?.get(r.index)).map(|d| d.deploy),
     };
     effects.extend(deploy.map(Effect::Export));
 }
@@ -261,7 +261,7 @@ pub fn toggle_mark(state: &mut State, _: &mut Vec<Effect>) {
 pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
     let marks = &state.log.marks;
     let mut text = String::new();
-    for e in state.rows.iter().filter_map(|r| state.log.get(r.index)) {
+    for e in state.frame.rows.iter().filter_map(|r| state.log.get(r.index)) {
         if marks.is_empty() || marks.contains(&e.n) {
             let time = clock_ms(e.line.at, state.utc_offset);
             text.push_str(&format!("{time} {} {} {}\n", e.line.level.word(), e.line.plugin, crate::app::text::clean(&e.line.text)));

@@ -108,11 +108,11 @@ pub fn leave_change(state: &mut State, effects: &mut Vec<Effect>) {
 /// Changes on the screen: what is hidden is never acted on.
 fn on_screen(state: &State) -> Vec<&ChangeView> {
     let Some(s) = &state.view.stage else { return Vec::new() };
-    state.rows.iter().filter_map(|r| s.changes.get(r.index)).filter(|c| c.action != Action::NoOp).collect()
+    state.frame.rows.iter().filter_map(|r| s.changes.get(r.index)).filter(|c| c.action != Action::NoOp).collect()
 }
 
 fn whole(state: &State) -> bool {
-    state.action_filter.is_none() && state.list().filter.is_empty()
+    state.filters.action.is_none() && state.list().filter.is_empty()
 }
 
 fn select_many(state: &State, effects: &mut Vec<Effect>, all: Select, one: impl Fn(&ChangeView) -> Option<Select>) {
@@ -148,16 +148,16 @@ pub fn show_why(state: &mut State, _: &mut Vec<Effect>) {
         doc.push(Line::new());
         doc.push(line(Role::Warn, format!("{} along with {}", if a.pulled_in { "taken" } else { "left" }, a.by)));
     }
-    state.popup = Some(Popup::Message { title: "why".to_owned(), doc, scroll: 0 });
+    state.frame.popup = Some(Popup::Message { title: "why".to_owned(), doc, scroll: 0 });
 }
 
 pub fn show_diagnostics(state: &mut State, _: &mut Vec<Effect>) {
     let doc = doc::diagnostics("", state.view.diagnostics.iter());
-    state.popup = Some(Popup::Message { title: "errors and warnings".to_owned(), doc, scroll: 0 });
+    state.frame.popup = Some(Popup::Message { title: "errors and warnings".to_owned(), doc, scroll: 0 });
 }
 
 fn request(state: &mut State, effects: &mut Vec<Effect>, request: StageRequest) {
-    state.action_filter = None;
+    state.filters.action = None;
     state.along.clear();
     effects.push(Effect::Stage(request));
     state.screen = Screen::Stage;
@@ -176,7 +176,7 @@ pub fn stage_refresh(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn only(state: &mut State, filter: ActionFilter) {
-    state.action_filter = if state.action_filter == Some(filter) { None } else { Some(filter) };
+    state.filters.action = if state.filters.action == Some(filter) { None } else { Some(filter) };
 }
 
 pub fn only_creates(state: &mut State, _: &mut Vec<Effect>) {
@@ -196,7 +196,7 @@ pub fn only_destroys(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn toggle_unchanged(state: &mut State, _: &mut Vec<Effect>) {
-    state.show_unchanged = !state.show_unchanged;
+    state.filters.unchanged = !state.filters.unchanged;
 }
 
 /// Outputs that would have another value.
@@ -244,7 +244,7 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     let twice = state.created_twice().next().map(|c| c.address.clone());
     if let Some(address) = twice {
         let selected = state.view.unknown.iter().position(|u| u.creation && u.address == address).unwrap_or(0);
-        state.popup = Some(Popup::Unknown { selected, refused: true });
+        state.frame.popup = Some(Popup::Unknown { selected, refused: true });
         return;
     }
     let taken: Vec<&ChangeView> = state.taken().collect();
@@ -289,7 +289,7 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
     let (stage, parallelism) = (s.stage, state.parallelism);
     let only = (!state.view.left.is_empty()).then(|| taken.iter().map(|c| c.address.clone()).collect());
     let title = format!("apply stage #{stage}?");
-    state.popup = Some(Popup::Confirm(Box::new(Confirm {
+    state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title,
         body,
         yes: false,
@@ -311,7 +311,7 @@ pub fn on_unknown(state: &State) -> Available {
 pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
     let unknown = state.change().and_then(|c| state.unknown_of(&c.address)).cloned();
     if let Some(u) = unknown {
-        state.popup = Some(forget(&u));
+        state.frame.popup = Some(forget(&u));
     }
 }
 
@@ -363,7 +363,7 @@ pub fn forget(u: &Unknown) -> Popup {
 }
 
 pub fn open_ladder(state: &mut State, _: &mut Vec<Effect>) {
-    state.popup = Some(Popup::Ladder { selected: 0 });
+    state.frame.popup = Some(Popup::Ladder { selected: 0 });
 }
 
 /// How many operations the shown deploy did not bring to an end.
@@ -382,7 +382,7 @@ pub fn next_deploy_filter(state: &mut State, _: &mut Vec<Effect>) {
     // The list is looked at again: what was open may not be in it any more.
     let list = state.list_mut();
     (list.zoom, list.focus) = (false, Pane::List);
-    state.deploy_filter = state.deploy_filter.next();
+    state.filters.deploy = state.filters.deploy.next();
 }
 
 /// There is a resource under the cursor, and nothing in the way of a stage.
@@ -393,7 +393,7 @@ pub fn on_resource(state: &State) -> Available {
 
 fn resource(state: &State) -> Option<String> {
     let row = state.selected()?;
-    Some(state.state_rows.as_ref()?.get(row.index)?.address.clone())
+    Some(state.loaded.state_rows.as_ref()?.get(row.index)?.address.clone())
 }
 
 pub fn refresh_resource(state: &mut State, effects: &mut Vec<Effect>) {

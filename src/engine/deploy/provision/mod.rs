@@ -12,11 +12,10 @@ use super::record::Recorder;
 use super::run::Trouble;
 use super::ssh::{Remote, SshError, Target};
 use crate::engine::Secrets;
-use crate::engine::event::FailureClass;
+use crate::engine::event::{FailureClass, OperationStep};
 use crate::engine::stage::change::Change;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
-use crate::engine::store::model::provisioner_step;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};
 use lang::config::Provisioner;
@@ -85,8 +84,8 @@ pub async fn run(
             read => Some(read),
         },
     };
-    let step = provisioner_step(&provisioner.kind, place);
-    recorder.intend(change, "", &step, &Value::null(Type::Dynamic)).await.map_err(|e| Failed::Store(e, false))?;
+    let step = OperationStep::Provisioner { kind: provisioner.kind.to_string(), place };
+    recorder.intend(change, "", step.clone(), &Value::null(Type::Dynamic)).await.map_err(|e| Failed::Store(e, false))?;
     let doing = Doing { recorder, provisioner, name: change.address.to_string(), base: &scope.around.dir, cancel };
     let done = match (&what, connection) {
         (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault { diags, class: None, unknown: false }),

@@ -9,13 +9,13 @@ impl Deploying {
     pub(super) async fn apply(&self, i: usize, step: Step, turn: &mut Option<Turn>) -> bool {
         let change = &self.stage.changes[i];
         let id = change.id();
-        let word = match change.action {
-            Action::Update => "updating",
-            Action::Read => "reading",
-            Action::NoOp => "importing",
-            _ => "creating",
+        let doing = match change.action {
+            Action::Update => Doing::Updating,
+            Action::Read => Doing::Reading,
+            Action::NoOp => Doing::Importing,
+            _ => Doing::Creating,
         };
-        self.recorder.began(&id, word).await;
+        self.recorder.began(&id, doing).await;
         // What is destroyed first was adopted by that half.
         let adopted = if change.action == Action::Replace { Ok(()) } else { self.adopt(change).await };
         let done = match (adopted, change.action) {
@@ -93,12 +93,14 @@ impl Deploying {
         self.as_approved(change, schema, &provider, &plain, &planned)?;
         // The end may have been asked for while this was planned; what was not sent by then is not sent at all.
         if !self.may_start(step) {
-            return Err(Trouble::not_begun());
+            return Err(Box::new(Trouble::NotBegun));
         }
         let after = planned.after.clone().unmark_deep().0;
         if planned.action == Action::NoOp || after.raw_equals(&planned.before.clone().unmark_deep().0) {
             // Nothing is left to do but to keep what is sensitive now.
-            return self.keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref(), Some("update")).await;
+            return self
+                .keep(change, schema, &planned.after, &planned.private, change.identity_before.as_ref(), Some(OperationStep::Update))
+                .await;
         }
         if change.action == Action::ReplaceCreateFirst && object.is_some() {
             self.depose(i, change).await?;
@@ -114,15 +116,15 @@ impl Deploying {
             private: planned.private.clone(),
             identity: planned.identity.clone(),
         };
-        let word = if change.action == Action::Update { "update" } else { "create" };
+        let doing = if change.action == Action::Update { OperationStep::Update } else { OperationStep::Create };
         let known = prior.as_ref().map_or(&planned.after, |p| &p.value);
-        self.recorder.intend(change, "", word, known).await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.intend(change, "", doing.clone(), known).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
         // What provisioners do belongs to the operation, and so does the other half of a replacement.
         if resource.provisioners.is_empty() && change.action != Action::ReplaceCreateFirst {
             drop(turn.take());
         }
-        self.applied(i, change, module, resource, schema, word, applied, &marks).await
+        self.applied(i, change, module, resource, schema, doing, applied, &marks).await
     }
 
     /// Writes down what an apply led to, runs provisioners, checks postconditions.
@@ -134,25 +136,19 @@ impl Deploying {
         module: &Module,
         resource: &Resource,
         schema: &Schema,
-        word: &str,
+        doing: OperationStep,
         applied: Applied,
         marks: &[(Path, Marks)],
     ) -> Result<(), Box<Trouble>> {
         let address = &change.address;
-        let failed = applied.failure.clone();
-        if failed.as_ref().is_some_and(|f| f.unknown) {
+        let failed = match applied.failure.clone() {
             // The intent stays open: that is what an unknown outcome is.
-            return Err(Box::new(Trouble {
-                failed,
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: true,
-                class: None,
-            }));
-        }
+            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            failed => failed,
+        };
         self.say(change, placed(&applied.warnings, &address.to_string(), Some(&resource.body), Some(resource.span)));
         let value = applied.object.as_ref().map(|v| managed::mark(schema, v.clone(), marks));
-        let provisioners: Vec<(usize, &lang::config::Provisioner)> = if word == "create" && failed.is_none() {
+        let provisioners: Vec<(usize, &lang::config::Provisioner)> = if doing == OperationStep::Create && failed.is_none() {
             (1..).zip(&resource.provisioners).filter(|(_, p)| !p.on_destroy).collect()
         } else {
             Vec::new()
@@ -171,7 +167,7 @@ impl Deploying {
                     needs: &change.needs,
                     identity: self.kept_identity(change, applied.identity.as_ref()),
                 };
-                let object = objects::record(&around, schema, value, &applied.private).map_err(Trouble::text)?;
+                let object = objects::record(&around, schema, value, &applied.private).map_err(|e| Trouble::unkept(&e, true))?;
                 lock(&self.state).insert(address.clone(), object.clone());
                 lock(&self.values).insert(address.clone(), value.clone());
                 edits.push(StateEdit::Put(Box::new(object)));
@@ -180,20 +176,16 @@ impl Deploying {
                 let restored = lock(&self.deposed).remove(&i);
                 match restored {
                     Some(key) => edits.push(StateEdit::Restore { address: address.to_string(), key }),
-                    None if word == "update" => edits.push(StateEdit::Remove { address: address.to_string(), deposed: String::new() }),
+                    None if doing == OperationStep::Update => {
+                        edits.push(StateEdit::Remove { address: address.to_string(), deposed: String::new() })
+                    }
                     None => {}
                 }
             }
         }
-        self.recorder.settle(change, word, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
+        self.recorder.settle(change, &doing, failed.is_none(), edits).await.map_err(|e| self.outcome_trouble(e))?;
         if let Some(failed) = failed {
-            return Err(Box::new(Trouble {
-                failed: Some(failed),
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: false,
-                class: None,
-            }));
+            return Err(Trouble::applied(failed));
         }
         let Some(value) = value else { return Ok(()) };
         if !provisioners.is_empty() {
@@ -220,7 +212,7 @@ impl Deploying {
             return Err(Trouble::text("its provider does not know the resource type any more"));
         };
         let value = if change.action == Action::NoOp { &change.after } else { &change.before };
-        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref(), Some("import")).await
+        self.keep(change, schema, value, &change.prior_private, change.identity_before.as_ref(), Some(OperationStep::Import)).await
     }
 
     /// Keeps an object without having called the provider to change it; with a step, that step is on record as done.
@@ -231,7 +223,7 @@ impl Deploying {
         value: &Value,
         private: &[u8],
         identity: Option<&Value>,
-        step: Option<&str>,
+        step: Option<OperationStep>,
     ) -> Result<(), Box<Trouble>> {
         let around = Around {
             address: &change.address,
@@ -244,7 +236,7 @@ impl Deploying {
             needs: &change.needs,
             identity: self.kept_identity(change, identity),
         };
-        let object = objects::record(&around, schema, value, private).map_err(Trouble::text)?;
+        let object = objects::record(&around, schema, value, private).map_err(|e| Trouble::unkept(&e, false))?;
         lock(&self.state).insert(change.address.clone(), object.clone());
         lock(&self.values).insert(change.address.clone(), value.clone());
         let edits = vec![StateEdit::Put(Box::new(object))];
@@ -310,7 +302,7 @@ impl Deploying {
         };
         let value = managed::mark(schema, state, &marks);
         let none = Change { dependencies: BTreeSet::new(), needs: Needs::new(), ..change.clone() };
-        self.keep(&none, schema, &value, &[], None, Some("read")).await?;
+        self.keep(&none, schema, &value, &[], None, Some(OperationStep::Read)).await?;
         let scope = ModuleScope { self_value: Some(value), own: None, ..scope };
         self.conditions(&scope, &resource.lifecycle.postconditions, Kind::Postcondition)?;
         Ok(())

@@ -61,12 +61,6 @@ impl Deploying {
             error: None,
             unknown: false,
         };
-        Err(Box::new(Trouble {
-            failed: Some(failed),
-            diags: Diagnostics::new(),
-            method: Some("PlanResourceChange"),
-            unknown: false,
-            class: None,
-        }))
+        Err(Box::new(Trouble::Provider { failed, method: Some(Method::Plan) }))
     }
 }

@@ -9,20 +9,13 @@ impl Deploying {
         let change = &self.stage.changes[i];
         let id = change.id();
         let second = change.action == Action::ReplaceCreateFirst;
-        self.recorder
-            .began(
-                &id,
-                if change.action == Action::Forget {
-                    "forgetting"
-                } else if change.forgets() {
-                    "forgetting the old object"
-                } else if change.action == Action::Destroy {
-                    "destroying"
-                } else {
-                    "destroying the old object"
-                },
-            )
-            .await;
+        let doing = match (change.action, change.forgets()) {
+            (Action::Forget, _) => Doing::Forgetting,
+            (_, true) => Doing::ForgettingOld,
+            (Action::Destroy, _) => Doing::Destroying,
+            _ => Doing::DestroyingOld,
+        };
+        self.recorder.began(&id, doing).await;
         match self.destroy_object(i, change, turn).await {
             Ok(()) => {
                 let done = second || matches!(change.action, Action::Destroy | Action::Forget);
@@ -53,7 +46,7 @@ impl Deploying {
             if deposed.is_empty() {
                 lock(&self.state).remove(&change.address);
             }
-            self.recorder.done(change, &deposed, "forget", vec![remove]).await.map_err(|e| self.store_trouble(e))?;
+            self.recorder.done(change, &deposed, OperationStep::Forget, vec![remove]).await.map_err(|e| self.store_trouble(e))?;
             return Ok(());
         }
         let Some(provider) = self.walk.ready(&change.provider) else { return Err(Trouble::text("its provider is not configured")) };
@@ -77,21 +70,15 @@ impl Deploying {
             private: Bytes::from(if change.action == Action::Destroy { change.private.clone() } else { change.prior_private.clone() }),
             identity: change.identity_before.clone(),
         };
-        self.recorder.intend(change, &deposed, "destroy", &change.before).await.map_err(|e| self.store_trouble(e))?;
+        self.recorder.intend(change, &deposed, OperationStep::Destroy, &change.before).await.map_err(|e| self.store_trouble(e))?;
         let applied = instance::apply(provider.as_ref(), order, &ctx).await;
         if change.action != Action::Replace {
             drop(turn.take());
         }
-        let failed = applied.failure.clone();
-        if failed.as_ref().is_some_and(|f| f.unknown) {
-            return Err(Box::new(Trouble {
-                failed,
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: true,
-                class: None,
-            }));
-        }
+        let failed = match applied.failure.clone() {
+            Some(failed) if failed.unknown => return Err(Trouble::applied(failed)),
+            failed => failed,
+        };
         let edit = match &applied.object {
             None => remove,
             Some(value) => {
@@ -109,23 +96,17 @@ impl Deploying {
                     identity: self.kept_identity(change, applied.identity.as_ref().or(change.identity_before.as_ref())),
                 };
                 let object = objects::record(&around, schema, &managed::mark(schema, value.clone(), &marks), &applied.private);
-                StateEdit::Put(Box::new(object.map_err(Trouble::text)?))
+                StateEdit::Put(Box::new(object.map_err(|e| Trouble::unkept(&e, true))?))
             }
         };
         if matches!(edit, StateEdit::Remove { .. }) && deposed.is_empty() {
             lock(&self.state).remove(&change.address);
         }
-        self.recorder.settle(change, "destroy", failed.is_none(), vec![edit]).await.map_err(|e| self.outcome_trouble(e))?;
+        self.recorder.settle(change, &OperationStep::Destroy, failed.is_none(), vec![edit]).await.map_err(|e| self.outcome_trouble(e))?;
         self.say(change, placed(&applied.warnings, &change.address.to_string(), None, None));
         match failed {
             None => Ok(()),
-            Some(failed) => Err(Box::new(Trouble {
-                failed: Some(failed),
-                diags: Diagnostics::new(),
-                method: Some("ApplyResourceChange"),
-                unknown: false,
-                class: None,
-            })),
+            Some(failed) => Err(Trouble::applied(failed)),
         }
     }
 

@@ -8,6 +8,8 @@ mod outputs;
 mod trouble;
 mod turns;
 
+pub use trouble::Trouble;
+
 use super::class::says_stopped;
 use super::instance::{self, Applied, Failed, Order};
 use super::record::{Recorder, fingerprint};
@@ -17,7 +19,7 @@ use crate::engine::calls::{Retrying, lock};
 use crate::engine::event::*;
 use crate::engine::graph::{Ended, Starts, Step, Urgency};
 use crate::engine::plugin::record::PluginId;
-use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::{CallContext, Method, Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::change::{Change, OutputChange, Stage};
 use crate::engine::stage::conditions::{self, Kind};
@@ -378,81 +380,5 @@ impl Deploying {
         let until = if self.recorder.is_half_done(&id) { &self.stops.all } else { &self.stops.starting };
         let retrying = Retrying { told: Some(self.recorder.attempts(&id)), until: until.clone() };
         CallContext { meta, retrying, ..CallContext::of(id, &self.walk.cancel) }
-    }
-}
-
-/// Why an operation did not succeed.
-pub struct Trouble {
-    pub failed: Option<Failed>,
-    pub diags: Diagnostics,
-    pub method: Option<&'static str>,
-    pub unknown: bool,
-    /// What kind of failure it is, where nobody else says so.
-    pub class: Option<FailureClass>,
-}
-
-impl Trouble {
-    /// What we have found ourselves.
-    pub fn of(diags: Diagnostics, class: Option<FailureClass>, unknown: bool) -> Box<Self> {
-        Box::new(Self { failed: None, diags, method: None, unknown, class })
-    }
-
-    /// No trouble: the end was asked for before anything was done.
-    fn not_begun() -> Box<Self> {
-        Diagnostics::new().into()
-    }
-
-    /// A fault of ours, in words.
-    pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
-        Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
-    }
-
-    /// The failure for the record; `asked` whether plugins were asked to stop by then.
-    fn failure(&self, change: &Change, plugin: Option<&PluginId>, asked: bool) -> Failure {
-        let (mut class, summary, detail, incident) = match &self.failed {
-            Some(failed) => {
-                let (summary, detail) = failed.text();
-                (failed.class, summary, detail, failed.error.as_ref().and_then(ProviderError::incident).map(str::to_owned))
-            }
-            None => {
-                let first = self.diags.errors().next();
-                let text = |pick: fn(&Diagnostic) -> &String| first.map(pick).cloned().unwrap_or_default();
-                (self.class.unwrap_or(FailureClass::BadInput), text(|d| &d.summary), text(|d| &d.detail), None)
-            }
-        };
-        if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
-            class = FailureClass::Cancelled;
-        }
-        // Whatever calls a crash took down, of whatever types: it is one crash.
-        let crash = match self.failed.as_ref().and_then(|f| f.error.as_ref()) {
-            Some(ProviderError::Crashed { plugin, text, .. }) => Some(fingerprint(class, &plugin.base().0, "", text)),
-            _ => None,
-        };
-        Failure {
-            class,
-            fingerprint: crash.unwrap_or_else(|| fingerprint(class, &change.address.resource.kind, &summary, &detail)),
-            summary,
-            detail,
-            address: Some(change.id()),
-            plugin: plugin.cloned(),
-            method: self.method.map(str::to_owned),
-            incident,
-            last_lines: Vec::new(),
-            last_lines_at: Vec::new(),
-        }
-    }
-}
-
-impl From<Diagnostics> for Box<Trouble> {
-    fn from(diags: Diagnostics) -> Self {
-        Trouble::of(diags, None, false)
-    }
-}
-
-impl From<ProviderError> for Box<Trouble> {
-    fn from(error: ProviderError) -> Self {
-        let method = error.method().map(|m| m.name());
-        let failed = Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown: false };
-        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method, unknown: false, class: None })
     }
 }

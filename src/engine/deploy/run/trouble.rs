@@ -2,6 +2,113 @@
 
 use super::*;
 use crate::engine::deploy::class::class_of;
+use crate::engine::deploy::instance::WHAT_NOW;
+
+/// Why an operation did not succeed.
+pub enum Trouble {
+    /// The end was asked for before anything was done.
+    NotBegun,
+    /// We have found it ourselves.
+    Found {
+        diags: Diagnostics,
+        class: FailureClass,
+        /// Whether what was begun may go on, or have ended, where nobody sees it.
+        unknown: bool,
+    },
+    /// A provider's answer says so, or there was none.
+    Provider { failed: Failed, method: Option<Method> },
+}
+
+impl Trouble {
+    /// What we have found ourselves.
+    pub fn of(diags: Diagnostics, class: Option<FailureClass>, unknown: bool) -> Box<Self> {
+        Box::new(Self::Found { diags, class: class.unwrap_or(FailureClass::BadInput), unknown })
+    }
+
+    /// A fault of ours, in words.
+    pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
+        Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
+    }
+
+    /// What came of an apply that did not succeed.
+    pub(super) fn applied(failed: Failed) -> Box<Self> {
+        Box::new(Self::Provider { failed, method: Some(Method::Apply) })
+    }
+
+    /// The plugin has acted, and what it left is on record nowhere: the intent stays open, and whoever comes next has to look.
+    fn unsettled(summary: &str, detail: String) -> Box<Self> {
+        let diagnostics = vec![ProviderDiagnostic::error(summary, detail)];
+        Self::applied(Failed { class: FailureClass::Unexpected, diagnostics, error: None, unknown: true })
+    }
+
+    /// A provider answered with an object that no state can hold; `acted` if it may have changed the world to get there.
+    pub(super) fn unkept(why: &str, acted: bool) -> Box<Self> {
+        let (summary, detail) = ("Object cannot be kept", format!("{why}. This is a bug in the provider; report it there."));
+        match acted {
+            true => Self::unsettled(summary, format!("{detail} {WHAT_NOW}")),
+            false => Self::of(Diagnostic::error(summary, detail).into(), Some(FailureClass::Unexpected), false),
+        }
+    }
+
+    /// Whether it is not known what was done.
+    fn is_unknown(&self) -> bool {
+        match self {
+            Self::NotBegun => false,
+            Self::Found { unknown, .. } => *unknown,
+            Self::Provider { failed, .. } => failed.unknown,
+        }
+    }
+
+    /// The failure for the record; `asked` whether plugins were asked to stop by then.
+    fn failure(&self, change: &Change, plugin: Option<&PluginId>, asked: bool) -> Option<Failure> {
+        let (mut class, (summary, detail)) = match self {
+            Self::NotBegun => return None,
+            Self::Found { diags, class, .. } => {
+                let first = diags.errors().next();
+                (*class, first.map(|d| (d.summary.clone(), d.detail.clone())).unwrap_or_default())
+            }
+            Self::Provider { failed, .. } => (failed.class, failed.text()),
+        };
+        let (error, method) = match self {
+            Self::Provider { failed, method } => (failed.error.as_ref(), *method),
+            _ => (None, None),
+        };
+        if asked && class == FailureClass::Unexpected && says_stopped(&summary, &detail) {
+            class = FailureClass::Cancelled;
+        }
+        // Whatever calls a crash took down, of whatever types: it is one crash.
+        let crash = match error {
+            Some(ProviderError::Crashed { plugin, text, .. }) => Some(fingerprint(class, &plugin.base().0, "", text)),
+            _ => None,
+        };
+        Some(Failure {
+            class,
+            fingerprint: crash.unwrap_or_else(|| fingerprint(class, &change.address.resource.kind, &summary, &detail)),
+            summary,
+            detail,
+            address: Some(change.id()),
+            plugin: plugin.cloned(),
+            method: method.map(|m| m.name().to_owned()),
+            incident: error.and_then(ProviderError::incident).map(str::to_owned),
+            last_lines: Vec::new(),
+            last_lines_at: Vec::new(),
+        })
+    }
+}
+
+impl From<Diagnostics> for Box<Trouble> {
+    fn from(diags: Diagnostics) -> Self {
+        Trouble::of(diags, None, false)
+    }
+}
+
+impl From<ProviderError> for Box<Trouble> {
+    fn from(error: ProviderError) -> Self {
+        let method = error.method();
+        let failed = Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown: false };
+        Box::new(Trouble::Provider { failed, method })
+    }
+}
 
 impl Deploying {
     /// Says something of an operation.
@@ -28,7 +135,7 @@ impl Deploying {
             return Ok(());
         }
         let failed = Failed { class: class_of(said), diagnostics: said.to_vec(), error: None, unknown: false };
-        Err(Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: false, class: None }))
+        Err(Box::new(Trouble::Provider { failed, method: None }))
     }
 
     /// What cannot be written down is not done: nothing more starts, this neither.
@@ -36,39 +143,36 @@ impl Deploying {
         if !self.store_failed.swap(true, Ordering::Relaxed) {
             self.walk.cells.beside(AT_THE_END, Diagnostic::error("The deploy cannot be written down", error.to_string()));
         }
-        Trouble::not_begun()
+        Box::new(Trouble::NotBegun)
     }
 
     /// The call was made, and what came of it is not on record.
     pub(super) fn outcome_trouble(&self, error: StoreError) -> Box<Trouble> {
         self.store_failed.store(true, Ordering::Relaxed);
-        let said = ProviderDiagnostic::error("Its outcome cannot be written down", error.to_string());
-        let failed = Failed { class: FailureClass::Unexpected, diagnostics: vec![said], error: None, unknown: true };
-        Box::new(Trouble { failed: Some(failed), diags: Diagnostics::new(), method: None, unknown: true, class: None })
+        Trouble::unsettled("Its outcome cannot be written down", error.to_string())
     }
 
     /// Records a failed operation and reports it at its place.
     pub(super) async fn fail(&self, change: &Change, trouble: Trouble) {
         let id = change.id();
-        if trouble.failed.is_none() && trouble.diags.is_empty() {
-            self.recorder.not_begun(&id).await;
-            return;
-        }
         let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
         let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
-        let failure = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled());
-        let span = declared.as_ref().map(|d| d.0);
-        match &trouble.failed {
-            Some(failed) if failed.error.is_none() => {
+        let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled()) else {
+            self.recorder.not_begun(&id).await;
+            return;
+        };
+        let (unknown, span) = (trouble.is_unknown(), declared.as_ref().map(|d| d.0));
+        match trouble {
+            Trouble::NotBegun => {}
+            Trouble::Provider { failed, .. } if failed.error.is_none() => {
                 self.say(change, placed(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span));
             }
-            Some(_) => {
+            Trouble::Provider { .. } => {
                 let mut d = Diagnostic::error(&failure.summary, failure.detail.clone()).about(id.as_str());
                 d.subject = span;
                 self.say(change, d);
             }
-            None => {
-                let mut diags = trouble.diags;
+            Trouble::Found { mut diags, .. } => {
                 for d in &mut diags.0 {
                     d.address.get_or_insert_with(|| id.clone());
                     d.subject = d.subject.or(span);
@@ -77,6 +181,6 @@ impl Deploying {
             }
         }
         let gone = !lock(&self.state).contains_key(&change.address);
-        self.recorder.failed(&id, failure, trouble.unknown, gone).await;
+        self.recorder.failed(&id, failure, unknown, gone).await;
     }
 }

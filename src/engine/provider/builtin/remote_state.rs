@@ -148,11 +148,30 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
 /// Values by name.
 pub type Outputs = BTreeMap<std::sync::Arc<str>, Value>;
 
-fn read_file(file: &FilePath) -> Result<Option<Outputs>, String> {
+/// Why a state file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StateFileError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("it is encrypted, which is not supported yet")]
+    Encrypted,
+    #[error("it has state version {0}, and only version 4 is supported")]
+    Version(u64),
+    #[error("it says no state version")]
+    Unversioned,
+    #[error("the type of output {name:?}: {source}")]
+    Type { name: String, source: cty::TypeJsonError },
+    #[error("output {name:?}: {source}")]
+    Value { name: String, source: cty::CodecError },
+}
+
+fn read_file(file: &FilePath) -> Result<Option<Outputs>, StateFileError> {
     let text = match lang::functions::read_regular(file) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e.to_string()),
+        Err(e) => return Err(e.into()),
     };
     outputs(&text)
 }
@@ -161,25 +180,26 @@ fn read_file(file: &FilePath) -> Result<Option<Outputs>, String> {
 ///
 /// # Errors
 /// Why it cannot be read.
-pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, String> {
+pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
-    let state: StateFile = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    let state: StateFile = serde_json::from_slice(text)?;
     if state.encrypted_data.is_some() {
-        return Err("it is encrypted, which is not supported yet".to_owned());
+        return Err(StateFileError::Encrypted);
     }
     match state.version {
         Some(4) => {}
-        Some(other) => return Err(format!("it has state version {other}, and only version 4 is supported")),
-        None => return Err("it says no state version".to_owned()),
+        Some(other) => return Err(StateFileError::Version(other)),
+        None => return Err(StateFileError::Unversioned),
     }
     let one = |(name, output): (String, Output)| {
-        let ty = Type::from_json(output.r#type.get().as_bytes()).map_err(|e| format!("the type of output {name:?}: {e}"))?;
-        let value = cty::json::decode(output.value.get().as_bytes(), &ty).map_err(|e| format!("output {name:?}: {e}"))?;
+        let ty = Type::from_json(output.r#type.get().as_bytes()).map_err(|source| StateFileError::Type { name: name.clone(), source })?;
+        let value =
+            cty::json::decode(output.value.get().as_bytes(), &ty).map_err(|source| StateFileError::Value { name: name.clone(), source })?;
         Ok((name.into(), value))
     };
-    state.outputs.into_iter().map(one).collect::<Result<_, String>>().map(Some)
+    state.outputs.into_iter().map(one).collect::<Result<_, StateFileError>>().map(Some)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub use life::{MESSAGE_LIMIT, SchemaReply, TfFailure, TfLife, TfLink};
 pub use schema::provider_schema;
 pub use wire::Protocol;
 
-use super::dialect::{Dialect, Obituary, Reached};
+use super::dialect::{Asking, Dialect, Obituary, Reached};
 use super::*;
 use crate::engine::plugin::life::Life;
 use crate::engine::plugin::record::PluginFound;
@@ -56,12 +56,28 @@ impl Dialect for TfPlugin {
         let Some(link) = reached.connection.link::<TfLink>() else { return Err(reached.foreign()) };
         let (channel, reply) = (link.channel.clone(), link.take_schema());
         let adapter = TfProvider::new(reached.plugin, reached.address, link.protocol, channel, reached.obituary, reached.schema);
-        if let Some(reply) = reply.filter(|_| adapter.known_schema().is_none()) {
-            adapter.learn(reply).await?;
+        if adapter.known_schema().is_none() {
+            let reply = match reply {
+                Some(reply) => reply,
+                None => reached.asking.ask(Method::Schema, adapter.ask_schema()).await?,
+            };
+            adapter.learn(reply, identities(&reached.asking, &adapter).await?).await?;
         }
         Ok(Arc::new(adapter))
     }
 }
+
+/// Identities are an extra: a provider that fails at them, or does not answer in time, goes without.
+async fn identities(asking: &Asking, adapter: &TfProvider) -> Result<Identities, ProviderError> {
+    use ProviderError::{Deadline, Refused, Undecodable};
+    match asking.ask(Method::IdentitySchemas, adapter.ask_identities()).await {
+        Err(Refused { .. } | Undecodable { .. } | Deadline { .. }) => Ok(Identities::new()),
+        asked => asked,
+    }
+}
+
+/// Schemas of identities by resource type.
+pub type Identities = BTreeMap<String, IdentitySchema>;
 
 /// A provider process that speaks protocol 5 or 6.
 pub struct TfProvider {
@@ -86,26 +102,33 @@ impl TfProvider {
         Self { info, wire, schema: OnceCell::new_with(schema) }
     }
 
-    /// Makes the schema known from a reply that came with the launch.
-    pub async fn learn(&self, reply: SchemaReply) -> Result<Arc<ProviderSchema>, ProviderError> {
-        self.schema.get_or_try_init(|| async { self.understand(reply).await }).await.cloned()
+    /// Makes the schema known from what the provider has answered.
+    pub async fn learn(&self, reply: SchemaReply, identities: Identities) -> Result<Arc<ProviderSchema>, ProviderError> {
+        self.schema.get_or_try_init(|| async { self.understand(reply, identities).await }).await.cloned()
     }
 
-    async fn understand(&self, reply: SchemaReply) -> Result<Arc<ProviderSchema>, ProviderError> {
+    /// Asks for the schema, for [`TfProvider::learn`].
+    pub async fn ask_schema(&self) -> Result<SchemaReply, ProviderError> {
+        self.wire.schema().await
+    }
+
+    async fn understand(&self, reply: SchemaReply, identities: Identities) -> Result<Arc<ProviderSchema>, ProviderError> {
         // Megabytes of it: not on a thread that others wait for.
         let converted = tokio::task::spawn_blocking(move || provider_schema(&reply)).await;
         let converted = converted.unwrap_or_else(|e| Err(format!("its schema could not be converted: {e}")));
         let mut schema = converted.map_err(|what| self.undecodable(Method::Schema, what))?;
-        schema.identities = self.identities().await;
+        schema.identities = identities;
         Ok(Arc::new(schema))
     }
 
-    /// Identities are an extra: a provider that does not know them, or fails at them, goes without.
-    async fn identities(&self) -> BTreeMap<String, IdentitySchema> {
-        let Ok(Ok(reply)) = tokio::time::timeout(Duration::from_secs(30), self.wire.identity_schemas()).await else {
-            return BTreeMap::new();
-        };
-        schema::identities(&reply)
+    /// Asks for what objects are known by; a provider that does not know the question has none.
+    pub async fn ask_identities(&self) -> Result<Identities, ProviderError> {
+        let request = pb::get_resource_identity_schemas::Request {};
+        match self.wire.call(Method::IdentitySchemas, request).await {
+            Ok(reply) => Ok(schema::identities(&reply)),
+            Err(ProviderError::Unsupported { .. }) => Ok(Identities::new()),
+            Err(error) => Err(error),
+        }
     }
 
     fn undecodable(&self, method: Method, what: String) -> ProviderError {
@@ -192,7 +215,7 @@ impl Provider for TfProvider {
     }
 
     async fn schema(&self, _: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError> {
-        let ask = || async { self.understand(self.wire.schema().await?).await };
+        let ask = || async { self.understand(self.ask_schema().await?, self.ask_identities().await?).await };
         self.schema.get_or_try_init(ask).await.cloned()
     }
 

@@ -52,6 +52,7 @@ impl Protocol {
         }
         paths! {
             Schema "GetSchema" "GetProviderSchema",
+            IdentitySchemas "GetResourceIdentitySchemas" "GetResourceIdentitySchemas",
             ValidateProvider "PrepareProviderConfig" "ValidateProviderConfig",
             Configure "Configure" "ConfigureProvider",
             ValidateResource "ValidateResourceTypeConfig" "ValidateResourceConfig",
@@ -120,15 +121,6 @@ impl Wire {
             Protocol::Five => SchemaReply::V5(Box::new(self.call(Method::Schema, tfplugin5::get_provider_schema::Request {}).await?)),
             Protocol::Six => SchemaReply::V6(Box::new(self.call(Method::Schema, tfplugin6::get_provider_schema::Request {}).await?)),
         })
-    }
-
-    /// Asks for the schemas of identities; the name is the same in both protocols.
-    pub(super) async fn identity_schemas(&self) -> Result<tfplugin6::get_resource_identity_schemas::Response, Status> {
-        let path = match self.protocol {
-            Protocol::Five => "/tfplugin5.Provider/GetResourceIdentitySchemas",
-            Protocol::Six => "/tfplugin6.Provider/GetResourceIdentitySchemas",
-        };
-        self.send(path, tfplugin6::get_resource_identity_schemas::Request {}).await
     }
 
     async fn explain(&self, method: Method, status: &Status) -> ProviderError {

@@ -121,19 +121,24 @@ async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
     let ops =
         vec![replace(0, "a.old", Action::Replace), replace(1, "a.new", Action::ReplaceCreateFirst), replace(2, "a.both", Action::Replace)];
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
-    for (index, address, step) in [(0, "a.old", "destroy"), (1, "a.new", "create"), (2, "a.both", "destroy"), (2, "a.both", "create")] {
-        let edits = if step == "create" { vec![StateEdit::Put(Box::new(object(address, "{}")))] } else { Vec::new() };
-        store.record_done(Intent { step: step.to_owned(), ..intent(id, index, address) }, edits).await.unwrap();
+    use OperationStep::{Create, Destroy};
+    for (index, address, step) in [(0, "a.old", Destroy), (1, "a.new", Create), (2, "a.both", Destroy), (2, "a.both", Create)] {
+        let edits = if step == Create { vec![StateEdit::Put(Box::new(object(address, "{}")))] } else { Vec::new() };
+        store.record_done(Intent { step, ..intent(id, index, address) }, edits).await.unwrap();
     }
     let gone = i64::from(dead_holder().pid);
     store.write("a test", move |c| Ok(c.execute("UPDATE deploy SET holder_pid = ?1, holder_start = 1", [gone])?)).await.unwrap();
     drop(store);
     let record = open(dir.path()).deploy_record(id).await.unwrap().unwrap();
-    let ended: Vec<_> = record.operations.iter().map(|o| (o.state, o.step.as_str())).collect();
+    let ended: Vec<_> = record.operations.iter().map(|o| (o.state, o.step.to_string())).collect();
     let half = OperationState::HalfReplaced;
     assert_eq!(
         ended,
-        [(half, "destroyed, not re-created"), (half, "created, the old object is not destroyed"), (OperationState::Done, "replaced")]
+        [
+            (half, "destroyed, not re-created".to_owned()),
+            (half, "created, the old object is not destroyed".to_owned()),
+            (OperationState::Done, "replaced".to_owned())
+        ]
     );
     assert_eq!(record.summary.operations, OperationCounts { done: 1, half_replaced: 2, ..OperationCounts::default() });
 }

@@ -74,14 +74,14 @@ fn intent(deploy: DeployId, index: u32, address: &str) -> Intent {
         index,
         address: address.into(),
         deposed: String::new(),
-        step: "create".into(),
+        step: OperationStep::Create,
         at: 2_000 + i64::from(index),
         detail: "{}".into(),
     }
 }
 
 fn outcome(deploy: DeployId, index: u32, ok: bool, edits: Vec<StateEdit>) -> Outcome {
-    Outcome { deploy, index, step: "create".into(), at: 3_000, ok, edits }
+    Outcome { deploy, index, step: OperationStep::Create, at: 3_000, ok, edits }
 }
 
 fn finished(deploy: DeployId, outcome: DeployOutcome) -> DeploySummary {

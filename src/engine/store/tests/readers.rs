@@ -111,6 +111,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
             outcome,
             error: None,
             again: None,
+            measured: Some(Measured { method: Latency::default(), plugin: Latency::default() }),
         })
     };
     bus.emit(EventKind::Notice { text: "before the deploy".into() });
@@ -130,6 +131,8 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
     let events = store.deploy_record(deploy).await.unwrap().unwrap().events;
     let kinds: Vec<bool> = events.iter().map(|e| matches!(e.kind, EventKind::CallFinished(_))).collect();
     assert_eq!(kinds, [false, true, true, false], "from its beginning to its end, without log lines: {events:?}");
+    let measured = |e: &Event| matches!(&e.kind, EventKind::CallFinished(call) if call.measured.is_some());
+    assert!(!events.iter().any(measured), "how calls went by then is not kept with each of them");
     drop(recorder);
     tasks.close();
     tasks.wait().await;

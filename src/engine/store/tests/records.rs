@@ -161,7 +161,7 @@ async fn an_operation_without_outcome_is_unknown_until_it_is_settled() {
     assert_eq!(store.settle_unknown(intents.clone(), "forgotten").await.unwrap(), 1);
     assert!(store.unknown_outcomes().await.unwrap().is_empty());
     assert_eq!(store.settle_unknown(intents, "forgotten").await.unwrap(), 0);
-    assert_eq!(store.deploy_record(id).await.unwrap().unwrap().operations[0].step, "settled: forgotten");
+    assert_eq!(store.deploy_record(id).await.unwrap().unwrap().operations[0].step, Reached::Settled("forgotten".to_owned()));
 }
 
 fn failure(fingerprint: &str, address: &str, lines: usize) -> Failure {

@@ -107,7 +107,7 @@ pub(super) fn stories() -> Vec<Story> {
         }),
         story("help", &PLACES, |c, b| {
             c.shows("╭─ keys ─");
-            c.shows(c.state.context().word());
+            c.shows(c.state.context().of().word);
             let key = c.state.keys.command(b.key.parse().unwrap(), c.state.context()).unwrap();
             assert_eq!(key.name, "help");
         }),

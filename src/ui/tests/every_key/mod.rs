@@ -70,7 +70,7 @@ fn at(place: Context, (width, height): (u16, u16)) -> Console {
         Tracing => c.press("7 e"),
     }
     assert_eq!(c.state.context(), place);
-    c.state.toast = None;
+    c.state.frame.toast = None;
     c.take_effects();
     c
 }
@@ -184,9 +184,9 @@ fn walk(size: (u16, u16)) -> Vec<String> {
         for command in COMMANDS.iter().filter(|c| c.is_in(place)) {
             let mut told = stories.iter().filter(|s| s.command == command.name && s.places.contains(&place));
             let story = told.next();
-            assert!(told.next().is_none(), "two stories of {} in {}", command.name, place.word());
+            assert!(told.next().is_none(), "two stories of {} in {}", command.name, place.of().word);
             for key in at(place, size).state.keys.keys_of(command, place) {
-                let what = format!("{key} ({}) in {} at {size:?}", command.name, place.word());
+                let what = format!("{key} ({}) in {} at {size:?}", command.name, place.of().word);
                 let Some(story) = story else {
                     missing.push(what);
                     continue;
@@ -220,9 +220,9 @@ fn no_story_is_of_a_key_that_is_not_there() {
     for s in stories() {
         let command = COMMANDS.iter().find(|c| c.name == s.command).unwrap_or_else(|| panic!("there is no command {}", s.command));
         for place in s.places {
-            assert!(command.is_in(*place), "{} is not in {}", s.command, place.word());
+            assert!(command.is_in(*place), "{} is not in {}", s.command, place.of().word);
             let keys = at(*place, (120, 40)).state.keys.keys_of(command, *place);
-            assert!(!keys.is_empty(), "{} has no key in {}", s.command, place.word());
+            assert!(!keys.is_empty(), "{} has no key in {}", s.command, place.of().word);
         }
     }
 }

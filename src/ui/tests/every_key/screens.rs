@@ -216,6 +216,7 @@ fn stage() -> Vec<Story> {
                     range: None,
                     snippet: None,
                     further: None,
+                    intent: None,
                 }));
             },
             |c, _| {
@@ -228,7 +229,7 @@ fn stage() -> Vec<Story> {
 
 /// One kind of change is shown, and all of them again by the same key.
 fn only(c: &mut Console, says: &str, there: &str, gone: &str) {
-    let key = c.state.action_filter.map(|f| match f {
+    let key = c.state.filters.action.map(|f| match f {
         ActionFilter::Create => "+",
         ActionFilter::Update => "~",
         ActionFilter::Replace => "R",
@@ -292,7 +293,9 @@ fn history() -> Vec<Story> {
             assert_eq!(c.take_effects(), [Effect::LoadHistory, Effect::LoadFailures]);
             c.answer(Answer::History(vec![]));
             c.answer(Answer::Failures(vec![]));
-            c.shows("was made in this workspace yet.|No failure is on record.".split('|').nth(usize::from(c.state.show_failures)).unwrap());
+            c.shows(
+                "was made in this workspace yet.|No failure is on record.".split('|').nth(usize::from(c.state.filters.failures)).unwrap(),
+            );
         }),
     ]
 }

@@ -1,0 +1,189 @@
+//! What each context of the console is: one row a context, as commands have theirs.
+
+mod detail;
+mod text;
+
+use super::doc::{Doc, Line, title as about};
+use super::list::Row;
+use super::rows;
+use super::state::{Context, State};
+
+/// What there is to a context.
+pub struct OfContext {
+    pub context: Context,
+    /// The word for help.
+    pub word: &'static str,
+    /// Whether there is more to say of a row.
+    pub has_detail: bool,
+    /// Whether its list has column headings.
+    pub has_columns: bool,
+    /// Whether its detail stands beside the list where there is room.
+    pub side_by_side: bool,
+    /// Names of the columns that its list can be sorted by; the first is the natural order.
+    pub sorts: &'static [&'static str],
+    /// Its rows, and how many of them never scroll away.
+    pub rows: fn(&State) -> (Vec<Row>, usize),
+    /// What a search finds in a row.
+    pub text: fn(&State, &Row) -> String,
+    pub detail: fn(&State, &Row) -> Doc,
+    /// What its title says that it is about.
+    pub about: fn(&State, &mut Line),
+}
+
+const NATURAL: &[&str] = &["natural order"];
+
+/// In the order of [`Context`].
+static CONTEXTS: [OfContext; Context::COUNT] = [
+    OfContext {
+        context: Context::Plugins,
+        word: "Plugins",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: false,
+        sorts: &["name", "state", "memory", "processor", "95th percentile"],
+        rows: |s| (rows::plugins(s), 0),
+        text: text::plugins,
+        detail: detail::plugins,
+        about: about::plugins,
+    },
+    OfContext {
+        context: Context::Schema,
+        word: "Schema browser",
+        has_detail: false,
+        has_columns: false,
+        side_by_side: false,
+        sorts: NATURAL,
+        rows: |s| (rows::schema(s), 0),
+        text: text::schema,
+        detail: detail::nothing,
+        about: about::plugins,
+    },
+    OfContext {
+        context: Context::Calls,
+        word: "Calls",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: false,
+        sorts: &["slot", "elapsed", "method"],
+        rows: |s| (rows::calls(s), 0),
+        text: text::calls,
+        detail: detail::calls,
+        about: about::calls,
+    },
+    OfContext {
+        context: Context::Stage,
+        word: "Stage",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: &["dependency", "action", "address"],
+        rows: |s| (rows::stage(s), 0),
+        text: text::stage,
+        detail: detail::stage,
+        about: about::stage,
+    },
+    OfContext {
+        context: Context::Deploy,
+        word: "Deploy",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: NATURAL,
+        rows: rows::deploy,
+        text: text::deploy,
+        detail: detail::deploy,
+        about: about::deploy,
+    },
+    OfContext {
+        context: Context::History,
+        word: "History",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: &["newest", "duration", "outcome"],
+        rows: |s| (rows::history(s), 0),
+        text: text::history,
+        detail: detail::history,
+        about: about::history,
+    },
+    OfContext {
+        context: Context::Replay,
+        word: "Replay of a deploy",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: NATURAL,
+        rows: rows::deploy,
+        text: text::deploy,
+        detail: detail::deploy,
+        about: about::deploy,
+    },
+    OfContext {
+        context: Context::Failures,
+        word: "Failures",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: NATURAL,
+        rows: |s| (rows::failures(s), 0),
+        text: text::failures,
+        detail: detail::failures,
+        about: about::failures,
+    },
+    OfContext {
+        context: Context::State,
+        word: "State",
+        has_detail: true,
+        has_columns: true,
+        side_by_side: true,
+        sorts: &["module", "provider", "dependents"],
+        rows: |s| (rows::resources(s), 0),
+        text: text::resources,
+        detail: detail::resources,
+        about: about::resources,
+    },
+    OfContext {
+        context: Context::Logs,
+        word: "Logs",
+        has_detail: true,
+        has_columns: false,
+        side_by_side: false,
+        sorts: NATURAL,
+        rows: |s| (rows::logs(s), 0),
+        text: text::logs,
+        detail: detail::logs,
+        about: about::logs,
+    },
+    OfContext {
+        context: Context::Tracing,
+        word: "The engine's own log",
+        has_detail: false,
+        has_columns: false,
+        side_by_side: true,
+        sorts: NATURAL,
+        rows: |_| (Vec::new(), 0),
+        text: text::nothing,
+        detail: detail::nothing,
+        about: about::tracing,
+    },
+];
+
+impl Context {
+    /// What there is to it.
+    pub fn of(self) -> &'static OfContext {
+        &CONTEXTS[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_context_has_its_own_row() {
+        for (n, row) in CONTEXTS.iter().enumerate() {
+            assert_eq!((row.context as usize, row.context.of().word), (n, row.word));
+            assert!(!row.sorts.is_empty());
+        }
+    }
+}

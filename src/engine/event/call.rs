@@ -1,0 +1,124 @@
+//! Calls to plugins: in line, sent, answered, and how long they take.
+
+use super::CallId;
+use crate::engine::plugin::record::{PluginId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// A call waits for a slot. Said again when what it waits for changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallQueued {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub method: String,
+    pub resource: Option<String>,
+    /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)`.
+    pub waits_for: String,
+    /// The call that holds what it waits for, where one can be named.
+    pub blocker: Option<CallId>,
+}
+
+/// A call got its slot and was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStarted {
+    pub call: CallId,
+    pub plugin: PluginId,
+    /// From 1; 0 for a call that takes no slot (`StopProvider`).
+    pub slot: u32,
+    pub slots: u32,
+    pub method: String,
+    pub resource: Option<String>,
+    pub deadline_ms: Option<u64>,
+    /// How long such a call usually takes, from history.
+    pub usual: Option<Latency>,
+    pub queued_ms: u64,
+}
+
+/// A call was answered, or will not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallFinished {
+    pub call: CallId,
+    pub plugin: PluginId,
+    pub method: String,
+    pub resource: Option<String>,
+    /// The type of that resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_type: Option<String>,
+    /// What an apply does: `create`, `update`, `destroy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// From when it was sent; the time in line before is not in it.
+    pub took_ms: u64,
+    pub outcome: CallOutcome,
+    /// The error in words.
+    pub error: Option<String>,
+    /// The attempt that follows, where it failed for a moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Retry>,
+    /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a deploy goes without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
+}
+
+/// Another attempt at a call that failed for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Its number, from 2.
+    pub attempt: u32,
+    /// How many are made at most.
+    pub of: u32,
+    /// When it is made, at the earliest; what is in line goes first.
+    pub at: UnixMs,
+}
+
+impl Retry {
+    /// What follows so many attempts after a pause.
+    pub fn after(made: u32, of: u32, pause: std::time::Duration) -> Self {
+        let pause = UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
+        Self { attempt: made + 1, of, at: crate::engine::bus::now_ms() + pause }
+    }
+
+    /// `attempt 2 of 5, again in 3 s`; without the end once it is made.
+    pub fn text(&self, now: UnixMs) -> String {
+        let Self { attempt, of, at } = self;
+        match at - now {
+            left @ 1.. => format!("attempt {attempt} of {of}, again in {} s", (left + 999) / 1_000),
+            _ => format!("attempt {attempt} of {of}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    Ok,
+    /// Answered with error diagnostics, or a gRPC error.
+    Error,
+    Deadline,
+    Cancelled,
+    /// The plugin died under it.
+    Crashed,
+}
+
+/// Durations of calls in milliseconds: the percentiles and the longest of those that went well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    pub count: u64,
+    pub errors: u64,
+    pub p50_ms: u64,
+    pub p95_ms: u64,
+    pub max_ms: u64,
+}
+
+impl Latency {
+    /// Whether any call went well: how long one takes is not known otherwise.
+    pub fn is_known(&self) -> bool {
+        self.count > self.errors
+    }
+}
+
+/// How the last thousand calls of a plugin went: those of one method, and those of all its methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    pub method: Latency,
+    pub plugin: Latency,
+}

@@ -1,0 +1,82 @@
+//! What happened: one fact, numbered and timed.
+
+use super::{
+    CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic, LockHolder, Operation, StageStarted,
+    StageSummary, StateChange, Unknown,
+};
+use crate::engine::plugin::record::{PluginEvent, UnixMs};
+use crate::engine::trust::WorkspacePlugin;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Number of a stage in its workspace, counted from 1.
+pub type StageId = i64;
+/// Number of a deploy in its workspace, counted from 1.
+pub type DeployId = i64;
+/// Number of a call in this engine, counted from 1.
+pub type CallId = u64;
+
+/// One fact, numbered without gaps within one engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub seq: u64,
+    pub at: UnixMs,
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    Plugin(PluginEvent),
+    CallQueued(CallQueued),
+    CallStarted(CallStarted),
+    CallFinished(CallFinished),
+    Diagnostic(Diagnostic),
+    StageStarted(StageStarted),
+    StageProgress {
+        stage: StageId,
+        done: u32,
+        total: u32,
+        now: String,
+    },
+    Staged(Arc<StageSummary>),
+    StageFailed {
+        stage: Option<StageId>,
+        errors: u32,
+        text: String,
+    },
+    Selected {
+        stage: StageId,
+        taken: Vec<String>,
+        left: Vec<String>,
+    },
+    DeployStarted(DeployStarted),
+    Operation(Operation),
+    DeployFinished(DeploySummary),
+    Cancel {
+        rung: CancelRung,
+        text: String,
+    },
+    /// Who holds the workspace; `None` when nobody does.
+    Lock {
+        holder: Option<LockHolder>,
+        ours: bool,
+    },
+    /// The state was changed by hand: an object was imported or forgotten.
+    StateChanged(StateChange),
+    /// What was begun and has no end on record, oldest first. Said when it is another list than before.
+    UnknownOutcomes {
+        outcomes: Vec<Unknown>,
+    },
+    /// Plugins that came with the workspace's own files and were not launched, as they have no yes: all of them, said whenever
+    /// one was looked for, and once more when there are none any more.
+    UntrustedPlugins {
+        plugins: Vec<WorkspacePlugin>,
+    },
+    /// Something that the operator should know and that is no error: a lock taken over, events dropped.
+    Notice {
+        text: String,
+    },
+}

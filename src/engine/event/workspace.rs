@@ -1,0 +1,74 @@
+//! What is done to a workspace apart from deploys: by hand, and by whom.
+
+use crate::engine::plugin::record::UnixMs;
+use serde::{Deserialize, Serialize};
+
+/// What an operator did to the state by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateChangeKind {
+    /// An object that was there already was taken in.
+    Imported,
+    /// An object was let go of; it was not destroyed.
+    Forgotten,
+    /// Nothing of it was in the state; what was unknown of it is settled.
+    Settled,
+    /// An object is to be replaced by the next deploy.
+    Tainted,
+    /// An object is not to be replaced any more.
+    Untainted,
+}
+
+impl StateChangeKind {
+    /// The word for a table cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Imported => "imported",
+            Self::Forgotten => "forgotten",
+            Self::Tainted => "tainted",
+            Self::Untainted => "untainted",
+            Self::Settled => "settled",
+        }
+    }
+}
+
+/// A change of the state by hand, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChange {
+    /// Named apart from the time of the event that carries it.
+    #[serde(rename = "changed_at")]
+    pub at: UnixMs,
+    pub what: StateChangeKind,
+    pub address: String,
+    /// Key of a deposed object; `None` for the current one.
+    pub deposed: Option<String>,
+    /// The id that it was imported under; of a forgotten object its `id`, where it has one that is not sensitive.
+    pub id: Option<String>,
+    /// The provider configuration, as state version 4 writes it; `None` where there was no object.
+    pub provider: Option<String>,
+    /// Unknown outcomes that it settled: `create in deploy #3`.
+    pub settled: Vec<String>,
+    pub who: String,
+    pub host: String,
+    /// The state's serial afterwards.
+    pub serial: i64,
+}
+
+/// Who holds a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockHolder {
+    pub who: String,
+    pub host: String,
+    pub pid: u32,
+    /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for it.
+    pub start_time: u64,
+    pub boot_id: String,
+    /// The namespace of its pid; empty where it was not known.
+    #[serde(default)]
+    pub pid_namespace: String,
+    /// Whether it holds the system's lock on the store too, which ends with the process.
+    #[serde(default)]
+    pub leased: bool,
+    pub since: UnixMs,
+    pub reason: String,
+}

@@ -1,0 +1,44 @@
+//! What the fold of events makes of them.
+
+use super::*;
+
+fn said(intent: Option<i64>, summary: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        summary: summary.to_owned(),
+        detail: "it may have been carried out or not".to_owned(),
+        address: None,
+        range: None,
+        snippet: None,
+        further: None,
+        intent,
+    }
+}
+
+#[test]
+fn what_is_said_of_an_unknown_outcome_is_over_once_it_is_settled_in_whatever_words() {
+    let mut view = View::default();
+    let mut seq = 0;
+    let mut fold = |view: &mut View, kind| {
+        seq += 1;
+        view.apply(&Event { seq, at: 0, kind });
+    };
+    let all = [said(Some(7), "Unknown outcome"), said(Some(8), "Unknown outcome"), said(None, "Deprecated")];
+    all.iter().for_each(|d| fold(&mut view, EventKind::Diagnostic(d.clone())));
+    let open = Unknown {
+        intent: 8,
+        deploy: 3,
+        address: "a.b".to_owned(),
+        deposed: None,
+        step: OperationStep::Update,
+        begun_at: 0,
+        creation: false,
+        provisioner: false,
+        id: None,
+        detail: "said otherwise by now".to_owned(),
+    };
+    fold(&mut view, EventKind::UnknownOutcomes { outcomes: vec![open] });
+    assert_eq!(view.diagnostics, &all[1..]);
+    fold(&mut view, EventKind::UnknownOutcomes { outcomes: Vec::new() });
+    assert_eq!(view.diagnostics, &all[2..]);
+}
