@@ -71,3 +71,18 @@ fn many_errors_come_in_the_same_order_on_every_run() {
         assert_eq!(said(workspace.run(&["stage", "--json"]).expect(1).lines()), first);
     }
 }
+
+/// Why an object goes is told by whether its module is there still, however soon its turn comes.
+#[test]
+fn an_object_that_is_declared_no_longer_goes_for_the_same_reason_on_every_run() {
+    let both = "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n";
+    let workspace = Workspace::new(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/main.tf", both)]);
+    workspace.run(&["deploy", "--auto-approve"]).expect(0);
+    std::fs::write(workspace.path().join("m/main.tf"), "resource \"terraform_data\" \"a\" {}\n").unwrap();
+    for _ in 0..RUNS {
+        let lines = workspace.run(&["stage", "--json"]).expect(0).lines();
+        let staged = lines.iter().find(|l| l["type"] == "staged").unwrap();
+        let goes = staged["changes"].as_array().unwrap().iter().find(|c| c["address"] == "module.m.terraform_data.b").unwrap();
+        assert_eq!((&goes["action"], &goes["why"]), (&"destroy".into(), &"no longer in the configuration".into()), "{goes:#}");
+    }
+}

@@ -152,7 +152,7 @@ impl Default for Looks {
 pub struct Frame {
     pub size: (u16, u16),
     pub looks: Looks,
-    /// Rows of the current context, in order; see [`settle`](super::settle).
+    /// Rows of the current context, in order; see [`settle`](crate::app::settle).
     pub rows: Vec<Row>,
     /// How many of them never scroll away.
     pub pinned: usize,

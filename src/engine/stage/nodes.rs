@@ -151,6 +151,23 @@ impl Nodes {
         all
     }
 
+    /// The graph as a plan is walked: why an object goes that is declared no longer depends on whether its module is there
+    /// still, which its call says. What a deploy does with it has nothing to do with that.
+    pub fn to_plan(&self) -> Graph {
+        let mut graph = self.graph.clone();
+        for (step, node) in self.nodes.iter().enumerate() {
+            let Node::Orphan(resource) = node else { continue };
+            let mut at = resource.module.clone();
+            while let Some((parent, name)) = at.parent().map(|(parent, name)| (parent, name.clone())) {
+                if let Some(call) = self.step(&Node::Call(parent.clone(), name)) {
+                    graph.need(step, call);
+                }
+                at = parent;
+            }
+        }
+        graph
+    }
+
     fn connect(&mut self, from: &Sources<'_>, module: &Module) {
         let path = &module.path;
         let calling = path.parent().and_then(|(p, call)| Some((from.root.descendant(&p.0)?, call.clone())));

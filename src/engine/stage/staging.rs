@@ -167,7 +167,7 @@ pub async fn stage(order: Order) -> (Option<Stage>, Diagnostics) {
             told(n, total.max(n), address);
         }),
     });
-    let (graph, leases) = (&plan.walk.nodes.graph, &plan.walk.leases);
+    let (graph, leases) = (&plan.walk.nodes.to_plan(), &plan.walk.leases);
     let run = |step| {
         let plan = plan.clone();
         async move {

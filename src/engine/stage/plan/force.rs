@@ -54,14 +54,14 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Option<Reason>, ()> {
         for expr in &declared.resource.lifecycle.replace_triggered_by {
-            if self.triggered(scope, expr, cell)? {
+            if self.triggered(scope, expr, address, cell)? {
                 return Ok(Some(Reason::ReplaceByTriggers));
             }
         }
         Ok(self.wishes.replace.contains(address).then_some(Reason::ReplaceByRequest))
     }
 
-    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr, cell: &mut Cell) -> Result<bool, ()> {
+    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr, address: &AbsInstance, cell: &mut Cell) -> Result<bool, ()> {
         let found = trigger(scope, expr).filter(|(abs, ..)| abs.resource.mode != Mode::Ephemeral);
         let Some((abs, key, path)) = found else {
             cell.report(
@@ -74,11 +74,20 @@ impl PlanWalk {
             return Err(());
         };
         let other = self.walk.nodes.step(&Node::Resource(abs.config())).and_then(|step| self.walk.cells.of(step));
+        let named = |c: &&Change| c.deposed.is_none() && c.address.abs() == abs && key.as_ref().is_none_or(|k| *k == c.address.key);
+        let changes: Vec<&Change> = other.iter().flat_map(|cell| &cell.changes).filter(named).collect();
+        // What is not staged at all has no change, and nobody says that it should have one.
+        if changes.is_empty() && self.wishes.narrow.is_none() {
+            let detail = format!(
+                "Nothing is planned for {abs} that this could be replaced with: it has no such instance, or it is a data source that is read while planning, or the resource itself."
+            );
+            cell.report(Diagnostic::error("No change found for a replacement trigger", detail).about(address.to_string()));
+            return Err(());
+        }
         let mut hit = false;
-        for change in other.iter().flat_map(|cell| &cell.changes).filter(|c| c.deposed.is_none() && c.address.abs() == abs) {
+        for change in changes {
             // What goes triggers nothing, only what comes or changes.
-            let idle = matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget);
-            if idle || key.as_ref().is_some_and(|k| *k != change.address.key) {
+            if matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget) {
                 continue;
             }
             if path.is_empty() {
