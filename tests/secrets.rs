@@ -276,7 +276,7 @@ fn columns(db: &Path) -> Vec<(String, Vec<u8>)> {
 
 /// What the console shows of it: every screen, details opened.
 fn console(world: &World) -> Vec<(String, String)> {
-    const SOON: Duration = Duration::from_secs(60);
+    const SOON: Duration = Duration::from_secs(300);
     let base = world.command(&[]);
     let mut command = portable_pty::CommandBuilder::new(base.get_program());
     command.cwd(world.w.path());

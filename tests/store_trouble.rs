@@ -485,8 +485,32 @@ fn put(w: &Path, db: &[u8], wal: &[u8]) -> PathBuf {
     dir.join("flightdeck.db")
 }
 
-/// A deploy that is stopped in its tracks now and then, and its store copied.
-fn snapshots(w: &Workspace, every: usize, most: usize) -> Vec<Snapshot> {
+/// How many things are made before the next ones may begin.
+const GROUP: usize = 12;
+const GROUPS: usize = 5;
+
+/// Groups of things that wait, each but the first, until the test lets them begin: however fast the deploy is and however slow
+/// the test, there is always something left to do when it is stopped.
+fn groups() -> String {
+    let thing = |n: usize| {
+        let waits = match n / GROUP {
+            0 if n == 0 => String::new(),
+            0 => "  depends_on = [terraform_data.t0]\n".to_owned(),
+            group => format!("  depends_on = [terraform_data.gate{group}]\n"),
+        };
+        format!("resource \"terraform_data\" \"t{n}\" {{\n  input = \"{}\"\n{waits}}}\n", "x".repeat(n * 37))
+    };
+    let gate = |group: usize| {
+        format!(
+            "resource \"terraform_data\" \"gate{group}\" {{\n  provisioner \"local-exec\" {{\n    \
+             command = \"until [ -e go{group} ]; do sleep 0.02; done\"\n  }}\n}}\n"
+        )
+    };
+    (0..GROUP * GROUPS).map(thing).chain((1..GROUPS).map(gate)).collect()
+}
+
+/// A deploy that is stopped in its tracks while each group is made, and its store copied.
+fn snapshots(w: &Workspace) -> Vec<Snapshot> {
     let mut child = w.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let (mut told, mut out) = (BTreeSet::new(), Vec::new());
@@ -494,13 +518,14 @@ fn snapshots(w: &Workspace, every: usize, most: usize) -> Vec<Snapshot> {
         let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if line["type"] == "operation"
             && line["state"] == "done"
+            && line["address"].as_str().unwrap().starts_with("terraform_data.t")
             && told.insert(line["address"].as_str().unwrap().to_owned())
-            && told.len() % every == 0
-            && out.len() < most
+            && told.len() % GROUP == GROUP - 1
         {
             rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
             stopped(child.id());
             out.push(copy(w.store().parent().unwrap(), &told));
+            w.write(&format!("go{}", out.len()), "");
             rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
         }
     }
@@ -510,7 +535,7 @@ fn snapshots(w: &Workspace, every: usize, most: usize) -> Vec<Snapshot> {
 
 /// Waits until no thread of a process runs any more.
 fn stopped(pid: u32) {
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(200);
     loop {
         let threads: Vec<PathBuf> =
             std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().map(|e| e.path().join("stat")).collect();
@@ -536,22 +561,14 @@ fn serial(conn: &Connection) -> i64 {
 /// The log of the store ends at any byte, whole or torn: what is left is a moment of the deploy, an earlier one.
 #[test]
 fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
-    let things: String = (0..60)
-        .map(|n| {
-            format!(
-                "resource \"terraform_data\" \"t{n}\" {{\n  input = \"{}\"\n{}}}\n",
-                "x".repeat(n * 37),
-                if n % 7 == 0 { "" } else { "  depends_on = [terraform_data.t0]\n" }
-            )
-        })
-        .collect();
+    let things = groups();
     let w = Workspace::new(&[("main.tf", &things)]);
     w.run(&["stage"]).expect(0);
-    let shots = snapshots(&w, 11, 5);
-    assert!(shots.len() >= 3, "{} snapshots", shots.len());
+    let shots = snapshots(&w);
+    assert_eq!(shots.len(), GROUPS);
     let complete = Connection::open(w.store()).unwrap();
     let (all, last) = (intents(&complete), serial(&complete));
-    assert_eq!(all.len(), 60);
+    assert_eq!(all.len(), GROUP * GROUPS + GROUPS - 1);
     consistent(&complete, "at the end");
     drop(complete);
 

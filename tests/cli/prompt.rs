@@ -31,7 +31,7 @@ fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
     });
     let mut shown = String::new();
     while !shown.contains("taken for a yes") {
-        match heard.recv_timeout(Duration::from_secs(60)) {
+        match heard.recv_timeout(Duration::from_secs(300)) {
             Ok(text) => shown.push_str(&text),
             Err(e) => panic!("no question came ({e}): {shown}"),
         }

@@ -27,7 +27,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
 
 /// The number in a file, once it is there.
 fn number_in(path: PathBuf) -> i32 {
-    let ends = Instant::now() + Duration::from_secs(30);
+    let ends = Instant::now() + Duration::from_secs(300);
     while Instant::now() < ends {
         if let Ok(text) = std::fs::read_to_string(&path)
             && text.ends_with('\n')

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-pub const SOON: Duration = Duration::from_secs(60);
+pub const SOON: Duration = Duration::from_secs(240);
 /// How often the screen is looked at.
 pub const LOOK: Duration = Duration::from_millis(20);
-pub const LONG: Duration = Duration::from_secs(180);
+pub const LONG: Duration = Duration::from_secs(480);
 
 pub const FLIGHTDECK: &str = env!("CARGO_BIN_EXE_flightdeck");
 

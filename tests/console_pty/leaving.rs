@@ -102,7 +102,7 @@ fn leaving_while_plugins_start_does_not_wait_for_them_to_be_up() {
     c.wait("1 starting", LONG).unwrap();
     let running = plugins(pid(&c));
     c.keys("q").unwrap();
-    let (code, screen) = c.end(Duration::from_secs(10)).unwrap();
+    let (code, screen) = c.end(Duration::from_secs(50)).unwrap();
     assert_eq!(code, 0);
     given_back(&screen);
     all_gone(&running);

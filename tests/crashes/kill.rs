@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Nothing here takes longer, however busy the machine.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(400);
 
 /// Numbers that a seed repeats (splitmix64).
 pub(crate) struct Random(u64);
@@ -150,7 +150,7 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
 
 /// Waits until nobody works in the workspace any more.
 pub(crate) fn nobody_left(world: &World) -> Result<(), String> {
-    let until = Instant::now() + Duration::from_secs(15);
+    let until = Instant::now() + Duration::from_secs(200);
     loop {
         let left = world.processes();
         if left.is_empty() {

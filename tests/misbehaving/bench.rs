@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest run of flightdeck in any test.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(400);
 /// Runs side by side.
 const SIDE_BY_SIDE: usize = 3;
 /// The well-behaved plugin beside every fake.
@@ -116,7 +116,7 @@ impl Bench {
 
     /// Processes that the fake has started, itself among them; waits a moment for those that are being ended.
     pub fn left(&self) -> Vec<String> {
-        let ends = Instant::now() + Duration::from_secs(10);
+        let ends = Instant::now() + Duration::from_secs(200);
         loop {
             let left = self.alive();
             if left.is_empty() || Instant::now() > ends {

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
 const DEPLOY: &[&str] = &["deploy", "--auto-approve", "--json"];
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A deploy whose fake has been asked to apply; with the fake's pid.
 fn hanging(bench: &Bench) -> (Running, Pid) {

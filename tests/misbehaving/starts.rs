@@ -57,7 +57,7 @@ const WRONG: Row = Row { retried: false, phases: SAID, ..ROW };
 const FOREIGN: &[u8] = b"\x7fELF\x02\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x16\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 /// A flood takes its time on a machine that has much else to do, and it is not its end that is looked at.
 const PATIENT: &[(&str, &str)] = &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "600000")];
-const SHORT_CONNECT: &[(&str, &str)] = &[("FLIGHTDECK_CONNECT_DEADLINE_MS", "300")];
+const SHORT_CONNECT: &[(&str, &str)] = &[("FLIGHTDECK_CONNECT_DEADLINE_MS", "15000")];
 
 const FAILING: &[Row] = &[
     // The file.
@@ -129,10 +129,10 @@ const FAILING: &[Row] = &[
     // Says nothing, or something else.
     Row {
         fake: "silent",
-        env: &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "700")],
+        env: &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "15000")],
         verdict: "timed_out",
         phases: SAID,
-        words: &["no handshake within 700 ms; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer"],
+        words: &["no handshake within 15000 ms; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer"],
         ..ROW
     },
     Row { fake: "closes-stdout", phases: EXEC, words: &["closed its standard output without a handshake", NO_PLUGIN], ..LINE },
@@ -195,7 +195,7 @@ const FAILING: &[Row] = &[
         env: SHORT_CONNECT,
         verdict: "connect",
         phases: SHOOK,
-        words: &["no answer within 300 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        words: &["no answer within 15000 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
         ..ROW
     },
     Row {
@@ -203,7 +203,7 @@ const FAILING: &[Row] = &[
         env: SHORT_CONNECT,
         verdict: "connect",
         phases: SHOOK,
-        words: &["no answer within 300 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        words: &["no answer within 15000 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
         ..ROW
     },
     // Certificates and what is behind them.
@@ -251,10 +251,10 @@ const FAILING: &[Row] = &[
     // The schema.
     Row {
         fake: "schema-never",
-        env: &[("FLIGHTDECK_SCHEMA_DEADLINE_MS", "300")],
+        env: &[("FLIGHTDECK_SCHEMA_DEADLINE_MS", "15000")],
         verdict: "schema",
         phases: CONNECTED,
-        words: &["did not give its schema: no answer within 300 ms; raise FLIGHTDECK_SCHEMA_DEADLINE_MS"],
+        words: &["did not give its schema: no answer within 15000 ms; raise FLIGHTDECK_SCHEMA_DEADLINE_MS"],
         ..ROW
     },
     Row {

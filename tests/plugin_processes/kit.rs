@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Longest wait of any test for anything.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Keeps every event, and wakes up who waits for one.
 pub struct Ear(watch::Sender<Vec<PluginEvent>>);
@@ -78,8 +78,8 @@ impl Ear {
 pub fn settings() -> PluginSettings {
     let mut settings = PluginSettings::default();
     settings.launch.backoff = vec![Duration::from_millis(5)];
-    settings.launch.deadline = Duration::from_secs(20);
-    settings.launch.connect_deadline = Duration::from_secs(20);
+    settings.launch.deadline = Duration::from_secs(240);
+    settings.launch.connect_deadline = Duration::from_secs(240);
     settings
 }
 

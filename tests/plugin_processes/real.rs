@@ -13,7 +13,9 @@ async fn a_provider_as_it_is_shipped() {
         println!("skipped: FLIGHTDECK_TEST_PLUGIN names no provider executable");
         return;
     };
-    let bench = Bench::new(settings());
+    let mut patient = settings();
+    patient.launch.grace = PATIENCE;
+    let bench = Bench::new(patient);
     let plugin = bench.add(program(path));
     let connection = plugin.ready().await.expect("ready");
     let resources = match link(&connection).take_schema().expect("schema") {
@@ -25,7 +27,7 @@ async fn a_provider_as_it_is_shipped() {
     let pid = connection.pid.expect("pid");
     let began = std::time::Instant::now();
     plugin.stop().await;
-    assert!(began.elapsed().as_secs() < 2, "it ends when it is asked to");
+    assert!(began.elapsed() < PATIENCE, "it ends when it is asked to");
     assert_eq!(process_state(pid), None);
 }
 

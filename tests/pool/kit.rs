@@ -8,11 +8,14 @@ use flightdeck::engine::plugin::record::*;
 use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use flightdeck::engine::pool::{Pool, PoolSettings};
 use flightdeck::engine::provider::*;
+use flightdeck::engine::view::CallView;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// Nothing that is waited for takes longer, however busy the machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 pub const LAB: &str = "flightdeck.internal/bundled/lab";
 
 pub struct Bench {
@@ -63,6 +66,19 @@ impl Bench {
             assert_eq!(provider.configure(config, &self.ctx).await.expect("answered").diagnostics, []);
         }
         (provider, done)
+    }
+
+    /// Waits until the call that makes a resource has been sent.
+    pub async fn until_runs(&self, address: &str) {
+        let runs = |call: &CallView| {
+            call.method == "ApplyResourceChange" && call.resource.as_deref() == Some(address) && call.started_at.is_some()
+        };
+        let sent = async {
+            while !self.bus.with_view(|v| v.calls.values().any(runs)) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, sent).await.unwrap_or_else(|_| panic!("{address} is not being made"));
     }
 
     pub fn pids(&self) -> Vec<u32> {

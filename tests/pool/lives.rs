@@ -120,9 +120,9 @@ async fn another_configuration_gets_a_fresh_process_once_running_calls_have_ende
     bench.declare("lab").await;
     let lab = bench.lab(json!({"region": "one"})).await;
     let before = bench.pids();
-    let slow = thing(&*lab, "slow", json!({"kind": "latency", "ms": 400}));
+    let slow = thing(&*lab, "slow", json!({"kind": "latency", "ms": 1_000}));
     let (slow, fresh) = tokio::join!(create(&*lab, slow, "lab_thing.slow", &bench.ctx), async {
-        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+        bench.until_runs("lab_thing.slow").await;
         bench.lab_as("provider.lab", json!({"region": "two"})).await
     });
     let slow = slow.expect("answered by the process that it was sent to");
@@ -143,10 +143,10 @@ async fn slots_are_those_of_the_process_and_waiters_say_whom_they_wait_for() {
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     let (_, mut events) = bench.bus.subscribe();
-    let slow = thing(&*lab, "slow", json!({"kind": "latency", "ms": 200}));
+    let slow = thing(&*lab, "slow", json!({"kind": "latency", "ms": 1_000}));
     let quick = thing(&*lab, "quick", json!(null));
     let (a, b) = tokio::join!(create(&*lab, slow, "lab_thing.slow", &bench.ctx), async {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        bench.until_runs("lab_thing.slow").await;
         create(&*lab, quick, "lab_thing.quick", &bench.ctx).await
     });
     a.expect("applied");

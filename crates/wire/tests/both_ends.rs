@@ -27,7 +27,7 @@ async fn meet(client: Arc<ClientConfig>, server: Arc<ServerConfig>) -> Outcome {
         stream.read_to_end(&mut read).await.map_err(TlsError::Handshake)?;
         Ok(read)
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), async { tokio::join!(host, plugin) }).await.expect("in time")
+    tokio::time::timeout(std::time::Duration::from_secs(240), async { tokio::join!(host, plugin) }).await.expect("in time")
 }
 
 struct Ends {

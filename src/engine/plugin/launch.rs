@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long an end that has begun may take to show: a process that closed its output, a broken connection.
-pub(super) const SETTLE: Duration = Duration::from_secs(1);
+pub(super) const SETTLE: Duration = Duration::from_secs(2);
 /// How much of a first line is waited for, in bytes: no handshake is that long.
 const FIRST_LINE: u64 = 16 * 1024 + 1;
 /// How long a process that is none of ours may take to end by itself.

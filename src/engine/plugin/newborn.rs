@@ -140,7 +140,7 @@ impl Newborn<'_> {
         };
         match outcome {
             // A connection that breaks is usually a process that ends; then that is the reason.
-            Err(failure) if failure.suspicion() == Suspicion::Dies => match timeout(SETTLE / 4, process.wait()).await {
+            Err(failure) if failure.suspicion() == Suspicion::Dies => match timeout(SETTLE, process.wait()).await {
                 Ok(exit) => Err(early(exit)),
                 Err(_) => Err(failure),
             },

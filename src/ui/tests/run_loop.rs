@@ -128,7 +128,8 @@ async fn play(engine: Engine, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> 
     (surface, state, effects)
 }
 
-#[tokio::test]
+/// The clock of this and the next but one is the runtime's own, which goes on as soon as nobody has anything to do.
+#[tokio::test(start_paused = true)]
 async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
     for engine in [Engine::Silent, Engine::Idle] {
         let (surface, state, _) = play(engine, async |keys| {
@@ -149,6 +150,7 @@ async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
 
 #[tokio::test]
 async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
+    let began = std::time::Instant::now();
     let (surface, state, _) = play(Engine::Flooding, async |keys| {
         tokio::time::sleep(Duration::from_secs(1)).await;
         keys.send(Input::Key(Key::char('y'))).await.unwrap();
@@ -158,11 +160,12 @@ async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
     })
     .await;
     assert!(state.quit);
-    assert!((3..=45).contains(&surface.frames), "{}", surface.frames);
+    let most = began.elapsed().as_secs_f64() * 30.0 + 12.0;
+    assert!(surface.frames >= 3 && f64::from(surface.frames) <= most, "{} frames, and {most} at most", surface.frames);
     assert!(matches!(surface.acts.as_slice(), [(Effect::Copy(_), _), (Effect::Mouse(false), _)]), "{:?}", surface.acts);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_key_is_drawn_at_once() {
     let (surface, ..) = play(Engine::Silent, async |keys| {
         for _ in 0..20 {

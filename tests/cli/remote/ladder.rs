@@ -17,7 +17,7 @@ fn slow(s: &Sshd) -> Workspace {
 
 fn started(s: &Sshd, w: &Workspace) -> (Child, i32) {
     let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
-    let ends = Instant::now() + Duration::from_secs(60);
+    let ends = Instant::now() + Duration::from_secs(300);
     while Instant::now() < ends {
         if let Ok(text) = std::fs::read_to_string(s.path("inner"))
             && text.ends_with('\n')

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::LabError;
 
 /// How long a process waits for another one's change of the file.
-pub(super) const LOCK_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const LOCK_DEADLINE: Duration = Duration::from_secs(60);
 /// How long it waits before it tries again: at first, and at most.
 const LOCK_RETRY: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
