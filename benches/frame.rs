@@ -1,5 +1,6 @@
-//! What a frame costs: 200×60 cells over thousands of rows. `settle` and `draw` are what happens for each frame; a key
-//! costs `update` on top; `terminal` is the whole way to the bytes. The aim is under 5 ms for each.
+//! What a frame costs: 200×60 cells over thousands of rows. `settle` and `draw` are what happens
+//! for each frame; a key costs `update` on top; `terminal` is the whole way to the bytes. The aim
+//! is under 5 ms for each.
 
 use divan::{Bencher, black_box};
 use flightdeck::app::key::{Input, Key};
@@ -24,7 +25,15 @@ fn main() {
 }
 
 /// A screen, and how it is reached.
-const SCREENS: [&str; 7] = ["plugins", "calls", "stage", "deploy", "state", "logs", "logs wrapped"];
+const SCREENS: [&str; 7] = [
+    "plugins",
+    "calls",
+    "stage",
+    "deploy",
+    "state",
+    "logs",
+    "logs wrapped",
+];
 
 fn keys(screen: &str) -> &'static str {
     match screen {
@@ -43,7 +52,10 @@ fn plugin(i: usize) -> PluginId {
 }
 
 fn address(i: usize) -> String {
-    format!("module.region[\"eu-central-{}\"].aws_security_group_rule.allow[{i}]", i % 40)
+    format!(
+        "module.region[\"eu-central-{}\"].aws_security_group_rule.allow[{i}]",
+        i % 40
+    )
 }
 
 fn change(i: usize) -> ChangeView {
@@ -61,11 +73,19 @@ fn change(i: usize) -> ChangeView {
         previous_address: None,
         resource_type: "aws_security_group_rule".into(),
         provider: "registry.terraform.io/hashicorp/aws".into(),
-        action: if i.is_multiple_of(3) { Action::Update } else { Action::Create },
+        action: if i.is_multiple_of(3) {
+            Action::Update
+        } else {
+            Action::Create
+        },
         action_reason: None,
         why: "in the configuration and not yet there".into(),
         attributes: (0..12).map(attribute).collect(),
-        needs: if i > 0 { vec![address(i - 1)] } else { Vec::new() },
+        needs: if i > 0 {
+            vec![address(i - 1)]
+        } else {
+            Vec::new()
+        },
         drifted: false,
         commands: Vec::new(),
     }
@@ -91,7 +111,11 @@ fn operation(i: usize) -> Operation {
         retry: None,
         began: (state != OperationState::Waiting).then_some(NOW - 60_000),
         took_ms: (state == OperationState::Done).then_some(812),
-        waits_for: if state == OperationState::Waiting { vec![address(i + 1)] } else { Vec::new() },
+        waits_for: if state == OperationState::Waiting {
+            vec![address(i + 1)]
+        } else {
+            Vec::new()
+        },
         usual_ms: Some(30_000),
         failure: None,
         warnings: Vec::new(),
@@ -110,7 +134,9 @@ fn row(i: usize) -> StateRow {
         tainted: false,
         dependencies: vec![address(i + 1)],
         dependents: vec![address(i + 2)],
-        attributes: (0..12).map(|n| (format!("attribute_{n}"), "\"value\"".to_owned())).collect(),
+        attributes: (0..12)
+            .map(|n| (format!("attribute_{n}"), "\"value\"".to_owned()))
+            .collect(),
         drift: None,
     }
 }
@@ -118,7 +144,12 @@ fn row(i: usize) -> StateRow {
 fn events() -> Vec<EventKind> {
     let mut all = Vec::new();
     for i in 0..4 {
-        all.push(EventKind::Plugin(PluginEvent::State { plugin: plugin(i), state: PluginState::Ready { since: NOW - 100_000 } }));
+        all.push(EventKind::Plugin(PluginEvent::State {
+            plugin: plugin(i),
+            state: PluginState::Ready {
+                since: NOW - 100_000,
+            },
+        }));
     }
     for i in 0..20_000 {
         let line = LogLine {
@@ -127,7 +158,9 @@ fn events() -> Vec<EventKind> {
             level: LogLevel::Info,
             stream: LogStream::Stderr,
             module: None,
-            text: format!("created resource=aws_security_group_rule id=sgr-{i} with a text that goes on for a while"),
+            text: format!(
+                "created resource=aws_security_group_rule id=sgr-{i} with a text that goes on for a while"
+            ),
             panic: false,
         };
         all.push(EventKind::Plugin(PluginEvent::Log { line }));
@@ -137,11 +170,29 @@ fn events() -> Vec<EventKind> {
     changes.iter().for_each(|c| counts.add(c.action));
     let (stage, mode, outputs, drift) = (12, StageMode::Normal, Vec::new(), Vec::new());
     all.push(EventKind::Staged(
-        StageSummary { stage, mode, at: NOW, took_ms: 900, counts, changes, outputs, drift, left: Vec::new() }.into(),
+        StageSummary {
+            stage,
+            mode,
+            at: NOW,
+            took_ms: 900,
+            counts,
+            changes,
+            outputs,
+            drift,
+            left: Vec::new(),
+        }
+        .into(),
     ));
     let operations = (0..ROWS).map(operation).collect();
     let (who, host) = ("ana".to_owned(), "deck".to_owned());
-    all.push(EventKind::DeployStarted(DeployStarted { deploy: 31, stage, mode, who, host, operations }));
+    all.push(EventKind::DeployStarted(DeployStarted {
+        deploy: 31,
+        stage,
+        mode,
+        who,
+        host,
+        operations,
+    }));
     for call in 0..ROWS as u64 {
         let method = "ApplyResourceChange".to_owned();
         let (plugin, resource) = (plugin(call as usize), Some(address(call as usize)));
@@ -161,7 +212,14 @@ fn events() -> Vec<EventKind> {
                 queued_ms: 0,
             }));
         } else {
-            all.push(EventKind::CallQueued(CallQueued { call, plugin, method, resource, waits_for, blocker: Some(call % 40) }));
+            all.push(EventKind::CallQueued(CallQueued {
+                call,
+                plugin,
+                method,
+                resource,
+                waits_for,
+                blocker: Some(call % 40),
+            }));
         }
     }
     all
@@ -172,9 +230,19 @@ fn console(screen: &str) -> State {
     let mut state = State::new("shop-prod", "/home/ana/shop-prod");
     (state.now, state.frame.size) = (NOW, SIZE);
     for (i, kind) in events().into_iter().enumerate() {
-        update(&mut state, Msg::Events(vec![Arc::new(Event { seq: i as u64 + 1, at: NOW, kind })]));
+        update(
+            &mut state,
+            Msg::Events(vec![Arc::new(Event {
+                seq: i as u64 + 1,
+                at: NOW,
+                kind,
+            })]),
+        );
     }
-    update(&mut state, Msg::Answer(Answer::State((0..ROWS).map(row).collect())));
+    update(
+        &mut state,
+        Msg::Answer(Answer::State((0..ROWS).map(row).collect())),
+    );
     update(&mut state, Msg::Tick(NOW + 1_000));
     for c in keys(screen).chars() {
         press(&mut state, c);
@@ -196,7 +264,12 @@ fn settle_and_draw(bencher: Bencher<'_, '_>, screen: &str) {
     let tracing = TuiWidgetState::new();
     bencher.bench_local(|| {
         settle(&mut state);
-        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+        let mut buffer = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width: SIZE.0,
+            height: SIZE.1,
+        });
         flightdeck::ui::draw(&state, &tracing, &mut buffer);
         buffer
     });
@@ -211,7 +284,12 @@ fn key_to_frame(bencher: Bencher<'_, '_>, screen: &str) {
         down = !down;
         press(&mut state, if down { 'j' } else { 'k' });
         settle(&mut state);
-        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+        let mut buffer = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width: SIZE.0,
+            height: SIZE.1,
+        });
         flightdeck::ui::draw(&state, &tracing, &mut buffer);
         buffer
     });
@@ -221,14 +299,24 @@ fn key_to_frame(bencher: Bencher<'_, '_>, screen: &str) {
 fn terminal(bencher: Bencher<'_, '_>, screen: &str) {
     let mut state = console(screen);
     let tracing = TuiWidgetState::new();
-    let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width: SIZE.0, height: SIZE.1 });
+    let viewport = Viewport::Fixed(Rect {
+        x: 0,
+        y: 0,
+        width: SIZE.0,
+        height: SIZE.1,
+    });
     let backend = CrosstermBackend::new(std::io::sink());
-    let Ok(mut terminal) = Terminal::with_options(backend, TerminalOptions { viewport }) else { return };
+    let Ok(mut terminal) = Terminal::with_options(backend, TerminalOptions { viewport }) else {
+        return;
+    };
     let mut down = false;
     bencher.bench_local(|| {
         down = !down;
         // Half a page: most of the screen is other than before.
-        update(&mut state, Msg::Input(Input::Key(Key::ctrl(if down { 'd' } else { 'u' }))));
+        update(
+            &mut state,
+            Msg::Input(Input::Key(Key::ctrl(if down { 'd' } else { 'u' }))),
+        );
         settle(&mut state);
         terminal
             .draw(|frame| {

@@ -1,5 +1,6 @@
-//! Large configurations: what reading ten megabytes of one costs, and how validating and staging grow with the number of
-//! resources, spread over module calls of twenty each. Aims: ten megabytes within half a second; the last column level.
+//! Large configurations: what reading ten megabytes of one costs, and how validating and staging
+//! grow with the number of resources, spread over module calls of twenty each. Aims: ten megabytes
+//! within half a second; the last column level.
 //!
 //! ```text
 //! cargo bench --bench size                  up to 10,000 resources in 500 module calls
@@ -27,7 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
     let most = args.filter_map(|a| a.parse().ok()).next().unwrap_or(10_000);
     reading()?;
-    println!("\n{:>9} {:>6} {:>11} {:>13} {:>11} {:>13}", "resources", "calls", "validate s", "us a resource", "stage s", "us a resource");
+    println!(
+        "\n{:>9} {:>6} {:>11} {:>13} {:>11} {:>13}",
+        "resources", "calls", "validate s", "us a resource", "stage s", "us a resource"
+    );
     for n in [most / 16, most / 8, most / 4, most / 2, most] {
         let dir = tempfile::tempdir()?;
         spread(dir.path(), n)?;
@@ -45,7 +49,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Ten megabytes of resources in one file, and two thousand lines of local values that build on each other.
+/// Ten megabytes of resources in one file, and two thousand lines of local values that build on
+/// each other.
 fn reading() -> Result<(), Box<dyn Error>> {
     const BYTES: usize = 10_000_000;
     let dir = tempfile::tempdir()?;
@@ -76,7 +81,9 @@ fn reading() -> Result<(), Box<dyn Error>> {
         let (loaded, diags) = load_root(dir.path(), &SourceMap::new(), &Inputs::default());
         took.push(began.elapsed());
         if diags.has_errors() || loaded.root.resources.len() != i {
-            return Err(format!("{} of {i} resources were read", loaded.root.resources.len()).into());
+            return Err(
+                format!("{} of {i} resources were read", loaded.root.resources.len()).into(),
+            );
         }
     }
     let best = |all: Vec<Duration>| all.into_iter().min().unwrap_or_default().as_secs_f64();
@@ -92,7 +99,9 @@ fn reading() -> Result<(), Box<dyn Error>> {
 /// `n` resources in calls of one module each, every call building on the one before.
 fn spread(dir: &Path, n: usize) -> Result<(), Box<dyn Error>> {
     let mut root = String::from("variable \"name\" {\n  default = \"all\"\n}\n");
-    let mut module = String::from("variable \"name\" {\n  type = string\n}\nvariable \"on\" {\n  default = null\n}\n");
+    let mut module = String::from(
+        "variable \"name\" {\n  type = string\n}\nvariable \"on\" {\n  default = null\n}\n",
+    );
     for i in 0..IN_A_CALL {
         writeln!(
             module,
@@ -101,8 +110,15 @@ fn spread(dir: &Path, n: usize) -> Result<(), Box<dyn Error>> {
     }
     module += "output \"id\" {\n  value = terraform_data.r0.id\n}\n";
     for call in 0..n / IN_A_CALL {
-        let on = if call == 0 { "null".to_owned() } else { format!("module.m{}.id", call - 1) };
-        writeln!(root, "module \"m{call}\" {{\n  source = \"./m\"\n  name = \"${{var.name}}-{call}\"\n  on = {on}\n}}")?;
+        let on = if call == 0 {
+            "null".to_owned()
+        } else {
+            format!("module.m{}.id", call - 1)
+        };
+        writeln!(
+            root,
+            "module \"m{call}\" {{\n  source = \"./m\"\n  name = \"${{var.name}}-{call}\"\n  on = {on}\n}}"
+        )?;
     }
     std::fs::create_dir(dir.join("m"))?;
     std::fs::write(dir.join("main.tf"), root)?;
@@ -114,10 +130,19 @@ fn best(dir: &Path, command: &str) -> Result<Duration, Box<dyn Error>> {
     let mut took = Duration::MAX;
     for _ in 0..ROUNDS {
         let began = Instant::now();
-        let output = Command::new(FLIGHTDECK).arg(command).current_dir(dir).stdin(Stdio::null()).output()?;
+        let output = Command::new(FLIGHTDECK)
+            .arg(command)
+            .current_dir(dir)
+            .stdin(Stdio::null())
+            .output()?;
         took = took.min(began.elapsed());
         if !output.status.success() {
-            return Err(format!("{command} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
+            return Err(format!(
+                "{command} ended with {}: {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            )
+            .into());
         }
     }
     Ok(took)

@@ -1,5 +1,5 @@
-//! Stages narrowed change by change, as the console does it: who goes along with whom, by instance, through real staging and
-//! real deploys on the builtin provider.
+//! Stages narrowed change by change, as the console does it: who goes along with whom, by instance,
+//! through real staging and real deploys on the builtin provider.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -84,17 +84,35 @@ impl Bench {
         std::fs::create_dir(dir.path().join("app")).unwrap();
         std::fs::write(dir.path().join("main.tf"), MAIN).unwrap();
         std::fs::write(dir.path().join("app/main.tf"), APP).unwrap();
-        let settings = Settings { access: Access::ReadWrite, ..Settings::new(dir.path()) };
-        Self { engine: Engine::start(settings).await.unwrap(), dir }
+        let settings = Settings {
+            access: Access::ReadWrite,
+            ..Settings::new(dir.path())
+        };
+        Self {
+            engine: Engine::start(settings).await.unwrap(),
+            dir,
+        }
     }
 
     async fn stage(&self, mode: StageMode, v: &str) -> StageId {
-        let request = StageRequest { mode, vars: vec![("v".into(), v.into())], ..StageRequest::default() };
+        let request = StageRequest {
+            mode,
+            vars: vec![("v".into(), v.into())],
+            ..StageRequest::default()
+        };
         self.engine.stage(request).await.unwrap().stage
     }
 
     async fn deploy(&self, stage: StageId) {
-        let done = self.engine.deploy(DeployRequest { stage, only: None, parallelism: 4 }).await.unwrap();
+        let done = self
+            .engine
+            .deploy(DeployRequest {
+                stage,
+                only: None,
+                parallelism: 4,
+            })
+            .await
+            .unwrap();
         assert_eq!(done.outcome, DeployOutcome::Succeeded);
     }
 
@@ -104,17 +122,33 @@ impl Bench {
     }
 
     async fn state(&self) -> BTreeSet<String> {
-        short(&self.engine.state_rows().await.unwrap().into_iter().map(|r| r.address).collect::<Vec<_>>())
+        short(
+            &self
+                .engine
+                .state_rows()
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|r| r.address)
+                .collect::<Vec<_>>(),
+        )
     }
 
     async fn outputs(&self) -> serde_json::Value {
         let exported = self.engine.export_state().await.unwrap();
-        exported["outputs"].as_object().unwrap().iter().map(|(n, o)| (n.clone(), o["value"].clone())).collect()
+        exported["outputs"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(n, o)| (n.clone(), o["value"].clone()))
+            .collect()
     }
 }
 
 fn short(all: &[String]) -> BTreeSet<String> {
-    all.iter().map(|a| a.replace("terraform_data.", "").replace('"', "")).collect()
+    all.iter()
+        .map(|a| a.replace("terraform_data.", "").replace('"', ""))
+        .collect()
 }
 
 fn set(all: &[&str]) -> BTreeSet<String> {
@@ -127,11 +161,25 @@ const OF_Z: &[&str] = &["a[z]", "b[z]", "chained[z]", "counted[1]", "all"];
 async fn leaving_an_instance_leaves_what_needs_that_one() {
     let bench = Bench::new().await;
     let stage = bench.stage(StageMode::Normal, "one").await;
-    assert_eq!(bench.select(stage, Select::Leave("terraform_data.a[\"z\"]".into())).await.1, set(OF_Z));
-    // What is left can be deployed without the rest, and outputs that rest on what was left out are none yet.
+    assert_eq!(
+        bench
+            .select(stage, Select::Leave("terraform_data.a[\"z\"]".into()))
+            .await
+            .1,
+        set(OF_Z)
+    );
+    // What is left can be deployed without the rest, and outputs that rest on what was left out are
+    // none yet.
     bench.deploy(stage).await;
-    assert!(bench.state().await.is_disjoint(&set(OF_Z)), "{:?}", bench.state().await);
-    assert_eq!(bench.outputs().await, serde_json::json!({"x": "one x", "plain": "one"}));
+    assert!(
+        bench.state().await.is_disjoint(&set(OF_Z)),
+        "{:?}",
+        bench.state().await
+    );
+    assert_eq!(
+        bench.outputs().await,
+        serde_json::json!({"x": "one x", "plain": "one"})
+    );
     drop(bench.dir);
 }
 
@@ -139,38 +187,83 @@ async fn leaving_an_instance_leaves_what_needs_that_one() {
 async fn leaving_one_instance_of_a_module_leaves_the_others() {
     let bench = Bench::new().await;
     let stage = bench.stage(StageMode::Normal, "one").await;
-    let (_, left) = bench.select(stage, Select::Leave("module.app[\"billing\"].terraform_data.in".into())).await;
-    assert_eq!(left, set(&["module.app[billing].in", "module.app[billing].out", "bill", "after"]));
+    let (_, left) = bench
+        .select(
+            stage,
+            Select::Leave("module.app[\"billing\"].terraform_data.in".into()),
+        )
+        .await;
+    assert_eq!(
+        left,
+        set(&[
+            "module.app[billing].in",
+            "module.app[billing].out",
+            "bill",
+            "after"
+        ])
+    );
     bench.engine.select(stage, Select::None).await.unwrap();
-    let (taken, _) = bench.select(stage, Select::Take("terraform_data.bill".into())).await;
-    assert_eq!(taken, set(&["module.app[billing].in", "module.app[billing].out", "bill"]));
+    let (taken, _) = bench
+        .select(stage, Select::Take("terraform_data.bill".into()))
+        .await;
+    assert_eq!(
+        taken,
+        set(&["module.app[billing].in", "module.app[billing].out", "bill"])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replacing_an_instance_takes_along_what_was_made_of_that_one() {
     let bench = Bench::new().await;
-    bench.deploy(bench.stage(StageMode::Normal, "one").await).await;
+    bench
+        .deploy(bench.stage(StageMode::Normal, "one").await)
+        .await;
     let stage = bench.stage(StageMode::Normal, "two").await;
     bench.engine.select(stage, Select::None).await.unwrap();
-    let (taken, _) = bench.select(stage, Select::Take("terraform_data.a[\"x\"]".into())).await;
-    assert_eq!(taken, set(&["a[x]", "b[x]"]), "those whose old objects must go first");
+    let (taken, _) = bench
+        .select(stage, Select::Take("terraform_data.a[\"x\"]".into()))
+        .await;
+    assert_eq!(
+        taken,
+        set(&["a[x]", "b[x]"]),
+        "those whose old objects must go first"
+    );
     bench.engine.select(stage, Select::All).await.unwrap();
-    assert_eq!(bench.select(stage, Select::Leave("terraform_data.a[\"z\"]".into())).await.1, set(OF_Z));
+    assert_eq!(
+        bench
+            .select(stage, Select::Leave("terraform_data.a[\"z\"]".into()))
+            .await
+            .1,
+        set(OF_Z)
+    );
     bench.deploy(stage).await;
-    assert_eq!(bench.outputs().await, serde_json::json!({"x": "two x", "z": "one z", "plain": "two"}));
+    assert_eq!(
+        bench.outputs().await,
+        serde_json::json!({"x": "two x", "z": "one z", "plain": "two"})
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_destroy_that_is_narrowed_takes_dependents_and_nothing_else() {
     let bench = Bench::new().await;
-    bench.deploy(bench.stage(StageMode::Normal, "one").await).await;
+    bench
+        .deploy(bench.stage(StageMode::Normal, "one").await)
+        .await;
     let before = bench.state().await;
     let stage = bench.stage(StageMode::Destroy, "one").await;
     bench.engine.select(stage, Select::None).await.unwrap();
-    let (taken, _) = bench.select(stage, Select::Take("terraform_data.a[\"z\"]".into())).await;
+    let (taken, _) = bench
+        .select(stage, Select::Take("terraform_data.a[\"z\"]".into()))
+        .await;
     assert_eq!(taken, set(OF_Z));
     bench.deploy(stage).await;
-    assert_eq!(bench.state().await, before.difference(&taken).cloned().collect());
+    assert_eq!(
+        bench.state().await,
+        before.difference(&taken).cloned().collect()
+    );
     // As with a destroy that targets narrow: outputs stay until all is staged.
-    assert_eq!(bench.outputs().await, serde_json::json!({"x": "one x", "z": "one z", "plain": "one"}));
+    assert_eq!(
+        bench.outputs().await,
+        serde_json::json!({"x": "one x", "z": "one z", "plain": "one"})
+    );
 }

@@ -1,4 +1,5 @@
-//! Who may know whom: the rules of ARCHITECTURE.md that the compiler does not enforce, by what the sources name.
+//! Who may know whom: the rules of ARCHITECTURE.md that the compiler does not enforce, by what the
+//! sources name.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -17,8 +18,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Code of a file, one string a line; comments are left out, and what stands inside `use a::{…}` over several lines is put
-/// on the line where it begins.
+/// Code of a file, one string a line; comments are left out, and what stands inside `use a::{…}`
+/// over several lines is put on the line where it begins.
 fn code(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -31,13 +32,16 @@ fn code(text: &str) -> Vec<(usize, String)> {
             lines.push((number + 1, line.trim().to_owned()));
         }
         let joined = &lines.last().unwrap().1;
-        let is_use = joined.starts_with("use ") || joined.starts_with("pub use ") || joined.starts_with("pub(");
+        let is_use = joined.starts_with("use ")
+            || joined.starts_with("pub use ")
+            || joined.starts_with("pub(");
         open = is_use && joined.contains("use ") && !joined.contains(';');
     }
     lines
 }
 
-/// Names of this library's rooms that a line of code reaches for: `crate::ui::…`, `flightdeck::ui::…`, `use crate::{app, ui}`.
+/// Names of this library's rooms that a line of code reaches for: `crate::ui::…`,
+/// `flightdeck::ui::…`, `use crate::{app, ui}`.
 fn reached(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     for root in ["crate::", "flightdeck::"] {
@@ -59,13 +63,19 @@ fn reached(line: &str) -> Vec<String> {
                             first = true;
                         }
                         ':' if depth == 0 => first = false,
-                        c if depth == 0 && first && (c.is_alphanumeric() || c == '_') => name.push(c),
+                        c if depth == 0 && first && (c.is_alphanumeric() || c == '_') => {
+                            name.push(c)
+                        }
                         _ => {}
                     }
                 }
                 found.push(name);
             } else {
-                found.push(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+                found.push(
+                    rest.chars()
+                        .take_while(|c| c.is_alphanumeric() || *c == '_')
+                        .collect(),
+                );
             }
         }
     }
@@ -84,7 +94,10 @@ fn breaches(room: &str, strangers: &[&str]) -> Vec<String> {
         for (number, line) in code(&text) {
             for name in reached(&line) {
                 if strangers.contains(&name.as_str()) {
-                    found.push(format!("{}:{number}: {line}", file.strip_prefix(root).unwrap().display()));
+                    found.push(format!(
+                        "{}:{number}: {line}",
+                        file.strip_prefix(root).unwrap().display()
+                    ));
                 }
             }
         }
@@ -100,7 +113,10 @@ fn naming(folder: &str, words: &[&str]) -> Vec<String> {
         let text = std::fs::read_to_string(&file).unwrap();
         for (number, line) in code(&text) {
             if words.iter().any(|word| line.contains(word)) {
-                found.push(format!("{}:{number}: {line}", file.strip_prefix(root).unwrap().display()));
+                found.push(format!(
+                    "{}:{number}: {line}",
+                    file.strip_prefix(root).unwrap().display()
+                ));
             }
         }
     }
@@ -109,36 +125,61 @@ fn naming(folder: &str, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_engine_knows_neither_app_nor_ui_nor_cli() {
-    assert_eq!(breaches("engine", &["app", "ui", "cli"]), Vec::<String>::new());
+    assert_eq!(
+        breaches("engine", &["app", "ui", "cli"]),
+        Vec::<String>::new()
+    );
 }
 
 /// What a supervisor must know of a dialect it is told by the `Life` that comes with a plugin.
 #[test]
 fn who_supervises_processes_knows_no_dialect() {
-    assert_eq!(naming("src/engine/plugin", &["provider::", "wire::", "proto::", "tonic::"]), Vec::<String>::new());
+    assert_eq!(
+        naming(
+            "src/engine/plugin",
+            &["provider::", "wire::", "proto::", "tonic::"]
+        ),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn a_dialect_is_named_by_the_list_of_dialects_alone() {
     let mut found = naming("src", &["tfplugin::", "TfPlugin", "tonic::", "wire::"]);
-    found.retain(|place| !place.starts_with("src/engine/provider/tfplugin/") && !place.starts_with("src/engine/provider/dialect.rs:"));
+    found.retain(|place| {
+        !place.starts_with("src/engine/provider/tfplugin/")
+            && !place.starts_with("src/engine/provider/dialect.rs:")
+    });
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// The loop (`run.rs`) takes the terminal and lets the frame be drawn; the rest of the console has no looks.
+/// The loop (`run.rs`) takes the terminal and lets the frame be drawn; the rest of the console has
+/// no looks.
 #[test]
 fn the_console_without_its_looks_knows_neither_ui_nor_cli() {
-    let apart_from_the_loop: Vec<String> =
-        breaches("app", &["ui", "cli"]).into_iter().filter(|b| !b.starts_with("src/app/run.rs:")).collect();
+    let apart_from_the_loop: Vec<String> = breaches("app", &["ui", "cli"])
+        .into_iter()
+        .filter(|b| !b.starts_with("src/app/run.rs:"))
+        .collect();
     assert_eq!(apart_from_the_loop, Vec::<String>::new());
 }
 
-/// What is drawn comes from the state alone: no engine is asked, no clock and no environment read. The loop that feeds the
-/// state (`term/`, `mod.rs`) is the one place that touches the terminal.
+/// What is drawn comes from the state alone: no engine is asked, no clock and no environment read.
+/// The loop that feeds the state (`term/`, `mod.rs`) is the one place that touches the terminal.
 #[test]
 fn what_draws_reads_neither_engine_nor_clock_nor_environment() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let banned = ["Engine::", "std::env", "env::var", "Instant::now", "SystemTime::now", "Timestamp::now", ".await", "std::fs", "Mutex"];
+    let banned = [
+        "Engine::",
+        "std::env",
+        "env::var",
+        "Instant::now",
+        "SystemTime::now",
+        "Timestamp::now",
+        ".await",
+        "std::fs",
+        "Mutex",
+    ];
     let mut found = Vec::new();
     for file in sources(&root.join("src/ui")) {
         let name = file.strip_prefix(root).unwrap().display().to_string();
@@ -163,10 +204,14 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let speaks = |file: &PathBuf| {
         let text = std::fs::read_to_string(file).unwrap();
-        code(&text).iter().any(|(_, line)| line.contains("Grpc::new(") || line.contains("Client::new(channel"))
+        code(&text)
+            .iter()
+            .any(|(_, line)| line.contains("Grpc::new(") || line.contains("Client::new(channel"))
     };
     let speakers = sources(&root.join("src")).into_iter().filter(speaks);
-    let mut speakers: Vec<String> = speakers.map(|f| f.strip_prefix(root).unwrap().display().to_string()).collect();
+    let mut speakers: Vec<String> = speakers
+        .map(|f| f.strip_prefix(root).unwrap().display().to_string())
+        .collect();
     speakers.sort();
     let known = [
         "src/engine/provider/tfplugin/life/mod.rs",
@@ -176,9 +221,17 @@ fn only_launches_ends_and_the_wire_below_the_lanes_speak_to_plugins() {
         "src/engine/provider/tfplugin/wire.rs",
     ];
     assert_eq!(speakers, known);
-    // The wire is the adapter's, and the adapter is made by its dialect alone, for the process that has the lane.
-    let holds = |file: &PathBuf| code(&std::fs::read_to_string(file).unwrap()).iter().any(|(_, line)| line.contains("TfProvider::new"));
-    let holders: Vec<PathBuf> = sources(&root.join("src")).into_iter().filter(holds).collect();
+    // The wire is the adapter's, and the adapter is made by its dialect alone, for the process that
+    // has the lane.
+    let holds = |file: &PathBuf| {
+        code(&std::fs::read_to_string(file).unwrap())
+            .iter()
+            .any(|(_, line)| line.contains("TfProvider::new"))
+    };
+    let holders: Vec<PathBuf> = sources(&root.join("src"))
+        .into_iter()
+        .filter(holds)
+        .collect();
     assert_eq!(holders, [root.join("src/engine/provider/tfplugin/mod.rs")]);
 }
 
@@ -188,7 +241,9 @@ fn what_stands_alone_knows_nothing_of_the_program() {
     for folder in ["crates", "proto"] {
         for file in sources(&root.join(folder)) {
             let text = std::fs::read_to_string(&file).unwrap();
-            let named = code(&text).into_iter().find(|(_, line)| line.contains("flightdeck::"));
+            let named = code(&text)
+                .into_iter()
+                .find(|(_, line)| line.contains("flightdeck::"));
             assert_eq!(named, None, "{}", file.display());
         }
     }
@@ -197,11 +252,17 @@ fn what_stands_alone_knows_nothing_of_the_program() {
 #[test]
 fn names_are_found_in_every_form_of_use() {
     assert_eq!(reached("use crate::ui::theme;"), ["ui"]);
-    assert_eq!(reached("use crate::{engine::Engine, app::{State, ui}, cli};"), ["engine", "app", "cli"]);
+    assert_eq!(
+        reached("use crate::{engine::Engine, app::{State, ui}, cli};"),
+        ["engine", "app", "cli"]
+    );
     assert_eq!(reached("let x = flightdeck::cli::main();"), ["cli"]);
     assert_eq!(reached("other_crate::ui::x"), Vec::<String>::new());
     assert_eq!(
         code("use crate::{\n  app,\n  ui,\n};\nfn x() {} // crate::ui"),
-        [(1, "use crate::{app,ui,};".to_owned()), (5, "fn x() {}".to_owned())]
+        [
+            (1, "use crate::{app,ui,};".to_owned()),
+            (5, "fn x() {}".to_owned())
+        ]
     );
 }

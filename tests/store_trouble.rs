@@ -1,5 +1,6 @@
-//! The store when the machine is against it: a full disk, a directory that cannot be written, another program's lock, a
-//! file that is damaged or not ours, and the loss of power at any moment of a deploy. Words, exit codes, nothing lost.
+//! The store when the machine is against it: a full disk, a directory that cannot be written,
+//! another program's lock, a file that is damaged or not ours, and the loss of power at any moment
+//! of a deploy. Words, exit codes, nothing lost.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "cli/support.rs"]
@@ -20,8 +21,16 @@ use support::{Run, Workspace};
 const BIN: &str = env!("CARGO_BIN_EXE_flightdeck");
 const MAIN: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a.output\n}\n";
 /// What only reads, and what writes.
-const READS: [&[&str]; 4] = [&["history", "--json"], &["state", "list", "--json"], &["failures", "--json"], &["logs", "--json"]];
-const WRITES: [&[&str]; 2] = [&["stage", "--json"], &["deploy", "--auto-approve", "--json"]];
+const READS: [&[&str]; 4] = [
+    &["history", "--json"],
+    &["state", "list", "--json"],
+    &["failures", "--json"],
+    &["logs", "--json"],
+];
+const WRITES: [&[&str]; 2] = [
+    &["stage", "--json"],
+    &["deploy", "--auto-approve", "--json"],
+];
 
 /// Numbers that are the same in each run.
 struct Dice(u64);
@@ -61,8 +70,14 @@ fn refused(name: &str, w: &Workspace, args: &[&str], says: &str) {
     let text = said(&run);
     assert_eq!(run.code, Some(1), "{name}: {args:?}: {text}");
     assert_eq!(run.result()["outcome"], "error", "{name}: {args:?}");
-    assert!(text.contains(says), "{name}: {args:?}: nothing says {says:?}: {text}");
-    assert!(text.contains(".flightdeck/flightdeck.db"), "{name}: {args:?}: which file? {text}");
+    assert!(
+        text.contains(says),
+        "{name}: {args:?}: nothing says {says:?}: {text}"
+    );
+    assert!(
+        text.contains(".flightdeck/flightdeck.db"),
+        "{name}: {args:?}: which file? {text}"
+    );
 }
 
 #[test]
@@ -71,10 +86,19 @@ fn a_file_that_is_no_store_is_named_with_a_remedy_and_left_as_it_is() {
     let whole = std::fs::read(w.store()).unwrap();
     let pragma = |text: &str| {
         let w = with_store(&whole);
-        Connection::open(w.store()).unwrap().execute_batch(text).unwrap();
+        Connection::open(w.store())
+            .unwrap()
+            .execute_batch(text)
+            .unwrap();
         std::fs::read(w.store()).unwrap()
     };
-    let noise = |from: usize| whole.iter().enumerate().map(|(n, b)| if n < from { *b } else { (n % 251) as u8 }).collect::<Vec<u8>>();
+    let noise = |from: usize| {
+        whole
+            .iter()
+            .enumerate()
+            .map(|(n, b)| if n < from { *b } else { (n % 251) as u8 })
+            .collect::<Vec<u8>>()
+    };
     let cases: [(&str, Vec<u8>, &str); 9] = [
         (
             "a text",
@@ -95,9 +119,16 @@ fn a_file_that_is_no_store_is_named_with_a_remedy_and_left_as_it_is() {
         for args in READS.into_iter().chain(WRITES) {
             refused(name, &w, args, says);
         }
-        assert_eq!(std::fs::read(w.store()).unwrap(), bytes, "{name}: it is left alone");
+        assert_eq!(
+            std::fs::read(w.store()).unwrap(),
+            bytes,
+            "{name}: it is left alone"
+        );
     }
-    let w = Workspace::new(&[("main.tf", MAIN), (".flightdeck/flightdeck.db/readme", "a directory")]);
+    let w = Workspace::new(&[
+        ("main.tf", MAIN),
+        (".flightdeck/flightdeck.db/readme", "a directory"),
+    ]);
     for args in READS.into_iter().chain(WRITES) {
         refused("a directory", &w, args, "it is a directory");
     }
@@ -113,7 +144,11 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
         let pages = bytes.len() / 4096;
         for _ in 0..=dice.roll(3) {
             let page = dice.roll(pages) * 4096;
-            let (from, len) = if round % 2 == 0 { (page, 4096) } else { (page + dice.roll(4096), 1 + dice.roll(64)) };
+            let (from, len) = if round % 2 == 0 {
+                (page, 4096)
+            } else {
+                (page + dice.roll(4096), 1 + dice.roll(64))
+            };
             for at in from..(from + len).min(bytes.len()) {
                 bytes[at] = dice.roll(256) as u8;
             }
@@ -122,11 +157,23 @@ fn damage_anywhere_in_the_file_is_met_with_words() {
         for args in [READS[0], READS[1], WRITES[0]] {
             let run = w.run(args);
             let text = said(&run);
-            assert!(matches!(run.code, Some(0 | 1)), "round {round}: {args:?}: {:?} {text}", run.code);
+            assert!(
+                matches!(run.code, Some(0 | 1)),
+                "round {round}: {args:?}: {:?} {text}",
+                run.code
+            );
             if run.code == Some(1) {
                 refused += 1;
-                let words = ["is damaged", "is not a flightdeck store", "cannot be read", "newer flightdeck"];
-                assert!(words.iter().any(|w| text.contains(w)), "round {round}: {args:?}: {text}");
+                let words = [
+                    "is damaged",
+                    "is not a flightdeck store",
+                    "cannot be read",
+                    "newer flightdeck",
+                ];
+                assert!(
+                    words.iter().any(|w| text.contains(w)),
+                    "round {round}: {args:?}: {text}"
+                );
             }
         }
     }
@@ -141,7 +188,10 @@ fn another_programs_lock_is_waited_for_and_then_named() {
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     w.run(&["history"]).expect(0);
     let run = w.run(&["stage", "--json"]).expect(1);
-    assert!(said(&run).contains("locked by another program") && said(&run).contains("fuser"), "{run:#?}");
+    assert!(
+        said(&run).contains("locked by another program") && said(&run).contains("fuser"),
+        "{run:#?}"
+    );
     other.execute_batch("ROLLBACK").unwrap();
     w.run(&["stage"]).expect(0);
     // One that keeps everybody out.
@@ -166,14 +216,19 @@ fn as_nobody(w: &Workspace, args: &[&str]) -> Run {
     }
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 fn chmod(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Whether the binary can be run at all by somebody who owns nothing: it may lie where only root may go.
+/// Whether the binary can be run at all by somebody who owns nothing: it may lie where only root
+/// may go.
 fn nobody_can_run(w: &Workspace) -> bool {
     chmod(w.path().parent().unwrap(), 0o755);
     chmod(&w.path(), 0o755);
@@ -199,7 +254,12 @@ fn a_directory_that_cannot_be_written_is_said_so() {
         let run = as_nobody(&w, args);
         let text = said(&run);
         assert_eq!(run.code, Some(1), "{args:?}: {text}");
-        assert!(text.contains("cannot write in") && text.contains(".flightdeck") && text.contains("work on a copy"), "{args:?}: {text}");
+        assert!(
+            text.contains("cannot write in")
+                && text.contains(".flightdeck")
+                && text.contains("work on a copy"),
+            "{args:?}: {text}"
+        );
     }
     // Without a store there is nothing to read, and that is no error.
     for args in READS {
@@ -209,7 +269,8 @@ fn a_directory_that_cannot_be_written_is_said_so() {
     chmod(&w.path(), 0o755);
 }
 
-/// A store of somebody else is there: it must not be taken for none, or everything would be planned anew.
+/// A store of somebody else is there: it must not be taken for none, or everything would be planned
+/// anew.
 #[test]
 fn a_store_that_may_not_be_read_is_not_taken_for_none() {
     if !is_root() {
@@ -228,18 +289,32 @@ fn a_store_that_may_not_be_read_is_not_taken_for_none() {
             let text = said(&run);
             assert_eq!(run.code, Some(1), "{args:?}: {text}");
             let said = text.contains("cannot read") || text.contains("it belongs to the user");
-            assert!(said && text.contains("work as its owner"), "{args:?}: {text}");
+            assert!(
+                said && text.contains("work as its owner"),
+                "{args:?}: {text}"
+            );
         }
         let run = as_nobody(&w, WRITES[0]);
         assert_eq!(run.code, Some(1), "{}", said(&run));
-        assert!(said(&run).contains("flightdeck.db") || said(&run).contains(".flightdeck"), "{}", said(&run));
+        assert!(
+            said(&run).contains("flightdeck.db") || said(&run).contains(".flightdeck"),
+            "{}",
+            said(&run)
+        );
     }
 }
 
-/// A shell script in a namespace of its own where it may mount, with `$BIN`, `$WORK` and `$OUT`. False where it may not.
+/// A shell script in a namespace of its own where it may mount, with `$BIN`, `$WORK` and `$OUT`.
+/// False where it may not.
 fn where_mounts_are_allowed(script: &str, w: &Workspace, out: &Path) -> bool {
-    let probe =
-        |args: &[&str]| Command::new("unshare").args(args).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success());
+    let probe = |args: &[&str]| {
+        Command::new("unshare")
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
+    };
     let flags: &[&str] = if is_root() { &["-m"] } else { &["-r", "-m"] };
     let test = format!("mount -t tmpfs none {}", out.display());
     if !probe(&[flags, &["sh", "-c", &test]].concat()) {
@@ -248,7 +323,12 @@ fn where_mounts_are_allowed(script: &str, w: &Workspace, out: &Path) -> bool {
     }
     let base = w.command(&[] as &[&str]);
     let mut command = Command::new("unshare");
-    command.args(flags).args(["sh", "-ec", script]).env("BIN", BIN).env("WORK", w.path()).env("OUT", out);
+    command
+        .args(flags)
+        .args(["sh", "-ec", script])
+        .env("BIN", BIN)
+        .env("WORK", w.path())
+        .env("OUT", out);
     for (name, value) in base.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -278,12 +358,20 @@ fn a_file_system_that_is_read_only_is_said_so_and_can_be_read() {
     }
     let read = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap();
     assert_eq!(read("stage.code").trim(), "1", "{}", read("stage"));
-    assert!(read("stage").contains("cannot write in") && read("stage").contains("ead-only file system"), "{}", read("stage"));
-    assert_eq!((read("list.code").trim(), read("list").trim()), ("0", "terraform_data.a\nterraform_data.b"));
+    assert!(
+        read("stage").contains("cannot write in") && read("stage").contains("ead-only file system"),
+        "{}",
+        read("stage")
+    );
+    assert_eq!(
+        (read("list.code").trim(), read("list").trim()),
+        ("0", "terraform_data.a\nterraform_data.b")
+    );
     assert_eq!(read("history.code").trim(), "0", "{}", read("history"));
 }
 
-/// A disk with that many kilobytes: too small for a store, just large enough, or anything in between.
+/// A disk with that many kilobytes: too small for a store, just large enough, or anything in
+/// between.
 #[test]
 fn a_store_that_was_to_be_made_on_a_nearly_full_disk_is_made_once_there_is_room() {
     let w = Workspace::new(&[("main.tf", MAIN)]);
@@ -319,9 +407,17 @@ fn a_store_that_was_to_be_made_on_a_nearly_full_disk_is_made_once_there_is_room(
             }
             other => panic!("{size} kB: ended with {other}: {before}"),
         }
-        assert_eq!(read(&format!("{size}.after.code")).trim(), "0", "{size} kB: {}", read(&format!("{size}.after")));
+        assert_eq!(
+            read(&format!("{size}.after.code")).trim(),
+            "0",
+            "{size} kB: {}",
+            read(&format!("{size}.after"))
+        );
     }
-    assert!((5..20).contains(&refused), "{refused} of 26 sizes were too small");
+    assert!(
+        (5..20).contains(&refused),
+        "{refused} of 26 sizes were too small"
+    );
 }
 
 #[test]
@@ -330,7 +426,13 @@ fn a_limit_of_files_is_told_in_words_and_nothing_dies_of_it() {
         let w = Workspace::new(&[("main.tf", MAIN)]);
         let base = w.command(&[] as &[&str]);
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -f {blocks}; exec \"$BIN\" deploy --auto-approve")]).env("BIN", BIN).current_dir(w.path());
+        command
+            .args([
+                "-c",
+                &format!("ulimit -f {blocks}; exec \"$BIN\" deploy --auto-approve"),
+            ])
+            .env("BIN", BIN)
+            .current_dir(w.path());
         for (name, value) in base.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -339,15 +441,22 @@ fn a_limit_of_files_is_told_in_words_and_nothing_dies_of_it() {
         }
         let ended = command.output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(matches!(ended.status.code(), Some(0 | 1)), "{blocks} blocks: {ended:?}");
-        assert!(ended.status.success() || said.contains("ulimit -f") || said.contains("too large"), "{blocks} blocks: {said}");
+        assert!(
+            matches!(ended.status.code(), Some(0 | 1)),
+            "{blocks} blocks: {ended:?}"
+        );
+        assert!(
+            ended.status.success() || said.contains("ulimit -f") || said.contains("too large"),
+            "{blocks} blocks: {said}"
+        );
         // Without the limit it goes on from whatever there was.
         let next = w.run(&["stage"]);
         assert_eq!(next.code, Some(0), "{blocks} blocks: {}", self::said(&next));
     }
 }
 
-/// The disk fills up in the middle of a deploy. What was applied is on record, or named as unknown to who comes next.
+/// The disk fills up in the middle of a deploy. What was applied is on record, or named as unknown
+/// to who comes next.
 #[test]
 fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
     let w = Workspace::new(&[]);
@@ -386,39 +495,86 @@ fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
         return;
     }
     let read = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap();
-    let lines = |name: &str| read(name).lines().map(|l| serde_json::from_str::<Value>(l).unwrap()).collect::<Vec<_>>();
+    let lines = |name: &str| {
+        read(name)
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap())
+            .collect::<Vec<_>>()
+    };
     let deploy = format!("{}{}", read("deploy"), read("deploy.err"));
     assert!(["1", "5"].contains(&read("deploy.code").trim()), "{deploy}");
-    assert!(deploy.contains("no space left on the disk") && deploy.contains("free some space"), "{deploy}");
+    assert!(
+        deploy.contains("no space left on the disk") && deploy.contains("free some space"),
+        "{deploy}"
+    );
     assert!(!deploy.contains("panicked"), "{deploy}");
     // A full disk does not keep anybody from looking.
     assert_eq!(read("full.list.code").trim(), "0", "{}", read("full.list"));
-    assert!(read("full.list").contains("lab_thing.a"), "{}", read("full.list"));
-    assert!(read("full.stage.code").trim() == "0" || read("full.stage").contains("no space left"), "{}", read("full.stage"));
+    assert!(
+        read("full.list").contains("lab_thing.a"),
+        "{}",
+        read("full.list")
+    );
+    assert!(
+        read("full.stage.code").trim() == "0" || read("full.stage").contains("no space left"),
+        "{}",
+        read("full.stage")
+    );
 
     // With space again: each object that the lab has is in the state, or named as unknown.
-    assert_eq!(read("stage.code").trim(), "0", "{}{}", read("stage"), read("stage.err"));
+    assert_eq!(
+        read("stage.code").trim(),
+        "0",
+        "{}{}",
+        read("stage"),
+        read("stage.err")
+    );
     let unknown: BTreeSet<String> = lines("stage")
         .into_iter()
         .filter(|l| l["summary"] == "Unknown outcome")
         .map(|l| l["address"].as_str().unwrap().to_owned())
         .collect();
-    let full: BTreeSet<String> = read("full.stage").split_whitespace().map(str::to_owned).collect();
+    let full: BTreeSet<String> = read("full.stage")
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
     let listed: BTreeSet<String> = read("list").lines().map(str::to_owned).collect();
-    let there: Vec<String> = control::objects(&lab).unwrap().into_iter().map(|o| format!("lab_thing.{}", o.name)).collect();
+    let there: Vec<String> = control::objects(&lab)
+        .unwrap()
+        .into_iter()
+        .map(|o| format!("lab_thing.{}", o.name))
+        .collect();
     assert!(there.contains(&"lab_thing.a".to_owned()));
-    let lost: Vec<&String> = there.iter().filter(|a| !listed.contains(*a) && !unknown.contains(*a) && !full.contains(*a)).collect();
-    assert!(lost.is_empty(), "lost: {lost:?} of {there:?}; state {listed:?}; unknown {unknown:?}");
-    assert!(!listed.contains("lab_thing.c0"), "nothing starts once nothing can be written down");
+    let lost: Vec<&String> = there
+        .iter()
+        .filter(|a| !listed.contains(*a) && !unknown.contains(*a) && !full.contains(*a))
+        .collect();
+    assert!(
+        lost.is_empty(),
+        "lost: {lost:?} of {there:?}; state {listed:?}; unknown {unknown:?}"
+    );
+    assert!(
+        !listed.contains("lab_thing.c0"),
+        "nothing starts once nothing can be written down"
+    );
     let outcome = lines("history").last().unwrap()["history"][0]["outcome"].clone();
-    assert!(["interrupted", "failed"].contains(&outcome.as_str().unwrap()), "{outcome}");
-    consistent(&Connection::open(out.path().join("flightdeck.db")).unwrap(), "after the disk was full");
+    assert!(
+        ["interrupted", "failed"].contains(&outcome.as_str().unwrap()),
+        "{outcome}"
+    );
+    consistent(
+        &Connection::open(out.path().join("flightdeck.db")).unwrap(),
+        "after the disk was full",
+    );
 
     // No plugin is left behind.
     for line in lines("deploy") {
         if let Some(pid) = line["attempt"]["pid"].as_i64() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            assert!(stat.is_empty() || stat.contains(") Z "), "plugin {pid} still runs: {stat}");
+            assert!(
+                stat.is_empty() || stat.contains(") Z "),
+                "plugin {pid} still runs: {stat}"
+            );
         }
     }
 }
@@ -426,10 +582,20 @@ fn a_disk_that_fills_up_during_a_deploy_loses_nothing() {
 /// What must hold of a store at any moment.
 #[track_caller]
 fn consistent(conn: &Connection, name: &str) {
-    let one = |sql: &str| -> i64 { conn.query_row(sql, [], |r| r.get(0)).unwrap_or_else(|e| panic!("{name}: {sql}: {e}")) };
-    let check: String = conn.query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
+    let one = |sql: &str| -> i64 {
+        conn.query_row(sql, [], |r| r.get(0))
+            .unwrap_or_else(|e| panic!("{name}: {sql}: {e}"))
+    };
+    let check: String = conn
+        .query_row("PRAGMA integrity_check", [], |r| r.get(0))
+        .unwrap();
     assert_eq!(check, "ok", "{name}");
-    let orphans: usize = conn.prepare("PRAGMA foreign_key_check").unwrap().query_map([], |_| Ok(())).unwrap().count();
+    let orphans: usize = conn
+        .prepare("PRAGMA foreign_key_check")
+        .unwrap()
+        .query_map([], |_| Ok(()))
+        .unwrap()
+        .count();
     assert_eq!(orphans, 0, "{name}: rows that refer to nothing");
     let none = [
         ("an operation that ended well or failed in a call without its intent",
@@ -453,7 +619,8 @@ fn consistent(conn: &Connection, name: &str) {
     }
 }
 
-/// A store as it lies on the disk at one moment, and how much of its log had been moved into the file by then.
+/// A store as it lies on the disk at one moment, and how much of its log had been moved into the
+/// file by then.
 struct Snapshot {
     db: Vec<u8>,
     wal: Vec<u8>,
@@ -469,11 +636,24 @@ const FRAME: usize = 24 + 4096;
 fn copy(dir: &Path, told: &BTreeSet<String>) -> Snapshot {
     let read = |name: &str| std::fs::read(dir.join(name)).unwrap_or_default();
     let shm = read("flightdeck.db-shm");
-    // The index of the log: how many frames a checkpoint has taken, or tried to (`nBackfill`, `nBackfillAttempted`).
-    let number = |at: usize| shm.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes(b.try_into().unwrap()) as usize);
+    // The index of the log: how many frames a checkpoint has taken, or tried to (`nBackfill`,
+    // `nBackfillAttempted`).
+    let number = |at: usize| {
+        shm.get(at..at + 4)
+            .map_or(0, |b| u32::from_ne_bytes(b.try_into().unwrap()) as usize)
+    };
     let frames = number(96).max(number(128));
-    let safe = if frames == 0 { 0 } else { WAL_HEADER + frames * FRAME };
-    Snapshot { db: read("flightdeck.db"), wal: read("flightdeck.db-wal"), safe, told: told.clone() }
+    let safe = if frames == 0 {
+        0
+    } else {
+        WAL_HEADER + frames * FRAME
+    };
+    Snapshot {
+        db: read("flightdeck.db"),
+        wal: read("flightdeck.db-wal"),
+        safe,
+        told: told.clone(),
+    }
 }
 
 fn put(w: &Path, db: &[u8], wal: &[u8]) -> PathBuf {
@@ -489,8 +669,8 @@ fn put(w: &Path, db: &[u8], wal: &[u8]) -> PathBuf {
 const GROUP: usize = 12;
 const GROUPS: usize = 5;
 
-/// Groups of things that wait, each but the first, until the test lets them begin: however fast the deploy is and however slow
-/// the test, there is always something left to do when it is stopped.
+/// Groups of things that wait, each but the first, until the test lets them begin: however fast the
+/// deploy is and however slow the test, there is always something left to do when it is stopped.
 fn groups() -> String {
     let thing = |n: usize| {
         let waits = match n / GROUP {
@@ -498,7 +678,10 @@ fn groups() -> String {
             0 => "  depends_on = [terraform_data.t0]\n".to_owned(),
             group => format!("  depends_on = [terraform_data.gate{group}]\n"),
         };
-        format!("resource \"terraform_data\" \"t{n}\" {{\n  input = \"{}\"\n{waits}}}\n", "x".repeat(n * 37))
+        format!(
+            "resource \"terraform_data\" \"t{n}\" {{\n  input = \"{}\"\n{waits}}}\n",
+            "x".repeat(n * 37)
+        )
     };
     let gate = |group: usize| {
         format!(
@@ -506,19 +689,28 @@ fn groups() -> String {
              command = \"until [ -e go{group} ]; do sleep 0.02; done\"\n  }}\n}}\n"
         )
     };
-    (0..GROUP * GROUPS).map(thing).chain((1..GROUPS).map(gate)).collect()
+    (0..GROUP * GROUPS)
+        .map(thing)
+        .chain((1..GROUPS).map(gate))
+        .collect()
 }
 
 /// A deploy that is stopped in its tracks while each group is made, and its store copied.
 fn snapshots(w: &Workspace) -> Vec<Snapshot> {
-    let mut child = w.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap();
+    let mut child = w
+        .command(&["deploy", "--auto-approve", "--json"])
+        .spawn()
+        .unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let (mut told, mut out) = (BTreeSet::new(), Vec::new());
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if line["type"] == "operation"
             && line["state"] == "done"
-            && line["address"].as_str().unwrap().starts_with("terraform_data.t")
+            && line["address"]
+                .as_str()
+                .unwrap()
+                .starts_with("terraform_data.t")
             && told.insert(line["address"].as_str().unwrap().to_owned())
             && told.len() % GROUP == GROUP - 1
         {
@@ -537,10 +729,17 @@ fn snapshots(w: &Workspace) -> Vec<Snapshot> {
 fn stopped(pid: u32) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(200);
     loop {
-        let threads: Vec<PathBuf> =
-            std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().map(|e| e.path().join("stat")).collect();
+        let threads: Vec<PathBuf> = std::fs::read_dir(format!("/proc/{pid}/task"))
+            .unwrap()
+            .flatten()
+            .map(|e| e.path().join("stat"))
+            .collect();
         let stat = |p: &PathBuf| std::fs::read_to_string(p).unwrap_or_default();
-        if threads.iter().map(stat).all(|s| s.is_empty() || s.contains(") T ") || s.contains(") t ")) {
+        if threads
+            .iter()
+            .map(stat)
+            .all(|s| s.is_empty() || s.contains(") T ") || s.contains(") t "))
+        {
             return;
         }
         assert!(std::time::Instant::now() < end, "the process does not stop");
@@ -550,15 +749,27 @@ fn stopped(pid: u32) {
 
 /// Intents by id with their outcome: what was done, in its order.
 fn intents(conn: &Connection) -> Vec<(String, Option<bool>)> {
-    let mut query = conn.prepare("SELECT address, ok FROM intent ORDER BY id").unwrap();
-    query.query_map([], |r| Ok((r.get(0)?, r.get(1)?))).unwrap().map(Result::unwrap).collect()
+    let mut query = conn
+        .prepare("SELECT address, ok FROM intent ORDER BY id")
+        .unwrap();
+    query
+        .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect()
 }
 
 fn serial(conn: &Connection) -> i64 {
-    conn.query_row("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'serial'", [], |r| r.get(0)).unwrap()
+    conn.query_row(
+        "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'serial'",
+        [],
+        |r| r.get(0),
+    )
+    .unwrap()
 }
 
-/// The log of the store ends at any byte, whole or torn: what is left is a moment of the deploy, an earlier one.
+/// The log of the store ends at any byte, whole or torn: what is left is a moment of the deploy, an
+/// earlier one.
 #[test]
 fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     let things = groups();
@@ -576,15 +787,26 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     let copies = tempfile::tempdir().unwrap();
     let (mut earlier, mut interrupted) = (0, 0);
     for (n, shot) in shots.iter().enumerate() {
-        assert!(shot.wal.len() > WAL_HEADER || shot.safe > 0, "snapshot {n} has no log");
+        assert!(
+            shot.wal.len() > WAL_HEADER || shot.safe > 0,
+            "snapshot {n} has no log"
+        );
         for cut in 0..60 {
             // The first of each is whole: what was told is on record.
-            let at = if cut == 0 { shot.wal.len() } else { shot.safe + dice.roll(shot.wal.len().saturating_sub(shot.safe) + 1) };
+            let at = if cut == 0 {
+                shot.wal.len()
+            } else {
+                shot.safe + dice.roll(shot.wal.len().saturating_sub(shot.safe) + 1)
+            };
             let mut wal = shot.wal[..at].to_vec();
             // What was not synced may be there all the same, torn: as noise or as zeros.
             match cut % 4 {
                 1 => wal.extend(std::iter::repeat_n(0, dice.roll(2 * FRAME))),
-                2 => wal.extend((0..dice.roll(2 * FRAME)).map(|_| dice.roll(256) as u8).collect::<Vec<_>>()),
+                2 => wal.extend(
+                    (0..dice.roll(2 * FRAME))
+                        .map(|_| dice.roll(256) as u8)
+                        .collect::<Vec<_>>(),
+                ),
                 3 if at > shot.safe + FRAME => {
                     let hit = at - 1 - dice.roll(FRAME);
                     wal[hit] ^= 0x5A;
@@ -594,40 +816,66 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
             let name = format!("snapshot {n}, cut {cut} at {at} of {}", shot.wal.len());
             let path = put(copies.path(), &shot.db, &wal);
             {
-                let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
-                let tables: i64 =
-                    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let conn =
+                    Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+                let tables: i64 = conn
+                    .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+                    .unwrap_or_else(|e| panic!("{name}: {e}"));
                 assert!(tables > 10, "{name}: the tables are never lost: {tables}");
                 consistent(&conn, &name);
                 let kept = intents(&conn);
                 assert!(kept.len() <= all.len(), "{name}");
                 for (one, whole) in kept.iter().zip(&all) {
                     assert_eq!(one.0, whole.0, "{name}: the order of intents");
-                    assert!(one.1.is_none() || one.1 == whole.1, "{name}: an outcome that never was: {one:?}");
+                    assert!(
+                        one.1.is_none() || one.1 == whole.1,
+                        "{name}: an outcome that never was: {one:?}"
+                    );
                 }
                 assert!(serial(&conn) <= last, "{name}");
                 earlier += usize::from(kept.len() < all.len());
                 if cut == 0 {
-                    let done: BTreeSet<&String> = kept.iter().filter(|(_, ok)| *ok == Some(true)).map(|(a, _)| a).collect();
+                    let done: BTreeSet<&String> = kept
+                        .iter()
+                        .filter(|(_, ok)| *ok == Some(true))
+                        .map(|(a, _)| a)
+                        .collect();
                     let missing: Vec<_> = shot.told.iter().filter(|a| !done.contains(a)).collect();
-                    assert!(missing.is_empty(), "{name}: told as done and not on record: {missing:?}");
+                    assert!(
+                        missing.is_empty(),
+                        "{name}: told as done and not on record: {missing:?}"
+                    );
                 }
             }
             // The next flightdeck makes something of it.
             if cut % 20 == 0 {
                 std::fs::write(copies.path().join("main.tf"), &things).unwrap();
-                let run = |args: &[&str]| w.command(args).current_dir(copies.path()).output().unwrap();
+                let run =
+                    |args: &[&str]| w.command(args).current_dir(copies.path()).output().unwrap();
                 let output = run(&["stage", "--json"]);
                 assert!(output.status.success(), "{name}: {output:?}");
-                let open = intents(&Connection::open(&path).unwrap()).iter().filter(|(_, ok)| ok.is_none()).count();
+                let open = intents(&Connection::open(&path).unwrap())
+                    .iter()
+                    .filter(|(_, ok)| ok.is_none())
+                    .count();
                 let text = String::from_utf8(output.stdout).unwrap();
-                assert_eq!(text.matches("\"Unknown outcome\"").count(), open, "{name}: each open intent is named");
+                assert_eq!(
+                    text.matches("\"Unknown outcome\"").count(),
+                    open,
+                    "{name}: each open intent is named"
+                );
                 let history = String::from_utf8(run(&["history", "--json"]).stdout).unwrap();
                 assert!(!history.contains("\"running\""), "{name}: {history}");
                 interrupted += usize::from(history.contains("\"interrupted\""));
-                consistent(&Connection::open(&path).unwrap(), &format!("{name}, after the next stage"));
+                consistent(
+                    &Connection::open(&path).unwrap(),
+                    &format!("{name}, after the next stage"),
+                );
             }
         }
     }
-    assert!(earlier > 100 && interrupted >= shots.len(), "{earlier} earlier moments, {interrupted} of them interrupted");
+    assert!(
+        earlier > 100 && interrupted >= shots.len(),
+        "{earlier} earlier moments, {interrupted} of them interrupted"
+    );
 }

@@ -1,5 +1,6 @@
-//! The floor: a bare client that makes the calls which the protocol asks for, and nothing else. No configuration language, no
-//! state, no records, no events: what is left is what plugin, sockets and TLS cost. As many calls at a time as flightdeck makes.
+//! The floor: a bare client that makes the calls which the protocol asks for, and nothing else. No
+//! configuration language, no state, no records, no events: what is left is what plugin, sockets
+//! and TLS cost. As many calls at a time as flightdeck makes.
 
 use crate::shape::Kind;
 use cty::schema::Schema;
@@ -142,14 +143,28 @@ impl Floor<'_> {
 
 impl<'k> Group<'k> {
     fn new(kind: &'k Kind, bare: &Bare, n: usize) -> Outcome<Self> {
-        let schema = bare.schema.resources.get(kind.type_name).ok_or_else(|| format!("the plugin has no {}", kind.type_name))?.clone();
+        let schema = bare
+            .schema
+            .resources
+            .get(kind.type_name)
+            .ok_or_else(|| format!("the plugin has no {}", kind.type_name))?
+            .clone();
         let ty = schema.block.implied_type().clone();
         let null = cty::msgpack::encode(&Value::null(ty.clone()), &ty)?.into();
-        Ok(Self { kind, schema, ty, null, items: vec![Item::default(); n] })
+        Ok(Self {
+            kind,
+            schema,
+            ty,
+            null,
+            items: vec![Item::default(); n],
+        })
     }
 
     /// Writes the configured and the proposed objects of all items.
-    fn configure(&mut self, arguments: impl Fn(usize) -> Vec<(&'static str, Value)>) -> Outcome<()> {
+    fn configure(
+        &mut self,
+        arguments: impl Fn(usize) -> Vec<(&'static str, Value)>,
+    ) -> Outcome<()> {
         let empty = self.schema.block.empty_value();
         let null = Value::null(self.ty.clone());
         for (i, item) in self.items.iter_mut().enumerate() {
@@ -158,10 +173,18 @@ impl<'k> Group<'k> {
                 .as_object()
                 .into_iter()
                 .flat_map(|o| o.attributes.keys())
-                .map(|name| (name.to_string(), empty.get_attr(name).unwrap_or_else(Value::dynamic)))
+                .map(|name| {
+                    (
+                        name.to_string(),
+                        empty.get_attr(name).unwrap_or_else(Value::dynamic),
+                    )
+                })
                 .collect();
             for (name, value) in arguments(i) {
-                attributes.iter_mut().filter(|(n, _)| n == name).for_each(|(_, v)| *v = value.clone());
+                attributes
+                    .iter_mut()
+                    .filter(|(n, _)| n == name)
+                    .for_each(|(_, v)| *v = value.clone());
             }
             let config = Value::object(attributes);
             let proposed = cty::plan::proposed_new(&self.schema.block, &null, &config);
@@ -176,7 +199,10 @@ impl<'k> Group<'k> {
     }
 
     fn ids(&self) -> Outcome<Vec<Value>> {
-        self.items.iter().map(|i| self.value(i)?.get_attr("id").ok_or_else(|| "no id".into())).collect()
+        self.items
+            .iter()
+            .map(|i| self.value(i)?.get_attr("id").ok_or_else(|| "no id".into()))
+            .collect()
     }
 
     fn keep(&mut self) -> Outcome<()> {
@@ -191,7 +217,10 @@ impl<'k> Group<'k> {
 }
 
 fn value(msgpack: &Bytes) -> Option<DynamicValue> {
-    Some(DynamicValue { msgpack: msgpack.clone(), json: Bytes::new() })
+    Some(DynamicValue {
+        msgpack: msgpack.clone(),
+        json: Bytes::new(),
+    })
 }
 
 fn bytes(value: Option<DynamicValue>) -> Bytes {
@@ -210,48 +239,108 @@ impl Bare {
         let began = Instant::now();
         let identity = wire::Identity::generate()?;
         let mut command = Command::new(&plugin.program);
-        command.args(&plugin.args).envs(plugin.env.iter().map(|(k, v)| (k, v)));
-        command.env(wire::env::MAGIC_COOKIE_KEY, wire::env::MAGIC_COOKIE_VALUE).env(wire::env::PROTOCOL_VERSIONS, "6");
+        command
+            .args(&plugin.args)
+            .envs(plugin.env.iter().map(|(k, v)| (k, v)));
+        command
+            .env(wire::env::MAGIC_COOKIE_KEY, wire::env::MAGIC_COOKIE_VALUE)
+            .env(wire::env::PROTOCOL_VERSIONS, "6");
         // As flightdeck asks for it: without this the official SDKs write a line for every step.
-        command.env("TF_LOG_SDK", "INFO").env("TF_LOG_PROVIDER", "INFO");
-        command.env(wire::env::CLIENT_CERT, identity.pem()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .env("TF_LOG_SDK", "INFO")
+            .env("TF_LOG_PROVIDER", "INFO");
+        command
+            .env(wire::env::CLIENT_CERT, identity.pem())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn()?;
         let mut line = Vec::new();
-        BufReader::new(child.stdout.take().ok_or("no standard output")?).read_until(b'\n', &mut line).await?;
+        BufReader::new(child.stdout.take().ok_or("no standard output")?)
+            .read_until(b'\n', &mut line)
+            .await?;
         let handshake = wire::Handshake::parse(&line)?;
-        let path = handshake.address.path().ok_or("the plugin listens on no unix socket")?;
+        let path = handshake
+            .address
+            .path()
+            .ok_or("the plugin listens on no unix socket")?;
         let socket = UnixStream::connect(path).await?;
-        let certificate = handshake.certificate.ok_or("the plugin announced no certificate")?;
-        let stream = wire::tls::connect(wire::tls::client_config(&identity, &certificate)?, socket).await?;
+        let certificate = handshake
+            .certificate
+            .ok_or("the plugin announced no certificate")?;
+        let stream =
+            wire::tls::connect(wire::tls::client_config(&identity, &certificate)?, socket).await?;
         let once = Arc::new(Mutex::new(Some(TokioIo::new(stream))));
         let connector = tower::service_fn(move |_: Uri| {
             let stream = once.lock().ok().and_then(|mut s| s.take());
             async move { stream.ok_or_else(|| std::io::Error::other("connected once already")) }
         });
-        let endpoint = Endpoint::from_static("http://localhost").initial_stream_window_size(16 << 20);
-        let channel = endpoint.initial_connection_window_size(16 << 20).connect_with_connector(connector).await?;
+        let endpoint =
+            Endpoint::from_static("http://localhost").initial_stream_window_size(16 << 20);
+        let channel = endpoint
+            .initial_connection_window_size(16 << 20)
+            .connect_with_connector(connector)
+            .await?;
         let mut client = ProviderClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-        let reply = client.get_provider_schema(pb::get_provider_schema::Request {}).await?.into_inner();
+        let reply = client
+            .get_provider_schema(pb::get_provider_schema::Request {})
+            .await?
+            .into_inner();
         let mut took = began.elapsed();
-        let undecoded = pb::get_provider_schema::Undecoded::decode(reply.encode_to_vec().as_slice())?;
+        let undecoded =
+            pb::get_provider_schema::Undecoded::decode(reply.encode_to_vec().as_slice())?;
         let schema = provider_schema(&SchemaReply::V6(Box::new(undecoded)))?;
         let block = &schema.provider;
         let mut config = block.block.empty_value();
         if let Some((name, text)) = &plugin.setting {
-            let attributes = block.implied_type().as_object().into_iter().flat_map(|o| o.attributes.keys());
+            let attributes = block
+                .implied_type()
+                .as_object()
+                .into_iter()
+                .flat_map(|o| o.attributes.keys());
             config = Value::object(attributes.map(|n| {
-                let value = if &**n == name.as_str() { Value::string(text) } else { config.get_attr(n).unwrap_or_else(Value::dynamic) };
+                let value = if &**n == name.as_str() {
+                    Value::string(text)
+                } else {
+                    config.get_attr(n).unwrap_or_else(Value::dynamic)
+                };
                 (n.to_string(), value)
             }));
         }
-        let config = Some(DynamicValue { msgpack: cty::msgpack::encode(&config, block.implied_type())?.into(), json: Bytes::new() });
+        let config = Some(DynamicValue {
+            msgpack: cty::msgpack::encode(&config, block.implied_type())?.into(),
+            json: Bytes::new(),
+        });
         let began = Instant::now();
-        let request = pb::validate_provider_config::Request { config: config.clone() };
-        good(&client.validate_provider_config(request).await?.into_inner().diagnostics)?;
-        let request = pb::configure_provider::Request { terraform_version: "1.13.0".into(), config, client_capabilities: None };
-        good(&client.configure_provider(request).await?.into_inner().diagnostics)?;
+        let request = pb::validate_provider_config::Request {
+            config: config.clone(),
+        };
+        good(
+            &client
+                .validate_provider_config(request)
+                .await?
+                .into_inner()
+                .diagnostics,
+        )?;
+        let request = pb::configure_provider::Request {
+            terraform_version: "1.13.0".into(),
+            config,
+            client_capabilities: None,
+        };
+        good(
+            &client
+                .configure_provider(request)
+                .await?
+                .into_inner()
+                .diagnostics,
+        )?;
         took += began.elapsed();
-        Ok(Self { child, client, schema, took })
+        Ok(Self {
+            child,
+            client,
+            schema,
+            took,
+        })
     }
 
     /// Ends the process; the answer is the time that counts.
@@ -270,11 +359,19 @@ impl Bare {
         let items = std::mem::take(&mut group.items);
         let tasks = TaskTracker::new();
         let calls = items.into_iter().enumerate().map(|(i, item)| {
-            let call = call(self.client.clone(), group.kind.type_name.to_owned(), item, group.null.clone());
+            let call = call(
+                self.client.clone(),
+                group.kind.type_name.to_owned(),
+                item,
+                group.null.clone(),
+            );
             let tasks = tasks.clone();
             async move { Outcome::Ok((i, tasks.spawn(call).await??)) }
         });
-        let mut answered: Vec<(usize, Item)> = stream::iter(calls).buffer_unordered(AT_A_TIME).try_collect().await?;
+        let mut answered: Vec<(usize, Item)> = stream::iter(calls)
+            .buffer_unordered(AT_A_TIME)
+            .try_collect()
+            .await?;
         answered.sort_unstable_by_key(|(i, _)| *i);
         group.items = answered.into_iter().map(|(_, item)| item).collect();
         self.took += began.elapsed();
@@ -293,14 +390,18 @@ impl Bare {
     }
 
     async fn create(&mut self, group: &mut Group<'_>, validate: bool) -> Outcome<()> {
-        self.each(group, move |mut client, type_name, mut item, null| async move {
-            if validate {
-                self::validate(&mut client, &type_name, &item).await?;
-            }
-            let (planned, private) = plan(&mut client, &type_name, &item, null.clone(), Bytes::new()).await?;
-            apply(&mut client, &type_name, &mut item, null, planned, private).await?;
-            Ok(item)
-        })
+        self.each(
+            group,
+            move |mut client, type_name, mut item, null| async move {
+                if validate {
+                    self::validate(&mut client, &type_name, &item).await?;
+                }
+                let (planned, private) =
+                    plan(&mut client, &type_name, &item, null.clone(), Bytes::new()).await?;
+                apply(&mut client, &type_name, &mut item, null, planned, private).await?;
+                Ok(item)
+            },
+        )
         .await
     }
 
@@ -309,7 +410,10 @@ impl Bare {
             let request = pb::upgrade_resource_state::Request {
                 type_name: type_name.clone(),
                 version: 0,
-                raw_state: Some(RawState { json: item.json.clone(), ..RawState::default() }),
+                raw_state: Some(RawState {
+                    json: item.json.clone(),
+                    ..RawState::default()
+                }),
             };
             let answer = client.upgrade_resource_state(request).await?.into_inner();
             good(&answer.diagnostics)?;
@@ -330,7 +434,14 @@ impl Bare {
     async fn plan_there(&mut self, group: &mut Group<'_>) -> Outcome<()> {
         self.each(group, |mut client, type_name, item, _| async move {
             validate(&mut client, &type_name, &item).await?;
-            plan(&mut client, &type_name, &item, item.state.clone(), item.private.clone()).await?;
+            plan(
+                &mut client,
+                &type_name,
+                &item,
+                item.state.clone(),
+                item.private.clone(),
+            )
+            .await?;
             Ok(item)
         })
         .await
@@ -338,8 +449,19 @@ impl Bare {
 
     async fn plan_destroy(&mut self, group: &mut Group<'_>) -> Outcome<()> {
         self.each(group, |mut client, type_name, item, null| async move {
-            let nothing = Item { config: null.clone(), proposed: null, ..item.clone() };
-            plan(&mut client, &type_name, &nothing, item.state.clone(), item.private.clone()).await?;
+            let nothing = Item {
+                config: null.clone(),
+                proposed: null,
+                ..item.clone()
+            };
+            plan(
+                &mut client,
+                &type_name,
+                &nothing,
+                item.state.clone(),
+                item.private.clone(),
+            )
+            .await?;
             Ok(item)
         })
         .await
@@ -356,13 +478,23 @@ impl Bare {
     }
 }
 
-async fn validate(client: &mut ProviderClient<Channel>, type_name: &str, item: &Item) -> Outcome<()> {
+async fn validate(
+    client: &mut ProviderClient<Channel>,
+    type_name: &str,
+    item: &Item,
+) -> Outcome<()> {
     let request = pb::validate_resource_config::Request {
         type_name: type_name.to_owned(),
         config: value(&item.config),
         ..pb::validate_resource_config::Request::default()
     };
-    good(&client.validate_resource_config(request).await?.into_inner().diagnostics)
+    good(
+        &client
+            .validate_resource_config(request)
+            .await?
+            .into_inner()
+            .diagnostics,
+    )
 }
 
 async fn plan(

@@ -1,4 +1,5 @@
-//! Whole runs of flightdeck, beside the floor of what its calls cost anyway, and beside `tofu` where that is wanted.
+//! Whole runs of flightdeck, beside the floor of what its calls cost anyway, and beside `tofu`
+//! where that is wanted.
 //!
 //! ```text
 //! cargo bench --bench speed                        100 (medians of 7 runs) and 1,000 of each resource type
@@ -28,8 +29,18 @@ fn interop() -> Subject {
         key: "interop",
         name: "interop",
         source: "registry.terraform.io/acme/interop",
-        first: Kind { type_name: "interop_pet", named: false, triggers: Some("keepers"), needs: false },
-        second: Kind { type_name: "interop_null", named: false, triggers: Some("triggers"), needs: true },
+        first: Kind {
+            type_name: "interop_pet",
+            named: false,
+            triggers: Some("keepers"),
+            needs: false,
+        },
+        second: Kind {
+            type_name: "interop_null",
+            named: false,
+            triggers: Some("triggers"),
+            needs: true,
+        },
     }
 }
 
@@ -38,15 +49,34 @@ fn lab() -> Subject {
         key: "lab",
         name: "lab",
         source: "flightdeck.internal/bundled/lab",
-        first: Kind { type_name: "lab_thing", named: true, triggers: Some("triggers"), needs: false },
-        second: Kind { type_name: "lab_thing", named: true, triggers: Some("triggers"), needs: true },
+        first: Kind {
+            type_name: "lab_thing",
+            named: true,
+            triggers: Some("triggers"),
+            needs: false,
+        },
+        second: Kind {
+            type_name: "lab_thing",
+            named: true,
+            triggers: Some("triggers"),
+            needs: true,
+        },
     }
 }
 
 /// One resource whose type has a schema of five megabytes.
 fn big() -> Subject {
-    let first = Kind { type_name: "interop_big", named: false, triggers: None, needs: false };
-    Subject { key: "big", first, ..interop() }
+    let first = Kind {
+        type_name: "interop_big",
+        named: false,
+        triggers: None,
+        needs: false,
+    };
+    Subject {
+        key: "big",
+        first,
+        ..interop()
+    }
 }
 
 /// How often short runs are repeated; their medians are shown, each figure's own.
@@ -68,25 +98,47 @@ struct Row {
 }
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     let sizes: Vec<usize> = args.iter().filter_map(|a| a.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![100, 1_000] } else { sizes };
-    let names: Vec<&String> = args.iter().filter(|a| a.parse::<usize>().is_err()).collect();
+    let sizes = if sizes.is_empty() {
+        vec![100, 1_000]
+    } else {
+        sizes
+    };
+    let names: Vec<&String> = args
+        .iter()
+        .filter(|a| a.parse::<usize>().is_err())
+        .collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for subject in [interop(), lab(), big()] {
         if !names.is_empty() && !names.iter().any(|n| *n == subject.key) {
             continue;
         }
-        for &n in if subject.key == "big" { &[1][..] } else { &sizes } {
+        for &n in if subject.key == "big" {
+            &[1][..]
+        } else {
+            &sizes
+        } {
             let folder = tempfile::tempdir().expect("a folder");
             let Some(plugin) = plugin(&subject, folder.path()) else {
-                println!("skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build", subject.key);
+                println!(
+                    "skipped: {}; FLIGHTDECK_TEST_GO_BIN names no folder, fill one with tests/interop/build",
+                    subject.key
+                );
                 break;
             };
-            println!("\n{} {} + {} {}, {} calls at a time", n, subject.first.type_name, n, subject.second.type_name, 10);
+            println!(
+                "\n{} {} + {} {}, {} calls at a time",
+                n, subject.first.type_name, n, subject.second.type_name, 10
+            );
             // A run of a tenth of a second says little alone.
             let rounds = if n <= 100 { ROUNDS } else { 1 };
-            let all: Result<Vec<Figures>, String> = (0..rounds).map(|_| measure(&runtime, &subject, &plugin, n)).collect();
+            let all: Result<Vec<Figures>, String> = (0..rounds)
+                .map(|_| measure(&runtime, &subject, &plugin, n))
+                .collect();
             match all {
                 Ok(all) => Figures::median(&all).print(n),
                 Err(why) => {
@@ -110,19 +162,33 @@ fn plugin(subject: &Subject, folder: &Path) -> Option<Plugin> {
         },
         name => Plugin {
             program: std::fs::canonicalize(
-                PathBuf::from(std::env::var_os("FLIGHTDECK_TEST_GO_BIN")?).join(format!("terraform-provider-{name}")),
+                PathBuf::from(std::env::var_os("FLIGHTDECK_TEST_GO_BIN")?)
+                    .join(format!("terraform-provider-{name}")),
             )
             .ok()?,
             args: Vec::new(),
-            env: (subject.key == "big").then(|| ("INTEROP_BIG_SCHEMA".into(), "1".into())).into_iter().collect(),
+            env: (subject.key == "big")
+                .then(|| ("INTEROP_BIG_SCHEMA".into(), "1".into()))
+                .into_iter()
+                .collect(),
             setting: Some(("file".into(), file)),
         },
     })
 }
 
-fn measure(runtime: &tokio::runtime::Runtime, subject: &Subject, plugin: &Plugin, n: usize) -> Result<Figures, String> {
+fn measure(
+    runtime: &tokio::runtime::Runtime,
+    subject: &Subject,
+    plugin: &Plugin,
+    n: usize,
+) -> Result<Figures, String> {
     let text = |e: Box<dyn std::error::Error + Send + Sync>| e.to_string();
-    let floor = Floor { plugin, first: &subject.first, second: &subject.second, n };
+    let floor = Floor {
+        plugin,
+        first: &subject.first,
+        second: &subject.second,
+        n,
+    };
     let clear = || {
         if let Some((_, file)) = &plugin.setting {
             std::fs::remove_file(file).ok();
@@ -145,10 +211,17 @@ fn measure(runtime: &tokio::runtime::Runtime, subject: &Subject, plugin: &Plugin
         ("destroy", &["destroy", "--auto-approve"], destroy_floor),
     ];
     for (phase, args, floor) in all {
-        figures.rows.push(Row { phase, run: ours.run(flightdeck, args, plugin)?, floor, other: None });
+        figures.rows.push(Row {
+            phase,
+            run: ours.run(flightdeck, args, plugin)?,
+            floor,
+            other: None,
+        });
     }
     clear();
-    if let Some(program) = std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty()) {
+    if let Some(program) =
+        std::env::var_os("FLIGHTDECK_BENCH_AGAINST").filter(|_| plugin.args.is_empty())
+    {
         let theirs = Place::new(subject, plugin, n).map_err(|e| e.to_string())?;
         let program = Path::new(&program);
         theirs.run(program, &["init", "-input=false"], plugin)?;
@@ -174,7 +247,12 @@ impl Figures {
             let runs: Vec<Run> = rows.iter().map(|row| row.run).collect();
             let others: Option<Vec<Run>> = rows.iter().map(|row| row.other).collect();
             let floor = middle(rows.iter().map(|row| row.floor));
-            out.rows.push(Row { phase: rows[0].phase, run: Run::median(&runs), floor, other: others.map(|o| Run::median(&o)) });
+            out.rows.push(Row {
+                phase: rows[0].phase,
+                run: Run::median(&runs),
+                floor,
+                other: others.map(|o| Run::median(&o)),
+            });
         }
         out
     }
@@ -184,12 +262,21 @@ impl Figures {
             "{:<13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>9} {:>7}",
             "", "wall s", "cpu s", "us each", "peak MB", "floor s", "x floor", "other s", "share"
         );
-        for Row { phase, run, floor, other } in &self.rows {
+        for Row {
+            phase,
+            run,
+            floor,
+            other,
+        } in &self.rows
+        {
             let took = run.took.as_secs_f64();
             let each = took * 1e6 / (2 * n) as f64;
             let floor = floor.as_secs_f64();
             let other = other.map_or((String::new(), String::new()), |o| {
-                (format!("{:.3}", o.took.as_secs_f64()), format!("{:.2}", took / o.took.as_secs_f64()))
+                (
+                    format!("{:.3}", o.took.as_secs_f64()),
+                    format!("{:.2}", took / o.took.as_secs_f64()),
+                )
             });
             println!(
                 "{phase:<13} {took:>9.3} {:>9.2} {each:>9.0} {:>9.1} {floor:>9.3} {:>7.2} {:>9} {:>7}",

@@ -48,7 +48,11 @@ pub struct Run {
 impl Run {
     /// The median of each figure.
     pub fn median(all: &[Self]) -> Self {
-        Self { took: middle(all.iter().map(|r| r.took)), peak: middle(all.iter().map(|r| r.peak)), cpu: middle(all.iter().map(|r| r.cpu)) }
+        Self {
+            took: middle(all.iter().map(|r| r.took)),
+            peak: middle(all.iter().map(|r| r.peak)),
+            cpu: middle(all.iter().map(|r| r.cpu)),
+        }
     }
 }
 
@@ -63,21 +67,37 @@ pub fn middle<T: Ord>(all: impl Iterator<Item = T>) -> T {
 impl Place {
     /// A workspace that declares `n` objects and `n` that need them.
     pub fn new(subject: &Subject, plugin: &Plugin, n: usize) -> std::io::Result<Self> {
-        let place = Self { root: tempfile::tempdir()? };
+        let place = Self {
+            root: tempfile::tempdir()?,
+        };
         let name = subject.name;
-        let mut text = format!("terraform {{\n  required_providers {{\n    {name} = {{ source = \"{}\" }}\n  }}\n}}\n", subject.source);
+        let mut text = format!(
+            "terraform {{\n  required_providers {{\n    {name} = {{ source = \"{}\" }}\n  }}\n}}\n",
+            subject.source
+        );
         if let Some((argument, value)) = &plugin.setting {
             text += &format!("provider \"{name}\" {{\n  {argument} = {value:?}\n}}\n");
         }
         text += &subject.first.text(n, "\"${count.index}\"");
-        text += &subject.second.text(n, &format!("{}.first[count.index].id", subject.first.type_name));
+        text += &subject.second.text(
+            n,
+            &format!("{}.first[count.index].id", subject.first.type_name),
+        );
         std::fs::create_dir(place.work())?;
         std::fs::write(place.work().join("main.tf"), text)?;
         if plugin.args.is_empty() {
-            let folder = place.mirror().join(format!("{}/0.1.0/linux_amd64", subject.source));
+            let folder = place
+                .mirror()
+                .join(format!("{}/0.1.0/linux_amd64", subject.source));
             std::fs::create_dir_all(&folder)?;
-            std::os::unix::fs::symlink(&plugin.program, folder.join(format!("terraform-provider-{name}_v0.1.0")))?;
-            let rc = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n", place.mirror());
+            std::os::unix::fs::symlink(
+                &plugin.program,
+                folder.join(format!("terraform-provider-{name}_v0.1.0")),
+            )?;
+            let rc = format!(
+                "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+                place.mirror()
+            );
             std::fs::write(place.rc(), rc)?;
         }
         Ok(place)
@@ -101,19 +121,36 @@ impl Place {
         let file = std::fs::File::create(&log).map_err(|e| e.to_string())?;
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TF_") || name.to_string_lossy().starts_with("FLIGHTDECK_") {
+            if name.to_string_lossy().starts_with("TF_")
+                || name.to_string_lossy().starts_with("FLIGHTDECK_")
+            {
                 command.env_remove(name);
             }
         }
-        command.args(args).current_dir(self.work()).envs(plugin.env.iter().map(|(k, v)| (k, v)));
-        command.env("HOME", self.root.path()).env("XDG_CONFIG_HOME", self.root.path()).env("XDG_DATA_HOME", self.root.path());
+        command
+            .args(args)
+            .current_dir(self.work())
+            .envs(plugin.env.iter().map(|(k, v)| (k, v)));
+        command
+            .env("HOME", self.root.path())
+            .env("XDG_CONFIG_HOME", self.root.path())
+            .env("XDG_DATA_HOME", self.root.path());
         if self.rc().exists() {
             command.env("TF_CLI_CONFIG_FILE", self.rc());
         }
-        command.stdin(Stdio::null()).stdout(file.try_clone().map_err(|e| e.to_string())?).stderr(file);
+        command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().map_err(|e| e.to_string())?)
+            .stderr(file);
         let began = Instant::now();
-        let mut child = command.spawn().map_err(|e| format!("{}: {e}", program.display()))?;
-        let mut run = Run { took: Duration::ZERO, peak: 0, cpu: Duration::ZERO };
+        let mut child = command
+            .spawn()
+            .map_err(|e| format!("{}: {e}", program.display()))?;
+        let mut run = Run {
+            took: Duration::ZERO,
+            peak: 0,
+            cpu: Duration::ZERO,
+        };
         let status = loop {
             if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
                 break status;
@@ -121,7 +158,10 @@ impl Place {
             run.look(child.id());
             if began.elapsed() > LONGEST {
                 child.kill().map_err(|e| e.to_string())?;
-                return Err(format!("{args:?} did not end within {} s", LONGEST.as_secs()));
+                return Err(format!(
+                    "{args:?} did not end within {} s",
+                    LONGEST.as_secs()
+                ));
             }
             std::thread::sleep(LOOK_EVERY);
         };
@@ -131,7 +171,11 @@ impl Place {
         }
         let said = std::fs::read_to_string(&log).unwrap_or_default();
         let last: Vec<&str> = said.lines().rev().take(20).collect();
-        Err(format!("{} {args:?} ended with {status}:\n{}", program.display(), last.into_iter().rev().collect::<Vec<_>>().join("\n")))
+        Err(format!(
+            "{} {args:?} ended with {status}:\n{}",
+            program.display(),
+            last.into_iter().rev().collect::<Vec<_>>().join("\n")
+        ))
     }
 }
 
@@ -139,12 +183,31 @@ impl Run {
     /// Takes the kernel's figures of a running process: its high-water mark and its processor time.
     fn look(&mut self, pid: u32) {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let kib = status.lines().find_map(|l| l.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        let kib = status.lines().find_map(|l| {
+            l.strip_prefix("VmHWM:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()
+        });
         self.peak = self.peak.max(kib.unwrap_or(0) * 1024);
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // After the name in parentheses: user and system time are the 12th and the 13th, in hundredths of a second.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |i: usize| fields.get(i).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0);
-        self.cpu = self.cpu.max(Duration::from_millis((ticks(11) + ticks(12)) * 10));
+        // After the name in parentheses: user and system time are the 12th and the 13th, in
+        // hundredths of a second.
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let ticks = |i: usize| {
+            fields
+                .get(i)
+                .and_then(|f| f.parse::<u64>().ok())
+                .unwrap_or(0)
+        };
+        self.cpu = self
+            .cpu
+            .max(Duration::from_millis((ticks(11) + ticks(12)) * 10));
     }
 }

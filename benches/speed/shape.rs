@@ -1,4 +1,5 @@
-//! What is deployed: n objects, and n others that each need one of the first. The shape of `random_pet` and `null_resource`.
+//! What is deployed: n objects, and n others that each need one of the first. The shape of
+//! `random_pet` and `null_resource`.
 
 use cty::{Type, Value};
 
@@ -14,14 +15,19 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// The arguments of object `i`; `on` is the id of the object that it needs, unknown for `None` where it needs one.
+    /// The arguments of object `i`; `on` is the id of the object that it needs, unknown for `None`
+    /// where it needs one.
     pub fn config(&self, i: usize, on: Option<&Value>) -> Vec<(&'static str, Value)> {
         let element = match (self.needs, on) {
             (false, _) => Value::string(i.to_string()),
             (true, Some(id)) => id.clone(),
             (true, None) => Value::unknown(Type::String),
         };
-        let mut all: Vec<_> = self.triggers.map(|name| (name, Value::map(Type::String, [("on", element)]))).into_iter().collect();
+        let mut all: Vec<_> = self
+            .triggers
+            .map(|name| (name, Value::map(Type::String, [("on", element)])))
+            .into_iter()
+            .collect();
         if self.named {
             all.push(("name", Value::string(format!("{}-{i}", self.label()))));
         }
@@ -35,8 +41,18 @@ impl Kind {
     /// The same as configuration text.
     pub fn text(&self, n: usize, on: &str) -> String {
         let label = self.label();
-        let name = if self.named { format!("  name = \"{label}-${{count.index}}\"\n") } else { String::new() };
-        let triggers = self.triggers.map(|name| format!("  {name} = {{ on = {on} }}\n")).unwrap_or_default();
-        format!("resource \"{}\" \"{label}\" {{\n  count = {n}\n{name}{triggers}}}\n", self.type_name)
+        let name = if self.named {
+            format!("  name = \"{label}-${{count.index}}\"\n")
+        } else {
+            String::new()
+        };
+        let triggers = self
+            .triggers
+            .map(|name| format!("  {name} = {{ on = {on} }}\n"))
+            .unwrap_or_default();
+        format!(
+            "resource \"{}\" \"{label}\" {{\n  count = {n}\n{name}{triggers}}}\n",
+            self.type_name
+        )
     }
 }

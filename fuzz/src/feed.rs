@@ -1,5 +1,5 @@
-//! Bytes read as choices: types, values, schemas. Every text of bytes is one; where the bytes end the smallest choice is
-//! taken, so that reading always ends. Owns the place in the bytes.
+//! Bytes read as choices: types, values, schemas. Every text of bytes is one; where the bytes end
+//! the smallest choice is taken, so that reading always ends. Owns the place in the bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,16 @@ use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
 use cty::{Number, Path, PathStep, Type, Value};
 
 const NAMES: [&str; 6] = ["a", "b", "c", "id", "é", "tags"];
-const TEXTS: [&str; 8] = ["", "a", "b", "42", "true", "e\u{301}", "<&>\u{2028}", "a longer text, for once"];
+const TEXTS: [&str; 8] = [
+    "",
+    "a",
+    "b",
+    "42",
+    "true",
+    "e\u{301}",
+    "<&>\u{2028}",
+    "a longer text, for once",
+];
 /// How deep types and schemas nest.
 const DEPTH: usize = 3;
 
@@ -26,7 +35,9 @@ impl<'a> Feed<'a> {
 
     /// The next byte; 0 at the end.
     pub fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.rest.split_first() else { return 0 };
+        let Some((first, rest)) = self.rest.split_first() else {
+            return 0;
+        };
         self.rest = rest;
         *first
     }
@@ -63,8 +74,10 @@ impl<'a> Feed<'a> {
             1 => Number::from(i64::MAX - i64::from(self.byte())),
             2 => Number::from(u64::MAX),
             3 => Number::from_f64(f64::from(self.byte()) / 8.0).unwrap_or_else(|_| Number::from(0)),
-            4 => Number::parse("3.1415926535897932384626433832795028841971").unwrap_or_else(|_| Number::from(3)),
-            _ => Number::parse(&format!("{}e{}", self.byte(), self.byte() as i8)).unwrap_or_else(|_| Number::from(1)),
+            4 => Number::parse("3.1415926535897932384626433832795028841971")
+                .unwrap_or_else(|_| Number::from(3)),
+            _ => Number::parse(&format!("{}e{}", self.byte(), self.byte() as i8))
+                .unwrap_or_else(|_| Number::from(1)),
         }
     }
 
@@ -81,14 +94,24 @@ impl<'a> Feed<'a> {
             6 => Type::map(self.ty(depth + 1, constraint)),
             7 => {
                 let n = self.below(4);
-                Type::tuple((0..n).map(|_| self.ty(depth + 1, constraint)).collect::<Vec<_>>())
+                Type::tuple(
+                    (0..n)
+                        .map(|_| self.ty(depth + 1, constraint))
+                        .collect::<Vec<_>>(),
+                )
             }
             _ => {
                 let n = self.below(4);
-                let attributes: Vec<(&str, Type)> = (0..n).map(|i| (NAMES[i], self.ty(depth + 1, constraint))).collect();
+                let attributes: Vec<(&str, Type)> = (0..n)
+                    .map(|i| (NAMES[i], self.ty(depth + 1, constraint)))
+                    .collect();
                 let optional = if constraint { self.byte() } else { 0 };
-                let optional: Vec<&str> =
-                    attributes.iter().enumerate().filter(|(i, _)| optional >> i & 1 == 1).map(|(_, (n, _))| *n).collect();
+                let optional: Vec<&str> = attributes
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| optional >> i & 1 == 1)
+                    .map(|(_, (n, _))| *n)
+                    .collect();
                 Type::object_with_optional(attributes, optional)
             }
         }
@@ -121,7 +144,11 @@ impl<'a> Feed<'a> {
         if depth > DEPTH * 2 {
             return Value::null(ty.clone());
         }
-        let n = if matches!(ty, Type::List(_) | Type::Set(_) | Type::Map(_)) { self.below(4) } else { 0 };
+        let n = if matches!(ty, Type::List(_) | Type::Set(_) | Type::Map(_)) {
+            self.below(4)
+        } else {
+            0
+        };
         let mut inner = |ty: &Type| self.value(ty, unknown, depth + 1);
         // Of elements with dynamic parts the first settles the type of all.
         let made = match ty {
@@ -130,13 +157,25 @@ impl<'a> Feed<'a> {
             Type::Bool => Ok(Value::bool(self.byte() & 1 == 1)),
             Type::Dynamic => {
                 let ty = self.ty(depth.min(DEPTH), false);
-                Ok(if ty.is_dynamic() { Value::null(ty) } else { self.value(&ty, unknown, depth + 1) })
+                Ok(if ty.is_dynamic() {
+                    Value::null(ty)
+                } else {
+                    self.value(&ty, unknown, depth + 1)
+                })
             }
             Type::List(e) => Value::try_list((**e).clone(), (0..n).map(|_| inner(e)).collect()),
             Type::Set(e) => Value::try_set((**e).clone(), (0..n).map(|_| inner(e)).collect()),
-            Type::Map(e) => Value::try_map((**e).clone(), (0..n).map(|i| (NAMES[i], inner(e))).collect::<Vec<_>>()),
+            Type::Map(e) => Value::try_map(
+                (**e).clone(),
+                (0..n).map(|i| (NAMES[i], inner(e))).collect::<Vec<_>>(),
+            ),
             Type::Tuple(types) => Ok(Value::tuple(types.iter().map(inner).collect())),
-            Type::Object(o) => Ok(Value::object(o.attributes.iter().map(|(n, t)| (n, inner(t))).collect::<Vec<_>>())),
+            Type::Object(o) => Ok(Value::object(
+                o.attributes
+                    .iter()
+                    .map(|(n, t)| (n, inner(t)))
+                    .collect::<Vec<_>>(),
+            )),
         };
         made.unwrap_or_else(|_| Value::null(ty.clone()))
     }
@@ -173,15 +212,30 @@ impl<'a> Feed<'a> {
         let attributes = self.attributes(depth);
         let blocks = if depth >= 2 { 0 } else { self.below(4) };
         let blocks = (0..blocks).map(|i| {
-            let nesting = [Nesting::Single, Nesting::Group, Nesting::List, Nesting::Set, Nesting::Map][self.below(5)];
-            (format!("block{i}"), NestedBlock::new(nesting, self.block(depth + 1)))
+            let nesting = [
+                Nesting::Single,
+                Nesting::Group,
+                Nesting::List,
+                Nesting::Set,
+                Nesting::Map,
+            ][self.below(5)];
+            (
+                format!("block{i}"),
+                NestedBlock::new(nesting, self.block(depth + 1)),
+            )
         });
-        Block { blocks: blocks.collect(), attributes, ..Block::default() }
+        Block {
+            blocks: blocks.collect(),
+            attributes,
+            ..Block::default()
+        }
     }
 
     fn attributes(&mut self, depth: usize) -> BTreeMap<String, Attribute> {
         let n = 1 + self.below(4);
-        (0..n).map(|i| (NAMES[i].to_owned(), self.attribute(depth))).collect()
+        (0..n)
+            .map(|i| (NAMES[i].to_owned(), self.attribute(depth)))
+            .collect()
     }
 
     fn attribute(&mut self, depth: usize) -> Attribute {
@@ -196,19 +250,36 @@ impl<'a> Feed<'a> {
             nesting: [Nesting::Single, Nesting::List, Nesting::Set, Nesting::Map][self.below(4)],
             attributes: self.attributes(depth + 1),
         });
-        let ty = if nested.is_some() { Type::Dynamic } else { self.ty(1, false) };
+        let ty = if nested.is_some() {
+            Type::Dynamic
+        } else {
+            self.ty(1, false)
+        };
         let write_only = !computed && nested.is_none() && flags & 0xc0 == 0xc0;
-        Attribute { ty, nested, required, optional, computed, sensitive: flags & 0x0c == 0x0c, write_only, ..Attribute::default() }
+        Attribute {
+            ty,
+            nested,
+            required,
+            optional,
+            computed,
+            sensitive: flags & 0x0c == 0x0c,
+            write_only,
+            ..Attribute::default()
+        }
     }
 
-    /// A configuration as decoding gives it: nothing where only the provider decides, blocks never null but single ones.
+    /// A configuration as decoding gives it: nothing where only the provider decides, blocks never
+    /// null but single ones.
     pub fn config(&mut self, block: &Block, unknown: bool) -> Value {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, attribute) in &block.attributes {
             out.insert(name.as_str().into(), self.configured(attribute, unknown));
         }
         for (name, nested) in &block.blocks {
-            out.insert(name.as_str().into(), self.blocks(nested, &mut |feed| feed.config(&nested.block, unknown)));
+            out.insert(
+                name.as_str().into(),
+                self.blocks(nested, &mut |feed| feed.config(&nested.block, unknown)),
+            );
         }
         Value::object_from_map(out)
     }
@@ -218,18 +289,29 @@ impl<'a> Feed<'a> {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, attribute) in &block.attributes {
             let ty = attribute.implied_type();
-            let value = if attribute.write_only { Value::null(ty) } else { self.value(&ty, false, 1) };
+            let value = if attribute.write_only {
+                Value::null(ty)
+            } else {
+                self.value(&ty, false, 1)
+            };
             out.insert(name.as_str().into(), value);
         }
         for (name, nested) in &block.blocks {
-            out.insert(name.as_str().into(), self.blocks(nested, &mut |feed| feed.stored(&nested.block)));
+            out.insert(
+                name.as_str().into(),
+                self.blocks(nested, &mut |feed| feed.stored(&nested.block)),
+            );
         }
         Value::object_from_map(out)
     }
 
     fn blocks(&mut self, nested: &NestedBlock, one: &mut dyn FnMut(&mut Self) -> Value) -> Value {
         let ty = nested.block.implied_type();
-        let n = if matches!(nested.nesting, Nesting::Single | Nesting::Group) { 1 } else { self.below(3) };
+        let n = if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
+            1
+        } else {
+            self.below(3)
+        };
         if nested.nesting == Nesting::Single && self.below(2) == 0 {
             return nested.empty_value();
         }
@@ -240,7 +322,9 @@ impl<'a> Feed<'a> {
             Nesting::List => Value::try_list(ty, all).unwrap_or_else(|_| nested.empty_value()),
             Nesting::Set => Value::try_set(ty, all).unwrap_or_else(|_| nested.empty_value()),
             Nesting::Map if ty.has_dynamic() => Value::object(NAMES.iter().zip(all)),
-            Nesting::Map => Value::try_map(ty, NAMES.iter().zip(all)).unwrap_or_else(|_| nested.empty_value()),
+            Nesting::Map => {
+                Value::try_map(ty, NAMES.iter().zip(all)).unwrap_or_else(|_| nested.empty_value())
+            }
         }
     }
 
@@ -249,13 +333,23 @@ impl<'a> Feed<'a> {
         if attribute.computed && !attribute.optional {
             return Value::null(ty);
         }
-        let Some(nested) = &attribute.nested else { return self.value(&ty, unknown, 1) };
+        let Some(nested) = &attribute.nested else {
+            return self.value(&ty, unknown, 1);
+        };
         match self.below(6) {
             0 => return Value::null(ty),
             1 if unknown => return Value::unknown(ty),
             _ => {}
         }
-        let mut one = || Value::object(nested.attributes.iter().map(|(n, a)| (n, self.configured(a, unknown))).collect::<Vec<_>>());
+        let mut one = || {
+            Value::object(
+                nested
+                    .attributes
+                    .iter()
+                    .map(|(n, a)| (n, self.configured(a, unknown)))
+                    .collect::<Vec<_>>(),
+            )
+        };
         let object = nested.object_type();
         let made = match nested.nesting {
             Nesting::Single | Nesting::Group => Ok(one()),

@@ -1,5 +1,6 @@
-//! Fuzz targets: functions over bytes that panic where the program breaks a promise. The same bodies run under libFuzzer
-//! (`fuzz_targets/`, by hand) and over seeds and mutations of them in `cargo test` (`tests/smoke.rs`). Owns nothing.
+//! Fuzz targets: functions over bytes that panic where the program breaks a promise. The same
+//! bodies run under libFuzzer (`fuzz_targets/`, by hand) and over seeds and mutations of them in
+//! `cargo test` (`tests/smoke.rs`). Owns nothing.
 
 pub mod feed;
 pub mod mutate;

@@ -1,4 +1,5 @@
-//! Mutations of seeds that are the same in every run: what a smoke run in CI has in place of a fuzzer.
+//! Mutations of seeds that are the same in every run: what a smoke run in CI has in place of a
+//! fuzzer.
 
 /// A small generator of numbers (SplitMix64); its state is its seed.
 #[derive(Debug, Clone)]
@@ -20,7 +21,11 @@ impl Dice {
 
     /// Below `n`; 0 where that is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { (self.next() % n as u64) as usize }
+        if n == 0 {
+            0
+        } else {
+            (self.next() % n as u64) as usize
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every target over its seeds and some thousands of mutations of them, the same ones in every run.
 //!
-//! `FLIGHTDECK_FUZZ_SEED` is the number that the mutations are made from (printed), `FLIGHTDECK_FUZZ_RUNS` how many there are.
+//! `FLIGHTDECK_FUZZ_SEED` is the number that the mutations are made from (printed),
+//! `FLIGHTDECK_FUZZ_RUNS` how many there are.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -21,14 +22,23 @@ fn number(variable: &str, default: u64) -> u64 {
 
 /// The seeds of a target; those that are no text are kept as hex.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("seeds")
+        .join(target);
     let mut all: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
             let bytes = std::fs::read(&path).unwrap();
-            let bytes = if path.extension().is_some_and(|e| e == "hex") { unhex(&bytes) } else { bytes };
-            (path.file_name().unwrap().to_string_lossy().into_owned(), bytes)
+            let bytes = if path.extension().is_some_and(|e| e == "hex") {
+                unhex(&bytes)
+            } else {
+                bytes
+            };
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                bytes,
+            )
         })
         .collect();
     all.sort();
@@ -37,9 +47,16 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 fn unhex(text: &[u8]) -> Vec<u8> {
-    let digits: Vec<u8> = text.iter().filter(|b| !b.is_ascii_whitespace()).map(|b| (*b as char).to_digit(16).unwrap() as u8).collect();
+    let digits: Vec<u8> = text
+        .iter()
+        .filter(|b| !b.is_ascii_whitespace())
+        .map(|b| (*b as char).to_digit(16).unwrap() as u8)
+        .collect();
     assert!(digits.len().is_multiple_of(2), "an odd number of digits");
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -50,18 +67,31 @@ fn one(target: &str, body: fn(&[u8]), name: &str, input: &[u8]) {
     let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| body(input)));
     let took = began.elapsed();
-    let shown = || format!("{target}, {name}:\n{}\nas text: {:?}", hex(input), String::from_utf8_lossy(input));
+    let shown = || {
+        format!(
+            "{target}, {name}:\n{}\nas text: {:?}",
+            hex(input),
+            String::from_utf8_lossy(input)
+        )
+    };
     assert!(done.is_ok(), "a promise is broken by {}", shown());
     assert!(took < LONG, "{took:?} for {}", shown());
 }
 
 fn smoke(target: &'static str) {
-    let body = fuzz::TARGETS.iter().find(|(name, _)| *name == target).unwrap().1;
+    let body = fuzz::TARGETS
+        .iter()
+        .find(|(name, _)| *name == target)
+        .unwrap()
+        .1;
     let seed = number("FLIGHTDECK_FUZZ_SEED", 1);
     let runs = number("FLIGHTDECK_FUZZ_RUNS", 3_000);
     let run = move || {
         let seeds = seeds(target);
-        println!("{target}: {} seeds, {runs} mutations of FLIGHTDECK_FUZZ_SEED={seed}", seeds.len());
+        println!(
+            "{target}: {} seeds, {runs} mutations of FLIGHTDECK_FUZZ_SEED={seed}",
+            seeds.len()
+        );
         for (name, input) in &seeds {
             one(target, body, name, input);
         }
@@ -70,10 +100,18 @@ fn smoke(target: &'static str) {
             let (name, input) = &seeds[dice.below(seeds.len())];
             let other = &seeds[dice.below(seeds.len())].1;
             let input = mutate(&mut dice, input, other);
-            one(target, body, &format!("mutation {n} of {name} with FLIGHTDECK_FUZZ_SEED={seed}"), &input);
+            one(
+                target,
+                body,
+                &format!("mutation {n} of {name} with FLIGHTDECK_FUZZ_SEED={seed}"),
+                &input,
+            );
         }
     };
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap();
+    let thread = std::thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(run)
+        .unwrap();
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }

@@ -1,4 +1,5 @@
-//! Carries out what the console asks of the engine; what comes of it goes back as messages. Owns the tasks that do so.
+//! Carries out what the console asks of the engine; what comes of it goes back as messages. Owns
+//! the tasks that do so.
 
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
@@ -29,11 +30,24 @@ pub struct Runner {
 
 impl Runner {
     /// A runner whose answers go to `messages`; files are written into `directory`.
-    pub fn new(engine: Engine, messages: mpsc::Sender<Msg>, tasks: TaskTracker, demo: Option<DemoHook>, directory: PathBuf) -> Self {
+    pub fn new(
+        engine: Engine,
+        messages: mpsc::Sender<Msg>,
+        tasks: TaskTracker,
+        demo: Option<DemoHook>,
+        directory: PathBuf,
+    ) -> Self {
         let (selects, queue) = mpsc::channel(SELECTS);
         // One after the other: a take and a leave of the same change must not overtake each other.
         tasks.spawn(select_in_order(engine.clone(), queue, messages.clone()));
-        Self { engine, messages, tasks, selects, demo, directory }
+        Self {
+            engine,
+            messages,
+            tasks,
+            selects,
+            demo,
+            directory,
+        }
     }
 
     /// Starts an effect. Those of the terminal are not for it and are ignored.
@@ -42,7 +56,12 @@ impl Runner {
         if let Effect::Select(stage, selects) = effect {
             if self.selects.try_send((stage, selects)).is_err() {
                 self.answer_later(async {
-                    failed("select", &EngineError::Refused("too many changes of the selection at once".to_owned()))
+                    failed(
+                        "select",
+                        &EngineError::Refused(
+                            "too many changes of the selection at once".to_owned(),
+                        ),
+                    )
                 });
             }
             return;
@@ -52,7 +71,11 @@ impl Runner {
             self.engine.cancel(rung);
             return;
         }
-        let (engine, directory, demo) = (self.engine.clone(), self.directory.clone(), self.demo.clone());
+        let (engine, directory, demo) = (
+            self.engine.clone(),
+            self.directory.clone(),
+            self.demo.clone(),
+        );
         self.answer_later(Box::pin(answer(engine, directory, demo, effect)));
     }
 
@@ -73,10 +96,18 @@ impl Runner {
 }
 
 fn failed(what: &str, e: &EngineError) -> Option<Answer> {
-    Some(Answer::Failed { what: what.to_owned(), text: e.to_string(), diagnostics: e.diagnostics().to_vec() })
+    Some(Answer::Failed {
+        what: what.to_owned(),
+        text: e.to_string(),
+        diagnostics: e.diagnostics().to_vec(),
+    })
 }
 
-fn told<T>(what: &str, result: Result<T, EngineError>, answer: impl FnOnce(T) -> Option<Answer>) -> Option<Answer> {
+fn told<T>(
+    what: &str,
+    result: Result<T, EngineError>,
+    answer: impl FnOnce(T) -> Option<Answer>,
+) -> Option<Answer> {
     match result {
         Ok(value) => answer(value),
         // The events have told it already.
@@ -85,55 +116,106 @@ fn told<T>(what: &str, result: Result<T, EngineError>, answer: impl FnOnce(T) ->
     }
 }
 
-async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effect: Effect) -> Option<Answer> {
+async fn answer(
+    engine: Engine,
+    directory: PathBuf,
+    demo: Option<DemoHook>,
+    effect: Effect,
+) -> Option<Answer> {
     match effect {
         Effect::HoldLock => told("lock", engine.hold_lock().await, |()| None),
         Effect::LoadPlugins => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
         Effect::Stage(request) => told("stage", Box::pin(engine.stage(request)).await, |_| None),
         Effect::Deploy(request) => told("deploy", Box::pin(engine.deploy(request)).await, |_| None),
         Effect::Forget(addresses) => told("forget", engine.forget(addresses).await, |all| {
-            let all: Vec<String> = all.iter().map(|c| format!("{}: {}", c.address, c.what.word())).collect();
+            let all: Vec<String> = all
+                .iter()
+                .map(|c| format!("{}: {}", c.address, c.what.word()))
+                .collect();
             Some(Answer::Done(all.join(", ")))
         }),
         Effect::Import(object) => told("import", Box::pin(engine.import(object)).await, |c| {
-            Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
+            Some(Answer::Done(format!(
+                "{}: {}; stage again",
+                c.address,
+                c.what.word()
+            )))
         }),
         Effect::Untaint(address) => told("untaint", engine.taint(address, false).await, |c| {
-            Some(Answer::Done(format!("{}: {}; stage again", c.address, c.what.word())))
+            Some(Answer::Done(format!(
+                "{}: {}; stage again",
+                c.address,
+                c.what.word()
+            )))
         }),
         Effect::Trust(plugins) => match engine.trust_plugins(plugins).await {
             Ok(()) => told("plugins", Box::pin(engine.load_plugins()).await, |()| None),
             Err(e) => failed("trust", &e),
         },
-        Effect::Plugin(plugin, command) => told("plugin", engine.plugin(&plugin, command).await, |()| None),
-        Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| Some(Answer::History(all))),
-        Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| Some(Answer::Record(Box::new(r)))),
-        Effect::LoadLast(deploy) => told("deploy", engine.deploy_record(deploy).await, |r| Some(Answer::Last(Box::new(r)))),
-        Effect::LoadFailures => told("failures", engine.failures(None).await, |all| Some(Answer::Failures(all))),
+        Effect::Plugin(plugin, command) => {
+            told("plugin", engine.plugin(&plugin, command).await, |()| None)
+        }
+        Effect::LoadHistory => told("history", engine.history(DEPLOYS).await, |all| {
+            Some(Answer::History(all))
+        }),
+        Effect::LoadRecord(deploy) => told("replay", engine.deploy_record(deploy).await, |r| {
+            Some(Answer::Record(Box::new(r)))
+        }),
+        Effect::LoadLast(deploy) => told("deploy", engine.deploy_record(deploy).await, |r| {
+            Some(Answer::Last(Box::new(r)))
+        }),
+        Effect::LoadFailures => told("failures", engine.failures(None).await, |all| {
+            Some(Answer::Failures(all))
+        }),
         Effect::LoadLogs => {
-            let query = LogQuery { limit: LOG_LINES, ..LogQuery::default() };
-            told("logs", engine.logs(query).await, |rows| Some(Answer::Logs(rows)))
+            let query = LogQuery {
+                limit: LOG_LINES,
+                ..LogQuery::default()
+            };
+            told("logs", engine.logs(query).await, |rows| {
+                Some(Answer::Logs(rows))
+            })
         }
-        Effect::LoadState => told("state", engine.state_rows().await, |rows| Some(Answer::State(rows))),
-        Effect::LoadSchema(plugin) => {
-            told("schema", engine.schema(&plugin).await, |s| Some(Answer::Schema(plugin.clone(), schema::flatten(&s))))
-        }
+        Effect::LoadState => told("state", engine.state_rows().await, |rows| {
+            Some(Answer::State(rows))
+        }),
+        Effect::LoadSchema(plugin) => told("schema", engine.schema(&plugin).await, |s| {
+            Some(Answer::Schema(plugin.clone(), schema::flatten(&s)))
+        }),
         Effect::Export(deploy) => match engine.deploy_record(deploy).await {
             Ok(record) => {
                 let text = serde_json::to_string_pretty(&record).unwrap_or_default();
-                write(&directory, &format!("flightdeck-deploy-{deploy}"), "json", text).await
+                write(
+                    &directory,
+                    &format!("flightdeck-deploy-{deploy}"),
+                    "json",
+                    text,
+                )
+                .await
             }
             Err(e) => failed("export", &e),
         },
-        Effect::Save { stem, extension, text } => write(&directory, &stem, extension, text).await,
+        Effect::Save {
+            stem,
+            extension,
+            text,
+        } => write(&directory, &stem, extension, text).await,
         Effect::Demo(fault) => {
             let hook = demo?;
             // Small files; but files all the same, and this is a worker of the engine's runtime.
             let done = tokio::task::spawn_blocking(move || (hook.act)(&fault)).await;
             Some(match done {
                 Ok(Ok(text)) => Answer::Done(text),
-                Ok(Err(text)) => Answer::Failed { what: "demo".to_owned(), text, diagnostics: Vec::new() },
-                Err(e) => Answer::Failed { what: "demo".to_owned(), text: e.to_string(), diagnostics: Vec::new() },
+                Ok(Err(text)) => Answer::Failed {
+                    what: "demo".to_owned(),
+                    text,
+                    diagnostics: Vec::new(),
+                },
+                Err(e) => Answer::Failed {
+                    what: "demo".to_owned(),
+                    text: e.to_string(),
+                    diagnostics: Vec::new(),
+                },
             })
         }
         // Those of the terminal, and those with a way of their own.
@@ -151,7 +233,11 @@ async fn answer(engine: Engine, directory: PathBuf, demo: Option<DemoHook>, effe
 async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> Option<Answer> {
     use tokio::io::AsyncWriteExt;
     for n in 1..1_000 {
-        let name = if n == 1 { format!("{stem}.{extension}") } else { format!("{stem}-{n}.{extension}") };
+        let name = if n == 1 {
+            format!("{stem}.{extension}")
+        } else {
+            format!("{stem}-{n}.{extension}")
+        };
         let mut options = tokio::fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -164,15 +250,34 @@ async fn write(directory: &Path, stem: &str, extension: &str, text: String) -> O
             Err(e) => Err(e),
         };
         match written {
-            Ok(()) => return Some(Answer::Done(format!("written to {}", directory.join(&name).display()))),
+            Ok(()) => {
+                return Some(Answer::Done(format!(
+                    "written to {}",
+                    directory.join(&name).display()
+                )));
+            }
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Some(Answer::Failed { what: format!("write {name}"), text: e.to_string(), diagnostics: Vec::new() }),
+            Err(e) => {
+                return Some(Answer::Failed {
+                    what: format!("write {name}"),
+                    text: e.to_string(),
+                    diagnostics: Vec::new(),
+                });
+            }
         }
     }
-    Some(Answer::Failed { what: "write".to_owned(), text: format!("there are too many files named {stem}"), diagnostics: Vec::new() })
+    Some(Answer::Failed {
+        what: "write".to_owned(),
+        text: format!("there are too many files named {stem}"),
+        diagnostics: Vec::new(),
+    })
 }
 
-async fn select_in_order(engine: Engine, mut queue: mpsc::Receiver<(StageId, Vec<Select>)>, messages: mpsc::Sender<Msg>) {
+async fn select_in_order(
+    engine: Engine,
+    mut queue: mpsc::Receiver<(StageId, Vec<Select>)>,
+    messages: mpsc::Sender<Msg>,
+) {
     while let Some((stage, selects)) = queue.recv().await {
         let mut along = Vec::new();
         let mut last: Result<Selection, EngineError> = Ok(Selection::default());

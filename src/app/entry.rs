@@ -16,7 +16,10 @@ impl Entry {
     /// A line to start from, the cursor at its end.
     pub fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().take(LONGEST).collect();
-        Self { cursor: chars.len(), chars }
+        Self {
+            cursor: chars.len(),
+            chars,
+        }
     }
 
     /// What was typed.
@@ -47,29 +50,79 @@ impl Entry {
     /// Takes an editing key; says whether it was one.
     pub fn key(&mut self, key: Key) -> bool {
         match key {
-            Key { code: KeyCode::Char(c), ctrl: false, alt: false } => self.insert(c.encode_utf8(&mut [0; 4])),
-            Key { code: KeyCode::Backspace, ctrl: false, alt: false } => {
+            Key {
+                code: KeyCode::Char(c),
+                ctrl: false,
+                alt: false,
+            } => self.insert(c.encode_utf8(&mut [0; 4])),
+            Key {
+                code: KeyCode::Backspace,
+                ctrl: false,
+                alt: false,
+            } => {
                 if self.cursor > 0 {
                     self.cursor -= 1;
                     self.chars.remove(self.cursor);
                 }
             }
-            Key { code: KeyCode::Delete, .. } => {
+            Key {
+                code: KeyCode::Delete,
+                ..
+            } => {
                 if self.cursor < self.chars.len() {
                     self.chars.remove(self.cursor);
                 }
             }
-            Key { code: KeyCode::Left, .. } => self.cursor = self.cursor.saturating_sub(1),
-            Key { code: KeyCode::Right, .. } => self.cursor = (self.cursor + 1).min(self.chars.len()),
-            Key { code: KeyCode::Home, .. } | Key { code: KeyCode::Char('a'), ctrl: true, .. } => self.cursor = 0,
-            Key { code: KeyCode::End, .. } | Key { code: KeyCode::Char('e'), ctrl: true, .. } => self.cursor = self.chars.len(),
-            Key { code: KeyCode::Char('u'), ctrl: true, .. } => {
+            Key {
+                code: KeyCode::Left,
+                ..
+            } => self.cursor = self.cursor.saturating_sub(1),
+            Key {
+                code: KeyCode::Right,
+                ..
+            } => self.cursor = (self.cursor + 1).min(self.chars.len()),
+            Key {
+                code: KeyCode::Home,
+                ..
+            }
+            | Key {
+                code: KeyCode::Char('a'),
+                ctrl: true,
+                ..
+            } => self.cursor = 0,
+            Key {
+                code: KeyCode::End, ..
+            }
+            | Key {
+                code: KeyCode::Char('e'),
+                ctrl: true,
+                ..
+            } => self.cursor = self.chars.len(),
+            Key {
+                code: KeyCode::Char('u'),
+                ctrl: true,
+                ..
+            } => {
                 self.chars.drain(..self.cursor);
                 self.cursor = 0;
             }
-            Key { code: KeyCode::Char('w'), ctrl: true, .. } | Key { code: KeyCode::Backspace, .. } => {
-                let blank = self.chars[..self.cursor].iter().rposition(|c| !c.is_whitespace()).unwrap_or(0);
-                let from = self.chars[..blank].iter().rposition(|c| c.is_whitespace()).map_or(0, |i| i + 1);
+            Key {
+                code: KeyCode::Char('w'),
+                ctrl: true,
+                ..
+            }
+            | Key {
+                code: KeyCode::Backspace,
+                ..
+            } => {
+                let blank = self.chars[..self.cursor]
+                    .iter()
+                    .rposition(|c| !c.is_whitespace())
+                    .unwrap_or(0);
+                let from = self.chars[..blank]
+                    .iter()
+                    .rposition(|c| c.is_whitespace())
+                    .map_or(0, |i| i + 1);
                 self.chars.drain(from..self.cursor);
                 self.cursor = from;
             }

@@ -16,7 +16,11 @@ pub fn duration(ms: u64) -> String {
 /// A running clock: as [`duration`], but in whole seconds, so that it changes once a second.
 pub fn elapsed(ms: i64) -> String {
     let ms = u64::try_from(ms).unwrap_or(0);
-    if ms < 60_000 { format!("{} s", ms / 1000) } else { duration(ms) }
+    if ms < 60_000 {
+        format!("{} s", ms / 1000)
+    } else {
+        duration(ms)
+    }
 }
 
 /// Bytes: `812 K`, `18 M`, `1.2 G`.
@@ -39,7 +43,11 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
     let mp = (5 * doy + 2) / 153;
     let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    (yoe + era * 400 + i64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
+    (
+        yoe + era * 400 + i64::from(month <= 2),
+        month,
+        doy - (153 * mp + 2) / 5 + 1,
+    )
 }
 
 /// Time of day, `14:02:11`, at an offset from UTC in seconds.
@@ -63,7 +71,11 @@ pub fn date(ms: i64, offset_s: i32) -> String {
 
 /// `1 change`, `2 changes`.
 pub fn count(n: usize, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +85,10 @@ mod tests {
     #[test]
     fn durations_read_well_at_every_size() {
         let all = [7, 812, 4_200, 42_000, 62_000, 7_500_000, 280_000_000].map(duration);
-        assert_eq!(all, ["7 ms", "0.8 s", "4.2 s", "42 s", "1m02s", "2h05m", "3d05h"]);
+        assert_eq!(
+            all,
+            ["7 ms", "0.8 s", "4.2 s", "42 s", "1m02s", "2h05m", "3d05h"]
+        );
         assert_eq!(elapsed(2_900), "2 s");
         assert_eq!(elapsed(-5), "0 s");
     }

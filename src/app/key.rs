@@ -1,4 +1,5 @@
-//! Keys and other input as the console knows them, free of any terminal library; and their names in help and settings.
+//! Keys and other input as the console knows them, free of any terminal library; and their names in
+//! help and settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +36,11 @@ pub struct Key {
 impl Key {
     /// A key without modifiers.
     pub const fn plain(code: KeyCode) -> Self {
-        Self { code, ctrl: false, alt: false }
+        Self {
+            code,
+            ctrl: false,
+            alt: false,
+        }
     }
 
     /// A character without modifiers.
@@ -45,7 +50,11 @@ impl Key {
 
     /// A character with control held.
     pub const fn ctrl(c: char) -> Self {
-        Self { code: KeyCode::Char(c), ctrl: true, alt: false }
+        Self {
+            code: KeyCode::Char(c),
+            ctrl: true,
+            alt: false,
+        }
     }
 }
 
@@ -90,7 +99,9 @@ impl fmt::Display for Key {
 
 /// A key name that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no such key: {0:?}; write a character, or ctrl-x, alt-x, enter, esc, tab, space, up, f1 and the like")]
+#[error(
+    "no such key: {0:?}; write a character, or ctrl-x, alt-x, enter, esc, tab, space, up, f1 and the like"
+)]
 pub struct BadKey(pub String);
 
 impl FromStr for Key {
@@ -113,7 +124,11 @@ impl FromStr for Key {
             (Some(c), None) => KeyCode::Char(c),
             _ => match NAMES.iter().find(|(name, _)| *name == rest) {
                 Some((_, code)) => *code,
-                None => match rest.strip_prefix('f').and_then(|n| n.parse().ok()).filter(|n| (1..=12).contains(n)) {
+                None => match rest
+                    .strip_prefix('f')
+                    .and_then(|n| n.parse().ok())
+                    .filter(|n| (1..=12).contains(n))
+                {
                     Some(n) => KeyCode::F(n),
                     None => return Err(BadKey(text.to_owned())),
                 },
@@ -148,7 +163,21 @@ mod tests {
 
     #[test]
     fn a_key_reads_back_as_it_is_written() {
-        for text in ["a", "R", "ctrl-c", "alt-x", "enter", "space", "f5", "-", "+", "*", ":", "ctrl-space", "pgdn"] {
+        for text in [
+            "a",
+            "R",
+            "ctrl-c",
+            "alt-x",
+            "enter",
+            "space",
+            "f5",
+            "-",
+            "+",
+            "*",
+            ":",
+            "ctrl-space",
+            "pgdn",
+        ] {
             assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
         }
         assert!("hyper-x".parse::<Key>().is_err());

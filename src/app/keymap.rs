@@ -15,29 +15,40 @@ impl Default for KeyMap {
     fn default() -> Self {
         let keys = COMMANDS
             .iter()
-            .map(|c| c.keys.split_whitespace().map(|k| k.parse().expect("a test reads every key of the table")).collect())
+            .map(|c| {
+                c.keys
+                    .split_whitespace()
+                    .map(|k| k.parse().expect("a test reads every key of the table"))
+                    .collect()
+            })
             .collect();
         Self { keys }
     }
 }
 
 impl KeyMap {
-    /// The defaults changed by `command name → keys`. What cannot be understood is said, one sentence each; the rest holds.
+    /// The defaults changed by `command name → keys`. What cannot be understood is said, one
+    /// sentence each; the rest holds.
     pub fn remapped(changes: &BTreeMap<String, Vec<String>>) -> (Self, Vec<String>) {
         let mut map = Self::default();
         let mut problems = Vec::new();
         for (name, keys) in changes {
             let Some(i) = COMMANDS.iter().position(|c| c.name == name) else {
-                problems.push(format!("keys: there is no command {name:?}; `?` lists them"));
+                problems.push(format!(
+                    "keys: there is no command {name:?}; `?` lists them"
+                ));
                 continue;
             };
             let parsed: Result<Vec<Key>, _> = keys.iter().map(|k| k.parse()).collect();
             match parsed {
                 Ok(keys) => {
-                    // A key that is given to a command is taken from the others of the same place, but for those that have
-                    // their keys from the settings too.
+                    // A key that is given to a command is taken from the others of the same place,
+                    // but for those that have their keys from the settings too.
                     for (j, other) in COMMANDS.iter().enumerate() {
-                        if j != i && !changes.contains_key(other.name) && overlap(&COMMANDS[i], other) {
+                        if j != i
+                            && !changes.contains_key(other.name)
+                            && overlap(&COMMANDS[i], other)
+                        {
                             map.keys[j].retain(|k| !keys.contains(k));
                         }
                     }
@@ -49,13 +60,16 @@ impl KeyMap {
         (map, problems)
     }
 
-    /// The command that a key runs there. What belongs to the place goes before what works everywhere.
+    /// The command that a key runs there. What belongs to the place goes before what works
+    /// everywhere.
     pub fn command(&self, key: Key, context: Context) -> Option<&'static Command> {
         let hit = |special: bool| {
             COMMANDS
                 .iter()
                 .zip(&self.keys)
-                .find(|(c, keys)| c.is_special() == special && c.is_in(context) && keys.contains(&key))
+                .find(|(c, keys)| {
+                    c.is_special() == special && c.is_in(context) && keys.contains(&key)
+                })
                 .map(|(c, _)| c)
         };
         hit(true).or_else(|| hit(false))
@@ -63,13 +77,26 @@ impl KeyMap {
 
     /// The keys of a command in one place: without those that run something else there.
     pub fn keys_of(&self, command: &Command, context: Context) -> Vec<Key> {
-        let Some(i) = COMMANDS.iter().position(|c| c.name == command.name) else { return Vec::new() };
-        self.keys[i].iter().copied().filter(|k| self.command(*k, context).is_some_and(|c| c.name == command.name)).collect()
+        let Some(i) = COMMANDS.iter().position(|c| c.name == command.name) else {
+            return Vec::new();
+        };
+        self.keys[i]
+            .iter()
+            .copied()
+            .filter(|k| {
+                self.command(*k, context)
+                    .is_some_and(|c| c.name == command.name)
+            })
+            .collect()
     }
 
-    /// What to press for a command that works everywhere: its first key, or its name in the palette.
+    /// What to press for a command that works everywhere: its first key, or its name in the
+    /// palette.
     pub fn first(&self, name: &str) -> String {
-        let key = COMMANDS.iter().position(|c| c.name == name).and_then(|i| self.keys[i].first());
+        let key = COMMANDS
+            .iter()
+            .position(|c| c.name == name)
+            .and_then(|i| self.keys[i].first());
         key.map_or_else(|| format!(":{name}"), ToString::to_string)
     }
 }
@@ -104,10 +131,18 @@ mod tests {
         for (i, a) in COMMANDS.iter().enumerate() {
             for b in &COMMANDS[i + 1..] {
                 assert_ne!(a.name, b.name);
-                let same_kind = matches!((a.scope, b.scope), (Scope::Everywhere, Scope::Everywhere) | (Scope::In(_), Scope::In(_)));
+                let same_kind = matches!(
+                    (a.scope, b.scope),
+                    (Scope::Everywhere, Scope::Everywhere) | (Scope::In(_), Scope::In(_))
+                );
                 if same_kind && overlap(a, b) && !special_over_common.contains(&b.name) {
                     for k in a.keys.split_whitespace() {
-                        assert!(!b.keys.split_whitespace().any(|o| o == k), "{} and {} share {k}", a.name, b.name);
+                        assert!(
+                            !b.keys.split_whitespace().any(|o| o == k),
+                            "{} and {} share {k}",
+                            a.name,
+                            b.name
+                        );
                     }
                 }
             }
@@ -120,8 +155,17 @@ mod tests {
             # Copy what you want otherwise into ~/.config/flightdeck/keys.toml; help and footer follow.\n"
             .to_owned();
         for c in COMMANDS {
-            let keys: Vec<String> = c.keys.split_whitespace().map(|k| format!("{k:?}")).collect();
-            text.push_str(&format!("\n# {}\n{} = [{}]\n", c.doc, c.name, keys.join(", ")));
+            let keys: Vec<String> = c
+                .keys
+                .split_whitespace()
+                .map(|k| format!("{k:?}"))
+                .collect();
+            text.push_str(&format!(
+                "\n# {}\n{} = [{}]\n",
+                c.doc,
+                c.name,
+                keys.join(", ")
+            ));
         }
         text
     }
@@ -133,7 +177,11 @@ mod tests {
             std::fs::write(path, as_file()).unwrap();
         }
         let file = std::fs::read_to_string(path).unwrap();
-        assert_eq!(file, as_file(), "UPDATE_KEYS=1 cargo test -p flightdeck --lib default_keys writes it anew");
+        assert_eq!(
+            file,
+            as_file(),
+            "UPDATE_KEYS=1 cargo test -p flightdeck --lib default_keys writes it anew"
+        );
         let keys: BTreeMap<String, Vec<String>> = toml::from_str(&file).unwrap();
         let (map, problems) = KeyMap::remapped(&keys);
         assert_eq!(problems, Vec::<String>::new());
@@ -142,12 +190,22 @@ mod tests {
 
     #[test]
     fn a_key_can_be_given_to_another_command() {
-        let changes = BTreeMap::from([("stage".to_owned(), vec!["ctrl-s".to_owned()]), ("nonsense".to_owned(), vec![])]);
+        let changes = BTreeMap::from([
+            ("stage".to_owned(), vec!["ctrl-s".to_owned()]),
+            ("nonsense".to_owned(), vec![]),
+        ]);
         let (map, problems) = KeyMap::remapped(&changes);
-        assert_eq!(map.command(Key::ctrl('s'), Context::Stage).map(|c| c.name), Some("stage"));
+        assert_eq!(
+            map.command(Key::ctrl('s'), Context::Stage).map(|c| c.name),
+            Some("stage")
+        );
         assert!(map.command(Key::char('s'), Context::Stage).is_none());
         assert_eq!(problems.len(), 1);
-        let (map, _) = KeyMap::remapped(&BTreeMap::from([("why".to_owned(), vec!["a".to_owned()])]));
-        assert_eq!(map.command(Key::char('a'), Context::Stage).map(|c| c.name), Some("why"));
+        let (map, _) =
+            KeyMap::remapped(&BTreeMap::from([("why".to_owned(), vec!["a".to_owned()])]));
+        assert_eq!(
+            map.command(Key::char('a'), Context::Stage).map(|c| c.name),
+            Some("why")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Where things are on the screen. Pure arithmetic over the state, so that the state knows how far a page is and what a
-//! click hits, and the drawing cannot disagree.
+//! Where things are on the screen. Pure arithmetic over the state, so that the state knows how far
+//! a page is and what a click hits, and the drawing cannot disagree.
 
 use super::list::Pane;
 use super::state::{Context, Popup, State};
@@ -30,13 +30,21 @@ pub struct Areas {
 }
 
 fn rect(x: u16, y: u16, width: u16, height: u16) -> Rect {
-    Rect { x, y, width, height }
+    Rect {
+        x,
+        y,
+        width,
+        height,
+    }
 }
 
 /// Takes rows off the top.
 fn top(area: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
-    let taken = Rect { height: rows, ..*area };
+    let taken = Rect {
+        height: rows,
+        ..*area
+    };
     area.y += rows;
     area.height -= rows;
     taken
@@ -74,7 +82,12 @@ pub fn areas(state: &State) -> Areas {
     a.footer = bottom(&mut rest, 1);
     a.foot_rule = bottom(&mut rest, u16::from(roomy));
     if !state.frame.notes.is_empty() && roomy {
-        a.note = bottom(&mut rest, u16::try_from(super::doc::note(state).len()).unwrap_or(1).min(3));
+        a.note = bottom(
+            &mut rest,
+            u16::try_from(super::doc::note(state).len())
+                .unwrap_or(1)
+                .min(3),
+        );
     }
     let context = state.context();
     let list = state.list();
@@ -91,14 +104,22 @@ pub fn areas(state: &State) -> Areas {
     if room_for_detail && side_by_side(state) {
         let right = (u32::from(rest.width) * u32::from(100 - state.frame.split) / 100) as u16;
         let right = right.clamp(20, rest.width.saturating_sub(30).max(20));
-        a.detail = rect(rest.x + rest.width - right + 1, rest.y, right - 1, rest.height);
+        a.detail = rect(
+            rest.x + rest.width - right + 1,
+            rest.y,
+            right - 1,
+            rest.height,
+        );
         a.border = rect(rest.x + rest.width - right, rest.y, 1, rest.height);
         rest.width -= right;
         a.detail = inset(a.detail);
     } else if room_for_detail {
         let below = (u32::from(rest.height) * u32::from(100 - state.frame.split) / 100) as u16;
         // A short list leaves its room to the detail.
-        let few = u16::try_from(state.frame.rows.len()).unwrap_or(u16::MAX).saturating_add(2).max(5);
+        let few = u16::try_from(state.frame.rows.len())
+            .unwrap_or(u16::MAX)
+            .saturating_add(2)
+            .max(5);
         let below = below.max(rest.height.saturating_sub(few));
         let most = rest.height.saturating_sub(5);
         a.detail = inset(bottom(&mut rest, below.clamp(4, most.max(4))));
@@ -112,7 +133,12 @@ pub fn areas(state: &State) -> Areas {
 }
 
 fn inset(area: Rect) -> Rect {
-    rect(area.x + 1, area.y, area.width.saturating_sub(2), area.height)
+    rect(
+        area.x + 1,
+        area.y,
+        area.width.saturating_sub(2),
+        area.height,
+    )
 }
 
 /// Rows of the list that fit.
@@ -124,8 +150,16 @@ pub fn list_height(state: &State) -> usize {
 pub fn popup(state: &State, popup: &Popup, lines: usize) -> Rect {
     let (w, h) = state.frame.size;
     let width = popup.width().min(w.saturating_sub(4)).max(20.min(w));
-    let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(h.saturating_sub(2)).max(3.min(h));
-    rect((w.saturating_sub(width)) / 2, (h.saturating_sub(height)) / 3 + 1, width, height.min(h.saturating_sub(1)))
+    let height = u16::try_from(lines + 2)
+        .unwrap_or(u16::MAX)
+        .min(h.saturating_sub(2))
+        .max(3.min(h));
+    rect(
+        (w.saturating_sub(width)) / 2,
+        (h.saturating_sub(height)) / 3 + 1,
+        width,
+        height.min(h.saturating_sub(1)),
+    )
 }
 
 /// What a point of the screen belongs to.
@@ -157,12 +191,17 @@ pub fn hit(state: &State, x: u16, y: u16) -> Hit {
     if inside(a.list, x, y) {
         let line = usize::from(y - a.list.y);
         let pinned = pinned(state, a.list.height as usize);
-        return Hit::Row(if line < pinned { line } else { state.list().offset + line });
+        return Hit::Row(if line < pinned {
+            line
+        } else {
+            state.list().offset + line
+        });
     }
     Hit::Nothing
 }
 
-/// How many rows at the top never scroll away: the running ones of a deploy, at most half the height.
+/// How many rows at the top never scroll away: the running ones of a deploy, at most half the
+/// height.
 pub fn pinned(state: &State, height: usize) -> usize {
     state.frame.pinned.min(height / 2)
 }
@@ -177,7 +216,9 @@ pub fn detail_size(state: &State) -> (usize, usize) {
 pub fn detail_has_keys(state: &State) -> bool {
     let list = state.list();
     let a = areas(state);
-    a.detail.height > 0 && (list.zoom || list.focus == Pane::Detail) && state.context() != Context::Schema
+    a.detail.height > 0
+        && (list.zoom || list.focus == Pane::Detail)
+        && state.context() != Context::Schema
 }
 
 /// The tabs: screen, first column, label. On narrow screens only the current one has its word.
@@ -187,7 +228,11 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
     let mut x = 1;
     let mut out = Vec::new();
     for (i, s) in Screen::ALL.into_iter().enumerate() {
-        let label = if wide || s == state.screen { format!(" {} {} ", i + 1, s.word()) } else { format!(" {} ", i + 1) };
+        let label = if wide || s == state.screen {
+            format!(" {} {} ", i + 1, s.word())
+        } else {
+            format!(" {} ", i + 1)
+        };
         let w = u16::try_from(label.len()).unwrap_or(0);
         out.push((s, x, label));
         x += w + u16::from(wide);
@@ -197,5 +242,8 @@ pub fn tabs(state: &State) -> Vec<(super::state::Screen, u16, String)> {
 
 /// The tab at a column.
 pub fn tab_at(state: &State, x: u16) -> Option<super::state::Screen> {
-    tabs(state).into_iter().find(|(_, at, label)| (*at..*at + u16::try_from(label.len()).unwrap_or(0)).contains(&x)).map(|(s, _, _)| s)
+    tabs(state)
+        .into_iter()
+        .find(|(_, at, label)| (*at..*at + u16::try_from(label.len()).unwrap_or(0)).contains(&x))
+        .map(|(s, _, _)| s)
 }

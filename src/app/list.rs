@@ -1,5 +1,5 @@
-//! Rows of a list and the place of the cursor in it. The cursor belongs to a row's identity, not to its index: rows may
-//! come, go and be sorted anew under it.
+//! Rows of a list and the place of the cursor in it. The cursor belongs to a row's identity, not to
+//! its index: rows may come, go and be sorted anew under it.
 
 /// What a row is, whatever its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,17 +39,29 @@ pub struct Row {
 impl Row {
     /// A row that can be selected.
     pub fn text(key: impl Into<String>, index: usize) -> Self {
-        Self { key: RowKey::Text(key.into()), index, heading: false }
+        Self {
+            key: RowKey::Text(key.into()),
+            index,
+            heading: false,
+        }
     }
 
     /// A row that can be selected, named by a number.
     pub fn number(key: u64, index: usize) -> Self {
-        Self { key: RowKey::Number(key), index, heading: false }
+        Self {
+            key: RowKey::Number(key),
+            index,
+            heading: false,
+        }
     }
 
     /// A heading within the list.
     pub fn heading(text: impl Into<String>) -> Self {
-        Self { key: RowKey::Text(text.into()), index: usize::MAX, heading: true }
+        Self {
+            key: RowKey::Text(text.into()),
+            index: usize::MAX,
+            heading: true,
+        }
     }
 }
 
@@ -94,8 +106,14 @@ impl ListState {
         }
         let found = self.key.as_ref().and_then(|key| {
             // Most often it is where it was.
-            let here = rows.get(self.index).is_some_and(|r| r.key == *key && !r.heading);
-            if here { Some(self.index) } else { rows.iter().position(|r| r.key == *key && !r.heading) }
+            let here = rows
+                .get(self.index)
+                .is_some_and(|r| r.key == *key && !r.heading);
+            if here {
+                Some(self.index)
+            } else {
+                rows.iter().position(|r| r.key == *key && !r.heading)
+            }
         });
         self.place(rows, found.unwrap_or(self.index.min(rows.len() - 1)));
         let height = height.saturating_sub(pinned).max(1);
@@ -105,15 +123,27 @@ impl ListState {
             return;
         }
         // A heading right above the cursor is shown with it.
-        let top = if at > 0 && rows[self.index - 1].heading { at - 1 } else { at };
-        self.offset = self.offset.min(top).max((at + 1).saturating_sub(height)).min(rest.saturating_sub(height));
+        let top = if at > 0 && rows[self.index - 1].heading {
+            at - 1
+        } else {
+            at
+        };
+        self.offset = self
+            .offset
+            .min(top)
+            .max((at + 1).saturating_sub(height))
+            .min(rest.saturating_sub(height));
     }
 
     /// Puts the cursor on a row, or on the nearest that is no heading.
     pub fn place(&mut self, rows: &[Row], index: usize) {
-        let Some(last) = rows.len().checked_sub(1) else { return };
+        let Some(last) = rows.len().checked_sub(1) else {
+            return;
+        };
         let index = index.min(last);
-        let near = (index..rows.len()).chain((0..index).rev()).find(|i| !rows[*i].heading);
+        let near = (index..rows.len())
+            .chain((0..index).rev())
+            .find(|i| !rows[*i].heading);
         if let Some(i) = near {
             if self.key.as_ref() != Some(&rows[i].key) {
                 self.scroll = 0;
@@ -128,8 +158,11 @@ impl ListState {
         self.moved = true;
         let mut index = self.index;
         for _ in 0..delta.unsigned_abs() {
-            let next =
-                if delta > 0 { (index + 1..rows.len()).find(|i| !rows[*i].heading) } else { (0..index).rev().find(|i| !rows[*i].heading) };
+            let next = if delta > 0 {
+                (index + 1..rows.len()).find(|i| !rows[*i].heading)
+            } else {
+                (0..index).rev().find(|i| !rows[*i].heading)
+            };
             match next {
                 Some(i) => index = i,
                 None => break,
@@ -149,7 +182,17 @@ mod tests {
     use super::*;
 
     fn rows(names: &[&str]) -> Vec<Row> {
-        names.iter().enumerate().map(|(i, n)| if n.starts_with('#') { Row::heading(*n) } else { Row::text(*n, i) }).collect()
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, n)| {
+                if n.starts_with('#') {
+                    Row::heading(*n)
+                } else {
+                    Row::text(*n, i)
+                }
+            })
+            .collect()
     }
 
     #[test]
@@ -164,7 +207,11 @@ mod tests {
 
     #[test]
     fn a_row_that_is_gone_leaves_the_cursor_at_its_place() {
-        let mut list = ListState { index: 2, key: Some(RowKey::Text("c".into())), ..ListState::default() };
+        let mut list = ListState {
+            index: 2,
+            key: Some(RowKey::Text("c".into())),
+            ..ListState::default()
+        };
         list.settle(&rows(&["a", "b"]), 10, 0);
         assert_eq!(list.key, Some(RowKey::Text("b".into())));
     }
@@ -185,7 +232,11 @@ mod tests {
     #[test]
     fn the_cursor_stays_on_the_screen() {
         let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
-        let all: Vec<Row> = names.iter().enumerate().map(|(i, n)| Row::text(n.as_str(), i)).collect();
+        let all: Vec<Row> = names
+            .iter()
+            .enumerate()
+            .map(|(i, n)| Row::text(n.as_str(), i))
+            .collect();
         let mut list = ListState::default();
         list.place(&all, 50);
         list.settle(&all, 10, 0);

@@ -1,4 +1,5 @@
-//! The log lines that the console holds: bounded, numbered, merged by the time they came. Owned by the state.
+//! The log lines that the console holds: bounded, numbered, merged by the time they came. Owned by
+//! the state.
 
 use crate::engine::plugin::record::{LogLevel, LogLine};
 use std::collections::{BTreeSet, VecDeque};
@@ -63,7 +64,8 @@ impl Log {
         self.next += 1;
     }
 
-    /// Puts lines remembered by the store (oldest first) before those that came live; those that came live as well are left out.
+    /// Puts lines remembered by the store (oldest first) before those that came live; those that
+    /// came live as well are left out.
     pub fn prepend(&mut self, older: Vec<LogLine>) {
         let first_live = self.entries.front().map_or(i64::MAX, |e| e.line.at);
         let mut n = self.entries.front().map_or(self.next, |e| e.n);
@@ -93,7 +95,10 @@ impl Log {
 
     /// The sources that have said something, in order.
     pub fn sources(&self) -> BTreeSet<&str> {
-        self.entries.iter().map(|e| e.line.plugin.0.as_str()).collect()
+        self.entries
+            .iter()
+            .map(|e| e.line.plugin.0.as_str())
+            .collect()
     }
 }
 

@@ -1,5 +1,6 @@
-//! The console without its looks: what it knows ([`State`]), how it changes ([`update`]), what it asks for ([`Effect`]).
-//! `update` is pure; [`run`](crate::app::run::run) feeds it and carries out its effects. `ui` draws the state.
+//! The console without its looks: what it knows ([`State`]), how it changes ([`update`]), what it
+//! asks for ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it and carries out
+//! its effects. `ui` draws the state.
 
 pub mod command;
 pub mod contexts;

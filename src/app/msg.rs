@@ -49,7 +49,8 @@ pub enum Answer {
     Schema(PluginId, Vec<SchemaRow>),
 }
 
-/// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`] or as events.
+/// Something that the console wants done. The loop does it; its outcome comes back as an [`Answer`]
+/// or as events.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     HoldLock,

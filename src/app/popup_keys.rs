@@ -15,16 +15,68 @@ const ENTER: Key = Key::plain(KeyCode::Enter);
 /// How far a key moves in a list; `None` where it does not.
 fn step(key: Key) -> Option<isize> {
     Some(match key {
-        Key { code: KeyCode::Down, .. }
-        | Key { code: KeyCode::Char('j'), ctrl: false, .. }
-        | Key { code: KeyCode::Char('n'), ctrl: true, .. } => 1,
-        Key { code: KeyCode::Up, .. }
-        | Key { code: KeyCode::Char('k'), ctrl: false, .. }
-        | Key { code: KeyCode::Char('p'), ctrl: true, .. } => -1,
-        Key { code: KeyCode::PageDown, .. } | Key { code: KeyCode::Char('d'), ctrl: true, .. } => 10,
-        Key { code: KeyCode::PageUp, .. } | Key { code: KeyCode::Char('u'), ctrl: true, .. } => -10,
-        Key { code: KeyCode::Home, .. } | Key { code: KeyCode::Char('g'), ctrl: false, .. } => -100_000,
-        Key { code: KeyCode::End, .. } | Key { code: KeyCode::Char('G'), ctrl: false, .. } => 100_000,
+        Key {
+            code: KeyCode::Down,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('j'),
+            ctrl: false,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('n'),
+            ctrl: true,
+            ..
+        } => 1,
+        Key {
+            code: KeyCode::Up, ..
+        }
+        | Key {
+            code: KeyCode::Char('k'),
+            ctrl: false,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('p'),
+            ctrl: true,
+            ..
+        } => -1,
+        Key {
+            code: KeyCode::PageDown,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('d'),
+            ctrl: true,
+            ..
+        } => 10,
+        Key {
+            code: KeyCode::PageUp,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('u'),
+            ctrl: true,
+            ..
+        } => -10,
+        Key {
+            code: KeyCode::Home,
+            ..
+        }
+        | Key {
+            code: KeyCode::Char('g'),
+            ctrl: false,
+            ..
+        } => -100_000,
+        Key {
+            code: KeyCode::End, ..
+        }
+        | Key {
+            code: KeyCode::Char('G'),
+            ctrl: false,
+            ..
+        } => 100_000,
         _ => return None,
     })
 }
@@ -43,7 +95,9 @@ pub fn popup(state: &mut State, popup: Popup, key: Key, effects: &mut Vec<Effect
                 return;
             }
             let lines = doc::help(state).len();
-            state.frame.popup = Some(Popup::Help { scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)) });
+            state.frame.popup = Some(Popup::Help {
+                scroll: step(key).map_or(scroll, |by| moved(scroll, by, lines)),
+            });
         }
         Popup::Message { title, doc, scroll } => {
             if key == Key::char('q') || key == ENTER {
@@ -67,21 +121,42 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
         return;
     }
     let n = state.view.unknown.len();
-    let selected = step(key).map_or(selected, |by| moved(selected, by, n)).min(n.saturating_sub(1));
+    let selected = step(key)
+        .map_or(selected, |by| moved(selected, by, n))
+        .min(n.saturating_sub(1));
     state.frame.popup = Some(Popup::Unknown { selected, refused });
-    let Some(u) = state.view.unknown.get(selected).cloned() else { return };
+    let Some(u) = state.view.unknown.get(selected).cloned() else {
+        return;
+    };
     let done = match key {
-        Key { code: KeyCode::Char('i'), ctrl: false, alt: false } if u.creation => command::can_stage(state).map(|()| {
+        Key {
+            code: KeyCode::Char('i'),
+            ctrl: false,
+            alt: false,
+        } if u.creation => command::can_stage(state).map(|()| {
             let entry = super::entry::Entry::new(u.id.as_deref().unwrap_or_default());
-            state.frame.popup = Some(Popup::Import { address: u.address.clone(), entry });
+            state.frame.popup = Some(Popup::Import {
+                address: u.address.clone(),
+                entry,
+            });
         }),
-        Key { code: KeyCode::Char('X'), ctrl: false, alt: false } => {
-            command::can_stage(state).map(|()| state.frame.popup = Some(command::forget(&u)))
-        }
-        Key { code: KeyCode::Char('T'), ctrl: false, alt: false } if u.provisioner => {
+        Key {
+            code: KeyCode::Char('X'),
+            ctrl: false,
+            alt: false,
+        } => command::can_stage(state).map(|()| state.frame.popup = Some(command::forget(&u))),
+        Key {
+            code: KeyCode::Char('T'),
+            ctrl: false,
+            alt: false,
+        } if u.provisioner => {
             command::can_stage(state).map(|()| state.frame.popup = Some(command::untaint(&u)))
         }
-        Key { code: KeyCode::Char('s'), ctrl: false, alt: false } => command::can_stage(state).map(|()| {
+        Key {
+            code: KeyCode::Char('s'),
+            ctrl: false,
+            alt: false,
+        } => command::can_stage(state).map(|()| {
             state.frame.popup = None;
             command::stage_again(state, effects);
         }),
@@ -92,7 +167,13 @@ fn unknown(state: &mut State, selected: usize, refused: bool, key: Key, effects:
     }
 }
 
-fn import(state: &mut State, address: String, mut entry: super::entry::Entry, key: Key, effects: &mut Vec<Effect>) {
+fn import(
+    state: &mut State,
+    address: String,
+    mut entry: super::entry::Entry,
+    key: Key,
+    effects: &mut Vec<Effect>,
+) {
     let id = entry.text().trim().to_owned();
     if key != ENTER || id.is_empty() {
         entry.key(key);
@@ -100,10 +181,20 @@ fn import(state: &mut State, address: String, mut entry: super::entry::Entry, ke
         return;
     }
     state.say(format!("taking in {address} as {id}"));
-    effects.push(Effect::Import(ImportObject { address, id, ..ImportObject::default() }));
+    effects.push(Effect::Import(ImportObject {
+        address,
+        id,
+        ..ImportObject::default()
+    }));
 }
 
-fn palette(state: &mut State, mut entry: super::entry::Entry, selected: usize, key: Key, effects: &mut Vec<Effect>) {
+fn palette(
+    state: &mut State,
+    mut entry: super::entry::Entry,
+    selected: usize,
+    key: Key,
+    effects: &mut Vec<Effect>,
+) {
     let found = command::matching(state, &entry.text());
     if key == ENTER {
         if let Some(c) = found.get(selected) {
@@ -112,7 +203,18 @@ fn palette(state: &mut State, mut entry: super::entry::Entry, selected: usize, k
         return;
     }
     // Letters are typed here, so only keys that are no letters move.
-    let by = if matches!(key, Key { code: KeyCode::Char(_), ctrl: false, .. }) { None } else { step(key) };
+    let by = if matches!(
+        key,
+        Key {
+            code: KeyCode::Char(_),
+            ctrl: false,
+            ..
+        }
+    ) {
+        None
+    } else {
+        step(key)
+    };
     let selected = match by {
         Some(by) => moved(selected, by, found.len()),
         None if entry.key(key) => 0,
@@ -126,7 +228,11 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         return;
     }
     let selected = match key {
-        Key { code: KeyCode::Char(c @ '1'..='3'), ctrl: false, alt: false } => c as usize - '1' as usize,
+        Key {
+            code: KeyCode::Char(c @ '1'..='3'),
+            ctrl: false,
+            alt: false,
+        } => c as usize - '1' as usize,
         _ => step(key).map_or(selected, |by| moved(selected, by, doc::RUNGS.len())),
     };
     if key != ENTER {
@@ -142,13 +248,30 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         effects.push(Effect::Cancel(rung));
         return;
     }
-    let calls: Vec<_> = state.view.calls.values().filter(|c| c.started_at.is_some()).collect();
-    let mut body = vec![doc::line(doc::Role::Bad, format!("{} will have an unknown outcome:", super::format::count(calls.len(), "call")))];
-    body.extend(
-        calls
-            .iter()
-            .map(|c| doc::line(doc::Role::Plain, format!("  {} {} of {}", c.method, c.resource.as_deref().unwrap_or(""), c.plugin))),
-    );
+    let calls: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .collect();
+    let mut body = vec![doc::line(
+        doc::Role::Bad,
+        format!(
+            "{} will have an unknown outcome:",
+            super::format::count(calls.len(), "call")
+        ),
+    )];
+    body.extend(calls.iter().map(|c| {
+        doc::line(
+            doc::Role::Plain,
+            format!(
+                "  {} {} of {}",
+                c.method,
+                c.resource.as_deref().unwrap_or(""),
+                c.plugin
+            ),
+        )
+    }));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title: "kill the plugins?".to_owned(),
         body,
@@ -165,8 +288,14 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
 pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
     use doc::{Line, Role, line};
     let mut body = vec![
-        line(Role::Plain, "They came with the files of this workspace, as a clone brings them, and would run with all that you may do."),
-        line(Role::Dim, "A yes is remembered for these very files. No leaves them; whatever needs them asks again."),
+        line(
+            Role::Plain,
+            "They came with the files of this workspace, as a clone brings them, and would run with all that you may do.",
+        ),
+        line(
+            Role::Dim,
+            "A yes is remembered for these very files. No leaves them; whatever needs them asks again.",
+        ),
     ];
     for plugin in plugins {
         body.push(Line::new());
@@ -174,7 +303,10 @@ pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
         body.push(line(Role::Plain, format!("  {}", plugin.executable)));
         body.push(line(Role::Dim, format!("  {}", plugin.digest)));
         if plugin.changed {
-            body.push(line(Role::Bad, "  it is not what a yes was given for before"));
+            body.push(line(
+                Role::Bad,
+                "  it is not what a yes was given for before",
+            ));
         }
     }
     Popup::Confirm(Box::new(Confirm {
@@ -195,7 +327,11 @@ fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>)
         return;
     }
     let by_key = match key {
-        Key { code: KeyCode::Char(c), ctrl: false, alt: false } => state.faults.iter().position(|f| f.key == c),
+        Key {
+            code: KeyCode::Char(c),
+            ctrl: false,
+            alt: false,
+        } => state.faults.iter().position(|f| f.key == c),
         ENTER => Some(selected),
         _ => None,
     };
@@ -203,7 +339,9 @@ fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>)
         Some(f) => effects.push(Effect::Demo(f.id.clone())),
         None => {
             let n = state.faults.len();
-            state.frame.popup = Some(Popup::Demo { selected: step(key).map_or(selected, |by| moved(selected, by, n)) });
+            state.frame.popup = Some(Popup::Demo {
+                selected: step(key).map_or(selected, |by| moved(selected, by, n)),
+            });
         }
     }
 }
@@ -223,11 +361,22 @@ fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<E
         return;
     }
     match key {
-        Key { code: KeyCode::Char('y' | 'Y'), ctrl: false, alt: false } => return accept(state, *c, effects),
-        Key { code: KeyCode::Char('n' | 'N' | 'q'), ctrl: false, alt: false } => return,
+        Key {
+            code: KeyCode::Char('y' | 'Y'),
+            ctrl: false,
+            alt: false,
+        } => return accept(state, *c, effects),
+        Key {
+            code: KeyCode::Char('n' | 'N' | 'q'),
+            ctrl: false,
+            alt: false,
+        } => return,
         ENTER if c.yes => return accept(state, *c, effects),
         ENTER => return,
-        Key { code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab, .. } => c.yes = !c.yes,
+        Key {
+            code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
+            ..
+        } => c.yes = !c.yes,
         _ => {
             let lines = c.body.len();
             c.scroll = step(key).map_or(c.scroll, |by| moved(c.scroll, by, lines));
@@ -268,7 +417,10 @@ pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
             return;
         }
         ENTER => return,
-        Key { code: KeyCode::Down | KeyCode::Up, .. } => {
+        Key {
+            code: KeyCode::Down | KeyCode::Up,
+            ..
+        } => {
             // Through the hits while typing.
             command::seek(state, key.code == KeyCode::Down, true);
             state.frame.prompt = Some(p);

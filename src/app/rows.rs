@@ -26,7 +26,11 @@ pub fn rows(state: &State) -> (Vec<Row>, usize) {
 }
 
 /// Sorts by a column; equal rows keep their natural order.
-fn sorted(state: &State, mut rows: Vec<Row>, compare: impl Fn(usize, &Row, &Row) -> Ordering) -> Vec<Row> {
+fn sorted(
+    state: &State,
+    mut rows: Vec<Row>,
+    compare: impl Fn(usize, &Row, &Row) -> Ordering,
+) -> Vec<Row> {
     let list = state.list();
     if list.sort > 0 {
         rows.sort_by(|a, b| {
@@ -46,31 +50,53 @@ pub fn sorts(context: Context) -> &'static [&'static str] {
 
 pub(super) fn plugins(state: &State) -> Vec<Row> {
     let all: Vec<_> = state.view.plugins.values().collect();
-    let rows = all.iter().enumerate().map(|(i, p)| Row::text(p.id.0.as_str(), i)).collect();
+    let rows = all
+        .iter()
+        .enumerate()
+        .map(|(i, p)| Row::text(p.id.0.as_str(), i))
+        .collect();
     sorted(state, rows, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
         let p95 = |id| state.view.p95_ms(id);
         match by {
             1 => a.state.word().cmp(b.state.word()),
-            2 => a.usage.map(|u| u.rss_bytes).cmp(&b.usage.map(|u| u.rss_bytes)),
-            3 => a.usage.map_or(0.0, |u| u.cpu_percent).total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
+            2 => a
+                .usage
+                .map(|u| u.rss_bytes)
+                .cmp(&b.usage.map(|u| u.rss_bytes)),
+            3 => a
+                .usage
+                .map_or(0.0, |u| u.cpu_percent)
+                .total_cmp(&b.usage.map_or(0.0, |u| u.cpu_percent)),
             _ => p95(&a.id).cmp(&p95(&b.id)),
         }
     })
 }
 
 pub(super) fn history(state: &State) -> Vec<Row> {
-    let Some(all) = &state.loaded.history else { return Vec::new() };
-    let rows = all.iter().enumerate().map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i)).collect();
+    let Some(all) = &state.loaded.history else {
+        return Vec::new();
+    };
+    let rows = all
+        .iter()
+        .enumerate()
+        .map(|(i, d)| Row::number(d.deploy.unsigned_abs(), i))
+        .collect();
     let took = |d: &DeploySummary| d.ended.map(|e| e - d.began);
     sorted(state, rows, |by, a, b| {
         let (a, b) = (&all[a.index], &all[b.index]);
-        if by == 1 { took(a).cmp(&took(b)) } else { a.outcome.word().cmp(b.outcome.word()) }
+        if by == 1 {
+            took(a).cmp(&took(b))
+        } else {
+            a.outcome.word().cmp(b.outcome.word())
+        }
     })
 }
 
 pub(super) fn schema(state: &State) -> Vec<Row> {
-    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else { return Vec::new() };
+    let Some(all) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)) else {
+        return Vec::new();
+    };
     let filter = state.list().filter.to_lowercase();
     let mut rows = Vec::new();
     // A row is shown where every folder above it is open; a filter opens all of them.
@@ -88,21 +114,35 @@ pub(super) fn schema(state: &State) -> Vec<Row> {
     rows
 }
 
-/// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and blocks are not.
+/// Whether what lies under a row of a schema is shown. Groups are open to begin with, types and
+/// blocks are not.
 pub fn is_open(state: &State, r: &super::schema::SchemaRow) -> bool {
     state.filters.unfolded.contains(&r.path) != (r.depth == 0)
 }
 
 pub(super) fn calls(state: &State) -> Vec<Row> {
     let all: Vec<_> = state.view.calls.values().collect();
-    let mut running: Vec<Row> =
-        all.iter().enumerate().filter(|(_, c)| c.started_at.is_some()).map(|(i, c)| Row::number(c.call, i)).collect();
+    let mut running: Vec<Row> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.started_at.is_some())
+        .map(|(i, c)| Row::number(c.call, i))
+        .collect();
     running.sort_by_key(|r| (&all[r.index].plugin, all[r.index].slot));
     let running = sorted(state, running, |by, a, b| {
         let (a, b) = (all[a.index], all[b.index]);
-        if by == 1 { a.started_at.cmp(&b.started_at) } else { a.method.cmp(&b.method) }
+        if by == 1 {
+            a.started_at.cmp(&b.started_at)
+        } else {
+            a.method.cmp(&b.method)
+        }
     });
-    let waiting: Vec<Row> = all.iter().enumerate().filter(|(_, c)| c.started_at.is_none()).map(|(i, c)| Row::number(c.call, i)).collect();
+    let waiting: Vec<Row> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.started_at.is_none())
+        .map(|(i, c)| Row::number(c.call, i))
+        .collect();
     let mut rows = running;
     if !waiting.is_empty() {
         rows.push(Row::heading(format!("waiting ({})", waiting.len())));
@@ -113,7 +153,16 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
         rows.push(Row::heading(format!("finished (the last {recent})")));
         // Their index counts on after the open calls.
         let from = state.view.finished.len() - recent;
-        rows.extend(state.view.finished.iter().enumerate().skip(from).rev().map(|(i, f)| Row::number(f.call, all.len() + i)));
+        rows.extend(
+            state
+                .view
+                .finished
+                .iter()
+                .enumerate()
+                .skip(from)
+                .rev()
+                .map(|(i, f)| Row::number(f.call, all.len() + i)),
+        );
     }
     rows
 }
@@ -139,28 +188,50 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
     if state.view.stage_error.is_some() {
         return Vec::new();
     }
-    let Some(stage) = &state.view.stage else { return Vec::new() };
+    let Some(stage) = &state.view.stage else {
+        return Vec::new();
+    };
     let rows = stage
         .changes
         .iter()
         .enumerate()
-        .filter(|(_, c)| (state.filters.unchanged || c.does_something()) && state.filters.action.is_none_or(|f| f.shows(c.action)))
+        .filter(|(_, c)| {
+            (state.filters.unchanged || c.does_something())
+                && state.filters.action.is_none_or(|f| f.shows(c.action))
+        })
         .map(|(i, c)| Row::text(c.address.as_str(), i))
         .collect();
     let mut rows = sorted(state, rows, |by, a, b| {
         let (a, b) = (&stage.changes[a.index], &stage.changes[b.index]);
-        if by == 1 { a.action.cmp(&b.action) } else { a.address.cmp(&b.address) }
+        if by == 1 {
+            a.action.cmp(&b.action)
+        } else {
+            a.address.cmp(&b.address)
+        }
     });
-    // What is worth a deploy without any change of a resource. Their index counts on after the changes.
-    let outputs = stage.outputs.iter().enumerate().filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
-    let mut outputs = outputs.map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i)).peekable();
+    // What is worth a deploy without any change of a resource. Their index counts on after the
+    // changes.
+    let outputs = stage
+        .outputs
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| o.action != Action::NoOp && state.filters.action.is_none());
+    let mut outputs = outputs
+        .map(|(i, o)| Row::text(format!("output {}", o.name), stage.changes.len() + i))
+        .peekable();
     if outputs.peek().is_some() {
         rows.push(Row::heading("outputs"));
         rows.extend(outputs);
     }
     let after = stage.changes.len() + stage.outputs.len();
-    let drift = stage.drift.iter().enumerate().filter(|_| state.filters.action.is_none());
-    let mut drift = drift.map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i)).peekable();
+    let drift = stage
+        .drift
+        .iter()
+        .enumerate()
+        .filter(|_| state.filters.action.is_none());
+    let mut drift = drift
+        .map(|(i, d)| Row::text(format!("drift of {}", d.address), after + i))
+        .peekable();
     if drift.peek().is_some() {
         rows.push(Row::heading("not as the state has it"));
         rows.extend(drift);
@@ -171,13 +242,18 @@ pub(super) fn stage(state: &State) -> Vec<Row> {
 /// The output of a row of the Stage screen.
 pub fn output_row<'a>(state: &'a State, row: &Row) -> Option<&'a OutputView> {
     let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
-    stage.outputs.get(row.index.checked_sub(stage.changes.len())?)
+    stage
+        .outputs
+        .get(row.index.checked_sub(stage.changes.len())?)
 }
 
 /// What a row of the Stage screen says of the world.
 pub fn drift_row<'a>(state: &'a State, row: &Row) -> Option<&'a DriftView> {
     let stage = state.view.stage.as_ref().filter(|_| !row.heading)?;
-    stage.drift.get(row.index.checked_sub(stage.changes.len() + stage.outputs.len())?)
+    stage.drift.get(
+        row.index
+            .checked_sub(stage.changes.len() + stage.outputs.len())?,
+    )
 }
 
 fn rank(s: OperationState) -> u8 {
@@ -193,34 +269,76 @@ fn rank(s: OperationState) -> u8 {
 }
 
 pub(super) fn deploy(state: &State) -> (Vec<Row>, usize) {
-    let Some((d, _)) = state.shown_deploy() else { return (Vec::new(), 0) };
+    let Some((d, _)) = state.shown_deploy() else {
+        return (Vec::new(), 0);
+    };
     let shows = |s: OperationState| match state.filters.deploy {
         DeployFilter::All => true,
-        DeployFilter::Failed => matches!(s, OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced),
-        DeployFilter::NotAttempted => matches!(s, OperationState::NotAttempted | OperationState::Waiting),
+        DeployFilter::Failed => matches!(
+            s,
+            OperationState::Failed | OperationState::Unknown | OperationState::HalfReplaced
+        ),
+        DeployFilter::NotAttempted => {
+            matches!(s, OperationState::NotAttempted | OperationState::Waiting)
+        }
         DeployFilter::Done => s == OperationState::Done,
     };
-    let mut all: Vec<_> = d.operations.iter().enumerate().filter(|(_, o)| shows(o.state)).collect();
+    let mut all: Vec<_> = d
+        .operations
+        .iter()
+        .enumerate()
+        .filter(|(_, o)| shows(o.state))
+        .collect();
     // While it runs, what was done last stands first among the done.
     all.sort_by_key(|(i, o)| {
-        let ended = o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
-        (rank(o.state), if o.state == OperationState::Done { std::cmp::Reverse(ended) } else { std::cmp::Reverse(0) }, *i)
+        let ended =
+            o.began.unwrap_or(0) + o.took_ms.and_then(|t| i64::try_from(t).ok()).unwrap_or(0);
+        (
+            rank(o.state),
+            if o.state == OperationState::Done {
+                std::cmp::Reverse(ended)
+            } else {
+                std::cmp::Reverse(0)
+            },
+            *i,
+        )
     });
-    let running = all.iter().take_while(|(_, o)| o.state == OperationState::Running).count();
-    (all.into_iter().map(|(i, o)| Row::text(o.address.as_str(), i)).collect(), running)
+    let running = all
+        .iter()
+        .take_while(|(_, o)| o.state == OperationState::Running)
+        .count();
+    (
+        all.into_iter()
+            .map(|(i, o)| Row::text(o.address.as_str(), i))
+            .collect(),
+        running,
+    )
 }
 
 pub(super) fn failures(state: &State) -> Vec<Row> {
-    state.loaded.failures.iter().flatten().enumerate().map(|(i, g)| Row::text(g.fingerprint.as_str(), i)).collect()
+    state
+        .loaded
+        .failures
+        .iter()
+        .flatten()
+        .enumerate()
+        .map(|(i, g)| Row::text(g.fingerprint.as_str(), i))
+        .collect()
 }
 
 pub(super) fn logs(state: &State) -> Vec<Row> {
-    let shown = state.log.lines().enumerate().filter(|(_, e)| state.log.shows(e));
+    let shown = state
+        .log
+        .lines()
+        .enumerate()
+        .filter(|(_, e)| state.log.shows(e));
     shown.map(|(i, e)| Row::number(e.n, i)).collect()
 }
 
 pub(super) fn resources(state: &State) -> Vec<Row> {
-    let Some(all) = &state.loaded.state_rows else { return Vec::new() };
+    let Some(all) = &state.loaded.state_rows else {
+        return Vec::new();
+    };
     // They came in the order of the tree.
     let order = 0..all.len();
     let row = |i: usize| match &all[i].deposed {
@@ -230,19 +348,35 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
     if state.list().sort > 0 {
         return sorted(state, order.map(row).collect(), |by, a, b| {
             let (a, b) = (&all[a.index], &all[b.index]);
-            if by == 1 { a.provider.cmp(&b.provider) } else { b.dependents.len().cmp(&a.dependents.len()) }
+            if by == 1 {
+                a.provider.cmp(&b.provider)
+            } else {
+                b.dependents.len().cmp(&a.dependents.len())
+            }
         });
     }
     let mut rows = Vec::with_capacity(all.len() + 8);
     let mut last: Option<(&str, &str)> = None;
     for i in 0..all.len() {
-        let i = if state.list().descending { all.len() - 1 - i } else { i };
+        let i = if state.list().descending {
+            all.len() - 1 - i
+        } else {
+            i
+        };
         let here = (all[i].module.as_str(), all[i].resource_type.as_str());
         if last.is_none_or(|l| l.0 != here.0) {
-            rows.push(Row::heading(if here.0.is_empty() { "the root module".to_owned() } else { here.0.to_owned() }));
+            rows.push(Row::heading(if here.0.is_empty() {
+                "the root module".to_owned()
+            } else {
+                here.0.to_owned()
+            }));
         }
         if last != Some(here) {
-            rows.push(Row::heading(format!("  {}{}", if all[i].data { "data " } else { "" }, here.1)));
+            rows.push(Row::heading(format!(
+                "  {}{}",
+                if all[i].data { "data " } else { "" },
+                here.1
+            )));
         }
         last = Some(here);
         rows.push(row(i));
@@ -252,7 +386,10 @@ pub(super) fn resources(state: &State) -> Vec<Row> {
 
 /// The detail of the row under the cursor.
 pub fn detail(state: &State) -> Doc {
-    state.selected().map(|row| (state.context().of().detail)(state, row)).unwrap_or_default()
+    state
+        .selected()
+        .map(|row| (state.context().of().detail)(state, row))
+        .unwrap_or_default()
 }
 
 /// What a search finds in a row.

@@ -1,5 +1,6 @@
-//! The loop of the console: keys, clock, events and answers become messages; what `update` asks for is carried out; a
-//! frame is drawn when something changed. Generic over the terminal and the source of events, so that tests drive it.
+//! The loop of the console: keys, clock, events and answers become messages; what `update` asks for
+//! is carried out; a frame is drawn when something changed. Generic over the terminal and the
+//! source of events, so that tests drive it.
 
 use super::effects::Runner;
 use super::key::Input;
@@ -27,7 +28,8 @@ use tokio_util::task::TaskTracker;
 
 /// Between frames that events ask for: at most 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
-/// Between frames that keys ask for; one key is drawn at once, a flood of them (a paste, a wheel) is not.
+/// Between frames that keys ask for; one key is drawn at once, a flood of them (a paste, a wheel)
+/// is not.
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Answers that may wait to be taken in.
 const ANSWERS: usize = 256;
@@ -59,7 +61,9 @@ pub struct DemoHook {
 
 impl std::fmt::Debug for DemoHook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DemoHook").field("faults", &self.faults).finish_non_exhaustive()
+        f.debug_struct("DemoHook")
+            .field("faults", &self.faults)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,18 +73,32 @@ impl DemoHook {
         let faults = providers::demo::breakages();
         let act = move |id: &str| {
             let lab = providers::demo::lab_file(&workspace);
-            let fault = providers::demo::breakages().iter().find(|b| b.title == id).ok_or("there is no such fault")?;
+            let fault = providers::demo::breakages()
+                .iter()
+                .find(|b| b.title == id)
+                .ok_or("there is no such fault")?;
             fault.act(&lab).map_err(|e| e.to_string())
         };
         Self {
-            faults: faults.iter().map(|b| Fault { key: b.key, id: b.title.to_owned(), doc: b.what.to_owned() }).collect(),
+            faults: faults
+                .iter()
+                .map(|b| Fault {
+                    key: b.key,
+                    id: b.title.to_owned(),
+                    doc: b.what.to_owned(),
+                })
+                .collect(),
             act: Arc::new(act),
         }
     }
 
     /// The note that says which key breaks what.
     pub fn note(&self) -> String {
-        let all: Vec<String> = self.faults.iter().map(|f| format!("{} {}", f.key, f.id)).collect();
+        let all: Vec<String> = self
+            .faults
+            .iter()
+            .map(|f| format!("{} {}", f.key, f.id))
+            .collect();
         format!("demo, B breaks: {}", all.join("  "))
     }
 }
@@ -111,11 +129,16 @@ impl Feed for Subscription {
     }
 }
 
-/// The console on a running engine, until it is left. Gives the terminal back; then `farewell` shuts the engine down.
+/// The console on a running engine, until it is left. Gives the terminal back; then `farewell`
+/// shuts the engine down.
 ///
 /// # Errors
 /// When the terminal cannot be set up, drawn to or read from.
-pub async fn run(engine: Engine, options: ConsoleOptions, farewell: impl Future<Output = ()>) -> color_eyre::Result<()> {
+pub async fn run(
+    engine: Engine,
+    options: ConsoleOptions,
+    farewell: impl Future<Output = ()>,
+) -> color_eyre::Result<()> {
     run_with(engine, options, crate::ui::term::Screen::enter, farewell).await
 }
 
@@ -134,7 +157,9 @@ pub async fn run_with<S: Surface>(
     // Before the terminal is taken: from then on a signal must find somebody who gives it back.
     tasks.spawn(until_signal(signals()?, cancel.clone()));
     // Nothing of what has panicked is looked at again.
-    let ended = AssertUnwindSafe(run_on(take, &engine, options, &cancel, &tasks)).catch_unwind().await;
+    let ended = AssertUnwindSafe(run_on(take, &engine, options, &cancel, &tasks))
+        .catch_unwind()
+        .await;
     farewell.await;
     cancel.cancel();
     tasks.close();
@@ -160,14 +185,30 @@ async fn run_on<S: Surface>(
     let mut state = first_state(engine, &options);
     (state.view, state.frame.size) = (view, terminal.size());
     let (answers, mut inbox) = mpsc::channel(ANSWERS);
-    let runner = Runner::new(engine.clone(), answers, tasks.clone(), options.demo, directory);
-    event_loop(&mut terminal, &mut state, &mut feed, &mut inbox, cancel, |e| runner.run(e)).await
+    let runner = Runner::new(
+        engine.clone(),
+        answers,
+        tasks.clone(),
+        options.demo,
+        directory,
+    );
+    event_loop(
+        &mut terminal,
+        &mut state,
+        &mut feed,
+        &mut inbox,
+        cancel,
+        |e| runner.run(e),
+    )
+    .await
 }
 
 fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     let workspace = &engine.settings().workspace;
     let absolute = std::path::absolute(workspace).unwrap_or_else(|_| workspace.clone());
-    let name = absolute.file_name().map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
+    let name = absolute
+        .file_name()
+        .map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned());
     let mut state = State::new(&name, &absolute.to_string_lossy());
     state.now = now_ms();
     state.utc_offset = jiff::Zoned::now().offset().seconds();
@@ -176,7 +217,11 @@ fn first_state(engine: &Engine, options: &ConsoleOptions) -> State {
     state.frame.mouse = options.mouse;
     state.shell = crate::ui::term::has_shell();
     state.frame.notes.clone_from(&options.notes);
-    state.faults = options.demo.as_ref().map(|d| d.faults.clone()).unwrap_or_default();
+    state.faults = options
+        .demo
+        .as_ref()
+        .map(|d| d.faults.clone())
+        .unwrap_or_default();
     state.parallelism = engine.settings().parallelism;
     if options.typed_from > 0 {
         state.typed_from = options.typed_from;
@@ -195,7 +240,10 @@ fn has_configuration(directory: &std::path::Path) -> bool {
             let name = e.file_name();
             let name = name.to_string_lossy();
             !name.starts_with('.')
-                && (name.ends_with(".tf") || name.ends_with(".tf.json") || name.ends_with(".tofu") || name.ends_with(".tofu.json"))
+                && (name.ends_with(".tf")
+                    || name.ends_with(".tf.json")
+                    || name.ends_with(".tofu")
+                    || name.ends_with(".tofu.json"))
         })
     })
 }
@@ -203,11 +251,18 @@ fn has_configuration(directory: &std::path::Path) -> bool {
 /// The signals that ask for an end.
 fn signals() -> io::Result<[Signal; 3]> {
     let listen = |kind| signal(kind);
-    Ok([listen(SignalKind::terminate())?, listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?])
+    Ok([
+        listen(SignalKind::terminate())?,
+        listen(SignalKind::hangup())?,
+        listen(SignalKind::interrupt())?,
+    ])
 }
 
 /// A request to end from outside is taken as one: the terminal is restored, plugins are stopped.
-async fn until_signal([mut terminate, mut hangup, mut interrupt]: [Signal; 3], cancel: CancellationToken) {
+async fn until_signal(
+    [mut terminate, mut hangup, mut interrupt]: [Signal; 3],
+    cancel: CancellationToken,
+) {
     tokio::select! {
         _ = terminate.recv() => cancel.cancel(),
         _ = hangup.recv() => cancel.cancel(),
@@ -246,7 +301,8 @@ pub async fn event_loop<S: Surface, F: Feed>(
     start(state).into_iter().for_each(&mut engine);
     while !state.quit {
         let due = frame;
-        // Order: an end and a key before all; a frame before the events that would put it off for ever under a flood.
+        // Order: an end and a key before all; a frame before the events that would put it off for
+        // ever under a flood.
         let woken = tokio::select! { biased;
             () = cancel.cancelled() => Woken::Terminate,
             input = surface.input() => Woken::Input(input),
@@ -255,7 +311,8 @@ pub async fn event_loop<S: Surface, F: Feed>(
             answer = answers.recv() => Woken::Answer(answer),
             events = feed.next(), if feeding => Woken::Feed(events),
         };
-        // A message, and how soon after the last frame the next one shows it; `None`: the frame that comes anyway will do.
+        // A message, and how soon after the last frame the next one shows it; `None`: the frame
+        // that comes anyway will do.
         let (msg, pause) = match woken {
             Woken::Frame => {
                 settle(state);
@@ -271,8 +328,11 @@ pub async fn event_loop<S: Surface, F: Feed>(
             Woken::Answer(Some(msg)) => (msg, Some(KEY_FRAME)),
             Woken::Answer(None) => (Msg::EngineGone, Some(FRAME)),
             Woken::Feed(Some(Update::Events(events))) => {
-                // Memory and processor time of an idle plugin are no news: the clock's next frame shows them.
-                let quiet = events.iter().all(|e| matches!(e.kind, EventKind::Plugin(PluginEvent::Usage { .. })));
+                // Memory and processor time of an idle plugin are no news: the clock's next frame
+                // shows them.
+                let quiet = events
+                    .iter()
+                    .all(|e| matches!(e.kind, EventKind::Plugin(PluginEvent::Usage { .. })));
                 (Msg::Events(events), (!quiet).then_some(FRAME))
             }
             Woken::Feed(Some(Update::Snapshot(view))) => (Msg::Snapshot(view), Some(FRAME)),
@@ -283,7 +343,11 @@ pub async fn event_loop<S: Surface, F: Feed>(
         };
         for effect in update(state, msg) {
             match effect {
-                Effect::Copy(_) | Effect::Mouse(_) | Effect::Suspend(_) | Effect::Redraw | Effect::Tracing(_) => surface.act(effect)?,
+                Effect::Copy(_)
+                | Effect::Mouse(_)
+                | Effect::Suspend(_)
+                | Effect::Redraw
+                | Effect::Tracing(_) => surface.act(effect)?,
                 other => engine(other),
             }
         }

@@ -31,10 +31,26 @@ impl SchemaRow {
 /// A whole provider's schema, in the order of reading: its configuration, then types by name.
 pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
     let mut out = Vec::new();
-    group(&mut out, "provider configuration", [("provider", &schema.provider)].into_iter());
-    group(&mut out, "resources", schema.resources.iter().map(|(n, s)| (n.as_str(), s)));
-    group(&mut out, "data sources", schema.data_sources.iter().map(|(n, s)| (n.as_str(), s)));
-    group(&mut out, "ephemeral resources", schema.ephemeral.iter().map(|(n, s)| (n.as_str(), s)));
+    group(
+        &mut out,
+        "provider configuration",
+        [("provider", &schema.provider)].into_iter(),
+    );
+    group(
+        &mut out,
+        "resources",
+        schema.resources.iter().map(|(n, s)| (n.as_str(), s)),
+    );
+    group(
+        &mut out,
+        "data sources",
+        schema.data_sources.iter().map(|(n, s)| (n.as_str(), s)),
+    );
+    group(
+        &mut out,
+        "ephemeral resources",
+        schema.ephemeral.iter().map(|(n, s)| (n.as_str(), s)),
+    );
     if !schema.functions.is_empty() {
         out.push(heading("functions", schema.functions.len()));
         for (name, f) in &schema.functions {
@@ -49,7 +65,11 @@ pub fn flatten(schema: &ProviderSchema) -> Vec<SchemaRow> {
                 depth: 1,
                 name: format!("{name}({})", parameters.join(", ")),
                 kind: format!("→ {}", f.returns),
-                flags: if f.deprecation.is_empty() { Vec::new() } else { vec!["deprecated"] },
+                flags: if f.deprecation.is_empty() {
+                    Vec::new()
+                } else {
+                    vec!["deprecated"]
+                },
                 text: first_line(&f.summary),
                 folder: false,
             });
@@ -63,10 +83,19 @@ fn first_line(text: &str) -> String {
 }
 
 fn heading(name: &str, n: usize) -> SchemaRow {
-    SchemaRow { path: name.to_owned(), name: format!("{name} ({n})"), folder: true, ..SchemaRow::default() }
+    SchemaRow {
+        path: name.to_owned(),
+        name: format!("{name} ({n})"),
+        folder: true,
+        ..SchemaRow::default()
+    }
 }
 
-fn group<'a>(out: &mut Vec<SchemaRow>, name: &str, all: impl ExactSizeIterator<Item = (&'a str, &'a Schema)>) {
+fn group<'a>(
+    out: &mut Vec<SchemaRow>,
+    name: &str,
+    all: impl ExactSizeIterator<Item = (&'a str, &'a Schema)>,
+) {
     if all.len() == 0 {
         return;
     }
@@ -77,8 +106,16 @@ fn group<'a>(out: &mut Vec<SchemaRow>, name: &str, all: impl ExactSizeIterator<I
             path: path.clone(),
             depth: 1,
             name: ty.to_owned(),
-            kind: if s.version > 0 { format!("version {}", s.version) } else { String::new() },
-            flags: if s.block.deprecated { vec!["deprecated"] } else { Vec::new() },
+            kind: if s.version > 0 {
+                format!("version {}", s.version)
+            } else {
+                String::new()
+            },
+            flags: if s.block.deprecated {
+                vec!["deprecated"]
+            } else {
+                Vec::new()
+            },
             text: first_line(&s.block.description),
             folder: true,
         });
@@ -97,7 +134,11 @@ fn block(out: &mut Vec<SchemaRow>, path: &str, depth: usize, b: &Block) {
         if nested.max_items > 0 {
             kind.push_str(&format!(", at most {}", nested.max_items));
         }
-        let flags = if nested.block.deprecated { vec!["deprecated"] } else { Vec::new() };
+        let flags = if nested.block.deprecated {
+            vec!["deprecated"]
+        } else {
+            Vec::new()
+        };
         out.push(SchemaRow {
             path: path.clone(),
             depth,
@@ -111,7 +152,12 @@ fn block(out: &mut Vec<SchemaRow>, path: &str, depth: usize, b: &Block) {
     }
 }
 
-fn attributes(out: &mut Vec<SchemaRow>, path: &str, depth: usize, all: &std::collections::BTreeMap<String, Attribute>) {
+fn attributes(
+    out: &mut Vec<SchemaRow>,
+    path: &str,
+    depth: usize,
+    all: &std::collections::BTreeMap<String, Attribute>,
+) {
     for (name, a) in all {
         let path = format!("{path}/{name}");
         let flags = [
@@ -126,8 +172,15 @@ fn attributes(out: &mut Vec<SchemaRow>, path: &str, depth: usize, all: &std::col
             path: path.clone(),
             depth,
             name: name.clone(),
-            kind: a.nested.as_ref().map_or_else(|| a.ty.to_string(), |n| format!("object, {}", nesting(n.nesting))),
-            flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word).collect(),
+            kind: a.nested.as_ref().map_or_else(
+                || a.ty.to_string(),
+                |n| format!("object, {}", nesting(n.nesting)),
+            ),
+            flags: flags
+                .into_iter()
+                .filter(|(set, _)| *set)
+                .map(|(_, word)| word)
+                .collect(),
             text: first_line(&a.description),
             folder: a.nested.is_some(),
         });

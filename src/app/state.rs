@@ -31,7 +31,15 @@ pub enum Screen {
 }
 
 impl Screen {
-    pub const ALL: [Self; 7] = [Self::Plugins, Self::Calls, Self::Stage, Self::Deploy, Self::History, Self::State, Self::Logs];
+    pub const ALL: [Self; 7] = [
+        Self::Plugins,
+        Self::Calls,
+        Self::Stage,
+        Self::Deploy,
+        Self::History,
+        Self::State,
+        Self::Logs,
+    ];
 
     /// The word on its tab.
     pub fn word(self) -> &'static str {
@@ -118,7 +126,14 @@ impl State {
             configured: true,
             keys: KeyMap::default(),
             view: View::default(),
-            loaded: Loaded { schemas: BTreeMap::new(), history: None, failures: None, replay: None, last: None, state_rows: None },
+            loaded: Loaded {
+                schemas: BTreeMap::new(),
+                history: None,
+                failures: None,
+                replay: None,
+                last: None,
+                state_rows: None,
+            },
             frame: Frame {
                 size: (80, 24),
                 looks: Looks::default(),
@@ -160,7 +175,10 @@ impl State {
     /// What is looked at.
     pub fn context(&self) -> Context {
         match self.screen {
-            Screen::Plugins if self.lists[Context::Plugins as usize].zoom && self.filters.plugin_tab == PluginTab::Schema => {
+            Screen::Plugins
+                if self.lists[Context::Plugins as usize].zoom
+                    && self.filters.plugin_tab == PluginTab::Schema =>
+            {
                 Context::Schema
             }
             Screen::Plugins => Context::Plugins,
@@ -203,14 +221,23 @@ impl State {
         if self.context() != Context::Stage {
             return None;
         }
-        self.view.stage.as_ref()?.changes.get(self.selected()?.index)
+        self.view
+            .stage
+            .as_ref()?
+            .changes
+            .get(self.selected()?.index)
     }
 
     /// The deploy on the screen, and the time it stands at.
     pub fn shown_deploy(&self) -> Option<(&DeployView, UnixMs)> {
         match &self.loaded.replay {
             Some(r) if self.screen == Screen::History => Some((&r.view, r.at)),
-            _ => self.view.deploy.as_ref().or(self.loaded.last.as_ref()).map(|d| (d, self.now)),
+            _ => self
+                .view
+                .deploy
+                .as_ref()
+                .or(self.loaded.last.as_ref())
+                .map(|d| (d, self.now)),
         }
     }
 
@@ -219,12 +246,18 @@ impl State {
         if !matches!(self.context(), Context::Deploy | Context::Replay) {
             return None;
         }
-        self.shown_deploy()?.0.operations.get(self.selected()?.index)
+        self.shown_deploy()?
+            .0
+            .operations
+            .get(self.selected()?.index)
     }
 
     /// Whether a deploy is running now.
     pub fn deploying(&self) -> bool {
-        self.view.deploy.as_ref().is_some_and(|d| d.summary.is_none())
+        self.view
+            .deploy
+            .as_ref()
+            .is_some_and(|d| d.summary.is_none())
     }
 
     /// What is unknown of an address; what may be there already before what is read back.
@@ -235,27 +268,45 @@ impl State {
 
     /// Changes that are taken and would create what may be there already.
     pub fn created_twice(&self) -> impl Iterator<Item = &ChangeView> {
-        self.taken().filter(|c| c.action == Action::Create && self.unknown_of(&c.address).is_some_and(|u| u.creation))
+        self.taken().filter(|c| {
+            c.action == Action::Create && self.unknown_of(&c.address).is_some_and(|u| u.creation)
+        })
     }
 
     /// Who else holds the workspace, if anyone.
     pub fn locked_by(&self) -> Option<&crate::engine::event::LockHolder> {
-        if self.view.lock_is_ours { None } else { self.view.lock.as_ref() }
+        if self.view.lock_is_ours {
+            None
+        } else {
+            self.view.lock.as_ref()
+        }
     }
 
     /// Changes of the stage that would be applied.
     pub fn taken(&self) -> impl Iterator<Item = &ChangeView> {
-        self.view.stage.iter().flat_map(|s| &s.changes).filter(|c| c.action != Action::NoOp && !self.view.left.contains(&c.address))
+        self.view
+            .stage
+            .iter()
+            .flat_map(|s| &s.changes)
+            .filter(|c| c.action != Action::NoOp && !self.view.left.contains(&c.address))
     }
 
     /// Says something in the footer.
     pub fn say(&mut self, text: impl Into<String>) {
-        self.frame.toast = Some(Toast { at: self.now, weight: Weight::Good, text: text.into() });
+        self.frame.toast = Some(Toast {
+            at: self.now,
+            weight: Weight::Good,
+            text: text.into(),
+        });
     }
 
     /// Says in the footer that something failed.
     pub fn complain(&mut self, text: impl Into<String>) {
-        self.frame.toast = Some(Toast { at: self.now, weight: Weight::Bad, text: text.into() });
+        self.frame.toast = Some(Toast {
+            at: self.now,
+            weight: Weight::Bad,
+            text: text.into(),
+        });
     }
 
     /// The detail of what is under the cursor.
@@ -265,8 +316,18 @@ impl State {
 
     /// Incidents that an operator should look at, newest last: crashes, and plugins that gave up.
     pub fn incidents(&self) -> Vec<(UnixMs, &PluginId)> {
-        let mut all: Vec<_> = self.view.incidents.iter().map(|c| (c.at, &c.plugin)).collect();
-        for p in self.view.plugins.values().filter(|p| p.state.is_failed() && p.crashes.is_empty()) {
+        let mut all: Vec<_> = self
+            .view
+            .incidents
+            .iter()
+            .map(|c| (c.at, &c.plugin))
+            .collect();
+        for p in self
+            .view
+            .plugins
+            .values()
+            .filter(|p| p.state.is_failed() && p.crashes.is_empty())
+        {
             all.push((p.attempts.back().map_or(0, |a| a.began), &p.id));
         }
         all.sort();

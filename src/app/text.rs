@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// One line of text in which everything can be seen and nothing is obeyed; a tab becomes spaces, a line end a blank.
+/// One line of text in which everything can be seen and nothing is obeyed; a tab becomes spaces, a
+/// line end a blank.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(visible::deceives) {
         return Cow::Borrowed(text);
@@ -43,7 +44,8 @@ pub fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text cut to so many cells at its beginning, with `…` there: of an address, the end says most.
+/// The text cut to so many cells at its beginning, with `…` there: of an address, the end says
+/// most.
 pub fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -71,7 +73,10 @@ pub fn contains(text: &str, part: &str) -> bool {
         return true;
     }
     if text.is_ascii() && part.is_ascii() {
-        return text.as_bytes().windows(part.len()).any(|w| w.eq_ignore_ascii_case(part.as_bytes()));
+        return text
+            .as_bytes()
+            .windows(part.len())
+            .any(|w| w.eq_ignore_ascii_case(part.as_bytes()));
     }
     text.to_lowercase().contains(part)
 }

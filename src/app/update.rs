@@ -1,4 +1,5 @@
-//! How the state changes: one message in, the effects that it asks for out. No clock, no terminal, no engine.
+//! How the state changes: one message in, the effects that it asks for out. No clock, no terminal,
+//! no engine.
 
 use super::command;
 use super::doc::{self, wrap};
@@ -50,7 +51,9 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             let missed = view.seq.saturating_sub(state.view.seq);
             state.view = *view;
             if missed > 0 && state.now > 0 {
-                state.say(format!("{missed} events came too fast to be shown one by one; this is how things stand"));
+                state.say(format!(
+                    "{missed} events came too fast to be shown one by one; this is how things stand"
+                ));
             }
         }
         Msg::Answer(answer) => on_answer(state, answer, &mut effects),
@@ -70,7 +73,8 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// Plugins that came with the workspace are launched after a yes alone; asked when they were looked for.
+/// Plugins that came with the workspace are launched after a yes alone; asked when they were looked
+/// for.
 fn ask_for_trust(state: &mut State) {
     if state.view.untrusted.is_empty() {
         state.asks_trust = false;
@@ -88,19 +92,27 @@ fn put_unknown_first(state: &mut State) {
         }
         return;
     }
-    if !std::mem::replace(&mut state.told_unknown, true) && state.frame.popup.is_none() && state.frame.prompt.is_none() {
-        state.frame.popup = Some(Popup::Unknown { selected: 0, refused: false });
+    if !std::mem::replace(&mut state.told_unknown, true)
+        && state.frame.popup.is_none()
+        && state.frame.prompt.is_none()
+    {
+        state.frame.popup = Some(Popup::Unknown {
+            selected: 0,
+            refused: false,
+        });
     }
 }
 
-/// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and before a frame is drawn.
+/// Brings rows, cursor and scrolling in line with the state. Called before keys are taken and
+/// before a frame is drawn.
 pub fn settle(state: &mut State) {
     let (rows, pinned) = rows::rows(state);
     (state.frame.rows, state.frame.pinned) = (rows, pinned);
     let height = layout::list_height(state).max(1);
     let pinned = layout::pinned(state, height);
     let rows = std::mem::take(&mut state.frame.rows);
-    let follow = state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
+    let follow =
+        state.context() == Context::Logs && state.log.follow && state.frame.prompt.is_none();
     let live = state.context() == Context::Deploy && state.deploying();
     let list = state.list_mut();
     if follow && !list.zoom {
@@ -113,7 +125,11 @@ pub fn settle(state: &mut State) {
     state.frame.rows = rows;
     if state.list().scroll > 0 {
         let (cells, lines) = layout::detail_size(state);
-        let all = if lines == 0 { 0 } else { wrap(&state.detail(), cells).len() };
+        let all = if lines == 0 {
+            0
+        } else {
+            wrap(&state.detail(), cells).len()
+        };
         let list = state.list_mut();
         list.scroll = list.scroll.min(all.saturating_sub(lines.min(all).max(1)));
     }
@@ -143,13 +159,15 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
 }
 
 fn paste(state: &mut State, text: &str) {
-    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.frame.popup {
+    if let Some(Popup::Palette { entry, .. } | Popup::Import { entry, .. }) = &mut state.frame.popup
+    {
         entry.insert(text);
     } else if let Some(mut p) = state.frame.prompt.take() {
         p.entry.insert(text);
         popup_keys::typed(state, p);
     }
-    // Anywhere else a paste would be taken for commands: it is ignored. A confirmation must be typed, not pasted.
+    // Anywhere else a paste would be taken for commands: it is ignored. A confirmation must be
+    // typed, not pasted.
 }
 
 fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<Effect>) {
@@ -168,7 +186,9 @@ fn on_mouse(state: &mut State, act: MouseAct, x: u16, y: u16, effects: &mut Vec<
             state.log.follow &= state.context() != Context::Logs;
             command::goto(state, i);
         }
-        (MouseAct::Down, Hit::Detail) if !state.list().zoom => state.list_mut().focus = Pane::Detail,
+        (MouseAct::Down, Hit::Detail) if !state.list().zoom => {
+            state.list_mut().focus = Pane::Detail
+        }
         (MouseAct::Down, Hit::Border) => state.frame.dragging = true,
         (MouseAct::Drag, _) if state.frame.dragging => {
             let percent = if layout::side_by_side(state) {
@@ -203,13 +223,23 @@ fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
 
 fn tick(state: &mut State, now: UnixMs) {
     state.now = now;
-    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count() as u64;
+    let running = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .count() as u64;
     let waiting = state.view.calls.len() as u64 - running;
     push_sample(&mut state.samples.running, running);
     push_sample(&mut state.samples.waiting, waiting);
     let finished = std::mem::take(&mut state.samples.finished_now);
     push_sample(&mut state.samples.finished, finished);
-    if state.frame.toast.as_ref().is_some_and(|t| now - t.at > TOAST) {
+    if state
+        .frame
+        .toast
+        .as_ref()
+        .is_some_and(|t| now - t.at > TOAST)
+    {
         state.frame.toast = None;
     }
 }
@@ -224,7 +254,9 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     state.now = state.now.max(event.at);
     match &event.kind {
         EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
-        EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => state.complain(format!("{plugin} crashed: {text}  (! shows it)")),
+        EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
+            state.complain(format!("{plugin} crashed: {text}  (! shows it)"))
+        }
         EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
             PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
                 state.complain(format!("{plugin} {}: {why}  (!)", now.word()))
@@ -250,8 +282,11 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
         }
         EventKind::StageFailed { errors, text, .. } => {
             let text = text.lines().next().unwrap_or_default();
-            let text =
-                if *errors > 1 { format!("staging failed: {text}, and {} more", errors - 1) } else { format!("staging failed: {text}") };
+            let text = if *errors > 1 {
+                format!("staging failed: {text}, and {} more", errors - 1)
+            } else {
+                format!("staging failed: {text}")
+            };
             state.complain(text);
             withdraw(state);
         }
@@ -261,16 +296,26 @@ fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
             state.lists[Context::Deploy as usize] = super::list::ListState::default();
         }
         EventKind::DeployFinished(s) => {
-            let text = format!("deploy #{} {}: {}", s.deploy, s.outcome.word(), s.operations.text());
+            let text = format!(
+                "deploy #{} {}: {}",
+                s.deploy,
+                s.outcome.word(),
+                s.operations.text()
+            );
             if s.outcome == DeployOutcome::Succeeded {
                 state.say(text)
             } else {
                 state.complain(text)
             }
-            // What failed stands first: it is looked at, unless the operator looks at something else.
+            // What failed stands first: it is looked at, unless the operator looks at something
+            // else.
             let list = &mut state.lists[Context::Deploy as usize];
             if !list.moved && !list.zoom && list.focus == Pane::List {
-                *list = super::list::ListState { sort: list.sort, descending: list.descending, ..Default::default() };
+                *list = super::list::ListState {
+                    sort: list.sort,
+                    descending: list.descending,
+                    ..Default::default()
+                };
             }
             effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
             state.quit |= state.leaving;
@@ -286,7 +331,9 @@ fn withdraw(state: &mut State) {
         && c.stage.is_some()
     {
         state.frame.popup = None;
-        state.complain("the stage or its selection changed meanwhile: look again before you apply it");
+        state.complain(
+            "the stage or its selection changed meanwhile: look again before you apply it",
+        );
     }
 }
 
@@ -311,14 +358,24 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
                 state.say(text);
             }
         }
-        Answer::Failed { what, text, diagnostics } => {
+        Answer::Failed {
+            what,
+            text,
+            diagnostics,
+        } => {
             state.complain(format!("{what}: {text}"));
             state.asks_lock &= what != "lock";
             // A stage's own are on its screen.
-            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str()) && !diagnostics.is_empty() && state.frame.popup.is_none()
+            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
+                && !diagnostics.is_empty()
+                && state.frame.popup.is_none()
             {
                 let doc = doc::diagnostics("", diagnostics.iter());
-                state.frame.popup = Some(Popup::Message { title: format!("{what}: not done"), doc, scroll: 0 });
+                state.frame.popup = Some(Popup::Message {
+                    title: format!("{what}: not done"),
+                    doc,
+                    scroll: 0,
+                });
             }
             for d in diagnostics {
                 if !state.view.diagnostics.contains(&d) {
@@ -327,7 +384,13 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
             }
         }
         Answer::History(all) => {
-            let newest = all.first().filter(|d| state.loaded.last.as_ref().is_none_or(|l| l.summary.as_ref() != Some(*d)));
+            let newest = all.first().filter(|d| {
+                state
+                    .loaded
+                    .last
+                    .as_ref()
+                    .is_none_or(|l| l.summary.as_ref() != Some(*d))
+            });
             if state.view.deploy.is_none() {
                 effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
             }
@@ -343,7 +406,9 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
             state.lists[Context::Replay as usize] = super::list::ListState::default();
         }
         Answer::Failures(all) => state.loaded.failures = Some(all),
-        Answer::Logs(rows) => state.log.prepend(rows.into_iter().map(|r| r.line).collect()),
+        Answer::Logs(rows) => state
+            .log
+            .prepend(rows.into_iter().map(|r| r.line).collect()),
         Answer::State(mut all) => {
             // Once, and not for each frame: the tree by module, kind, type and address.
             all.sort_by(|a, b| {
@@ -371,14 +436,30 @@ fn selected(state: &mut State, stage: StageId, selection: crate::engine::api::Se
     }
     let taken: std::collections::BTreeSet<&String> = selection.taken.iter().collect();
     // A note stands only as long as the change is still on the side that the note speaks of.
-    state.along.retain(|address, a| taken.contains(address) == a.pulled_in);
+    state
+        .along
+        .retain(|address, a| taken.contains(address) == a.pulled_in);
     for (address, by) in &selection.along {
         let pulled_in = taken.contains(address);
-        state.along.insert(address.clone(), Along { pulled_in, by: by.clone() });
+        state.along.insert(
+            address.clone(),
+            Along {
+                pulled_in,
+                by: by.clone(),
+            },
+        );
     }
     if let Some((address, by)) = selection.along.first() {
-        let word = if taken.contains(address) { "taken" } else { "left" };
-        let more = if selection.along.len() > 1 { format!(" and {} more", selection.along.len() - 1) } else { String::new() };
+        let word = if taken.contains(address) {
+            "taken"
+        } else {
+            "left"
+        };
+        let more = if selection.along.len() > 1 {
+            format!(" and {} more", selection.along.len() - 1)
+        } else {
+            String::new()
+        };
         state.say(format!("{address}{more} {word} along with {by}"));
     }
 }

@@ -1,4 +1,5 @@
-//! The arguments, as clap reads them. The command table of the program: help, completions and the manual page come from here.
+//! The arguments, as clap reads them. The command table of the program: help, completions and the
+//! manual page come from here.
 
 use super::values::{Level, since, stage_name, variable};
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -34,11 +35,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "L", value_enum, global = true, help_heading = EVERYWHERE)]
     pub(super) log_level: Option<Level>,
 
-    /// Take the workspace's lock from a holder that is gone and cannot be judged from here; asks first
+    /// Take the workspace's lock from a holder that is gone and cannot be judged from here; asks
+    /// first
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) force_unlock: bool,
 
-    /// Launch the plugins that the workspace itself brings, from now on as long as they stay as they are
+    /// Launch the plugins that the workspace itself brings, from now on as long as they stay as
+    /// they are
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) trust_workspace_plugins: bool,
 
@@ -231,7 +234,8 @@ pub(super) struct Choice {
     pub(super) values: Values,
 }
 
-/// What the variables of the root module are. Validating, only those count that decide where modules come from.
+/// What the variables of the root module are. Validating, only those count that decide where
+/// modules come from.
 #[derive(Debug, Default, ClapArgs)]
 pub(super) struct Variables {
     /// Value of a variable; may be repeated
@@ -263,7 +267,8 @@ pub(super) struct ValidateArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct FmtArgs {
-    /// Files and directories, or `-` for standard input; the current directory where nothing is named
+    /// Files and directories, or `-` for standard input; the current directory where nothing is
+    /// named
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
     /// Change nothing, and end with 3 where something would change
@@ -361,7 +366,11 @@ impl Command {
             | Self::Failures { json, .. }
             | Self::Logs { json, .. }
             | Self::Doctor { json }
-            | Self::State(StateCommand::List { json, .. } | StateCommand::Show { json, .. } | StateCommand::Forget { json, .. }) => *json,
+            | Self::State(
+                StateCommand::List { json, .. }
+                | StateCommand::Show { json, .. }
+                | StateCommand::Forget { json, .. },
+            ) => *json,
             Self::State(StateCommand::Import(args)) => args.json,
             Self::State(StateCommand::Taint(args) | StateCommand::Untaint(args)) => args.json,
             Self::Validate(args) => args.json,
@@ -405,7 +414,9 @@ impl Command {
 pub(super) fn names() -> Vec<String> {
     use clap::CommandFactory;
     let table = Args::command();
-    let all = table.get_subcommands().flat_map(|c| std::iter::once(c.get_name()).chain(c.get_all_aliases()));
+    let all = table
+        .get_subcommands()
+        .flat_map(|c| std::iter::once(c.get_name()).chain(c.get_all_aliases()));
     all.map(str::to_owned).collect()
 }
 
@@ -430,7 +441,9 @@ impl Choice {
             (!self.values.variables.vars.is_empty(), "--var"),
             (!self.values.variables.var_files.is_empty(), "--var-file"),
         ];
-        flags.into_iter().find_map(|(given, name)| given.then_some(name))
+        flags
+            .into_iter()
+            .find_map(|(given, name)| given.then_some(name))
     }
 }
 
@@ -457,7 +470,10 @@ mod tests {
 
     #[test]
     fn global_flags_stand_before_and_after_the_command() {
-        for words in [["flightdeck", "-C", "x", "stage"], ["flightdeck", "stage", "-C", "x"]] {
+        for words in [
+            ["flightdeck", "-C", "x", "stage"],
+            ["flightdeck", "stage", "-C", "x"],
+        ] {
             let args = Args::try_parse_from(words).unwrap();
             assert_eq!(args.chdir, Some("x".into()));
             assert!(args.command.is_some());

@@ -1,4 +1,5 @@
-//! Diagnostics: what, where (file:line:column with the line shown), why. As JSON they are the contract of the command line.
+//! Diagnostics: what, where (file:line:column with the line shown), why. As JSON they are the
+//! contract of the command line.
 
 use super::output::{Ink, paint};
 use super::safe::{safe, safe_lines};
@@ -40,11 +41,19 @@ pub(super) fn text(d: &Diagnostic, color: bool) -> String {
         Severity::Error => ("error:", Ink::Red),
         Severity::Warning => ("warning:", Ink::Yellow),
     };
-    let mut out = format!("{} {}", paint(color, ink, word), paint(color, Ink::Bold, &safe(&d.summary)));
+    let mut out = format!(
+        "{} {}",
+        paint(color, ink, word),
+        paint(color, Ink::Bold, &safe(&d.summary))
+    );
     if let Some(range) = &d.range {
         place(&mut out, d, range, ink, color);
     } else if let Some(address) = &d.address {
-        out.push_str(&format!("\n  {} {}", paint(color, Ink::Blue, "on"), safe(address)));
+        out.push_str(&format!(
+            "\n  {} {}",
+            paint(color, Ink::Blue, "on"),
+            safe(address)
+        ));
     }
     for line in safe_lines(d.detail.trim()).lines() {
         out.push_str(&format!("\n  {line}"));
@@ -60,12 +69,19 @@ fn place(out: &mut String, d: &Diagnostic, range: &SourceRange, ink: Ink, color:
     let blue = |text: &str| paint(color, Ink::Blue, text);
     let digits = range.start.line.to_string();
     let gutter = " ".repeat(digits.len());
-    let at = format!("{}:{}:{}", safe(&range.filename), range.start.line, range.start.column);
+    let at = format!(
+        "{}:{}:{}",
+        safe(&range.filename),
+        range.start.line,
+        range.start.column
+    );
     out.push_str(&format!("\n{gutter}{} {at}", blue("-->")));
     if let Some(address) = &d.address {
         out.push_str(&format!(" ({})", safe(address)));
     }
-    let Some(snippet) = d.snippet.as_ref() else { return };
+    let Some(snippet) = d.snippet.as_ref() else {
+        return;
+    };
     let (before, marked) = cut(snippet);
     let shown = format!("{before}{marked}{}", rest(snippet));
     let under = " ".repeat(before.width());
@@ -105,12 +121,21 @@ fn cut(snippet: &Snippet) -> (String, String) {
         let tail: Vec<char> = before.chars().rev().take(WIDEST / 2).collect();
         before = format!("…{}", tail.into_iter().rev().collect::<String>());
     }
-    (before, flat(&snippet.text[start..end]).chars().take(WIDEST / 2).collect())
+    (
+        before,
+        flat(&snippet.text[start..end])
+            .chars()
+            .take(WIDEST / 2)
+            .collect(),
+    )
 }
 
 fn rest(snippet: &Snippet) -> String {
     let (_, end) = bounds(snippet);
-    flat(&snippet.text[end..]).chars().take(WIDEST / 2).collect()
+    flat(&snippet.text[end..])
+        .chars()
+        .take(WIDEST / 2)
+        .collect()
 }
 
 #[cfg(test)]
@@ -119,14 +144,26 @@ mod tests {
     use crate::engine::event::SourcePosition;
 
     fn diagnostic(line: &str, mark: (u32, u32)) -> Diagnostic {
-        let at = |byte: u32| SourcePosition { line: 12, column: byte + 1, byte };
+        let at = |byte: u32| SourcePosition {
+            line: 12,
+            column: byte + 1,
+            byte,
+        };
         Diagnostic {
             severity: Severity::Error,
             summary: "Unsupported attribute".into(),
             detail: "This object has no attribute \"z\".".into(),
             address: Some("a.b".into()),
-            range: Some(SourceRange { filename: "main.tf".into(), start: at(mark.0), end: at(mark.1) }),
-            snippet: Some(Snippet { line: 12, text: line.into(), mark }),
+            range: Some(SourceRange {
+                filename: "main.tf".into(),
+                start: at(mark.0),
+                end: at(mark.1),
+            }),
+            snippet: Some(Snippet {
+                line: 12,
+                text: line.into(),
+                mark,
+            }),
             further: None,
             intent: None,
         }
@@ -160,7 +197,10 @@ mod tests {
     #[test]
     fn the_json_line_has_every_key_of_the_contract() {
         let mut bare = diagnostic("x", (0, 1));
-        assert_eq!(json(&bare)["range"]["start"], json!({"line": 12, "column": 1, "byte": 0}));
+        assert_eq!(
+            json(&bare)["range"]["start"],
+            json!({"line": 12, "column": 1, "byte": 0})
+        );
         bare.range = None;
         bare.address = None;
         assert_eq!(

@@ -60,7 +60,11 @@ pub(super) fn report(ended: Ended, command: &str, out: &mut Output) -> u8 {
         Some(text) => {
             out.problem(&text);
             // A program that reads half of an answer must not take it for the whole.
-            if matches!(code, OK | CHANGES) { ERROR } else { code }
+            if matches!(code, OK | CHANGES) {
+                ERROR
+            } else {
+                code
+            }
         }
         None => code,
     }
@@ -75,8 +79,11 @@ fn said(ended: Ended, command: &str, out: &mut Output) -> u8 {
     match &error {
         CliError::Said(_) => {}
         // Said with its place already.
-        CliError::Engine(EngineError::Plugin(trouble)) if out.has_error_with(&trouble.to_string()) => {}
-        CliError::Engine(e) if !e.diagnostics().is_empty() => e.diagnostics().iter().for_each(|d| out.diagnostic(d)),
+        CliError::Engine(EngineError::Plugin(trouble))
+            if out.has_error_with(&trouble.to_string()) => {}
+        CliError::Engine(e) if !e.diagnostics().is_empty() => {
+            e.diagnostics().iter().for_each(|d| out.diagnostic(d))
+        }
         other if out.json => out.diagnostic(&plain(&other.to_string())),
         other => out.problem(&other.to_string()),
     }

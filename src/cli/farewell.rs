@@ -1,5 +1,6 @@
-//! After the console: its terminal is given back, and what still runs is waited for before the shell's next prompt. Says
-//! what, for how long already, and what comes next; goes down the cancel ladder by itself, or at once with each signal.
+//! After the console: its terminal is given back, and what still runs is waited for before the
+//! shell's next prompt. Says what, for how long already, and what comes next; goes down the cancel
+//! ladder by itself, or at once with each signal.
 
 use super::output::Output;
 use super::progress::Progress;
@@ -22,8 +23,10 @@ const TICK: Duration = Duration::from_millis(100);
 const LINES: Duration = Duration::from_secs(5);
 
 /// The rungs that are left to take, each with what is said to come while it does.
-const RUNGS: [(CancelRung, &str); 2] =
-    [(CancelRung::AskPlugins, "the plugins are asked to stop"), (CancelRung::KillPlugins, "the plugins are killed")];
+const RUNGS: [(CancelRung, &str); 2] = [
+    (CancelRung::AskPlugins, "the plugins are asked to stop"),
+    (CancelRung::KillPlugins, "the plugins are killed"),
+];
 
 /// Shuts the engine down, in words.
 pub(super) async fn farewell(engine: Engine, out: &mut Output) {
@@ -72,19 +75,47 @@ pub(super) async fn farewell(engine: Engine, out: &mut Output) {
     }
 }
 
-/// Keeps a deploy from starting anything more, and says that it is waited for; answers whether one runs.
+/// Keeps a deploy from starting anything more, and says that it is waited for; answers whether one
+/// runs.
 fn begin(engine: &Engine, view: &View, progress: &Progress, out: &Output) -> bool {
-    let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else { return false };
-    let running = deploy.operations.iter().filter(|o| o.state == OperationState::Running).count();
-    let what = if running == 1 { "1 operation that runs is".to_owned() } else { format!("{running} operations that run are") };
-    progress.say(out, &format!("deploy #{} has not ended: {what} waited for; Ctrl-C stops it in steps", deploy.deploy));
+    let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else {
+        return false;
+    };
+    let running = deploy
+        .operations
+        .iter()
+        .filter(|o| o.state == OperationState::Running)
+        .count();
+    let what = if running == 1 {
+        "1 operation that runs is".to_owned()
+    } else {
+        format!("{running} operations that run are")
+    };
+    progress.say(
+        out,
+        &format!(
+            "deploy #{} has not ended: {what} waited for; Ctrl-C stops it in steps",
+            deploy.deploy
+        ),
+    );
     engine.cancel(CancelRung::StopStarting);
     true
 }
 
-fn take(update: Update, out: &mut Output, progress: &mut Progress, summary: &mut Option<DeploySummary>) {
+fn take(
+    update: Update,
+    out: &mut Output,
+    progress: &mut Progress,
+    summary: &mut Option<DeploySummary>,
+) {
     if let Update::Events(events) = &update {
-        let ended = events.iter().rev().find_map(|e| if let EventKind::DeployFinished(s) = &e.kind { Some(s.clone()) } else { None });
+        let ended = events.iter().rev().find_map(|e| {
+            if let EventKind::DeployFinished(s) = &e.kind {
+                Some(s.clone())
+            } else {
+                None
+            }
+        });
         *summary = ended.or(summary.take());
     }
     hear(update, out, progress);
@@ -93,5 +124,7 @@ fn take(update: Update, out: &mut Output, progress: &mut Progress, summary: &mut
 /// What comes next, and when, where there is a rung to take.
 fn comes(next: Option<&(CancelRung, &str)>, due: Instant) -> String {
     let in_seconds = due.saturating_duration_since(Instant::now()).as_secs() + 1;
-    next.map_or_else(String::new, |(_, words)| format!("; {words} in {in_seconds} s, or now with Ctrl-C"))
+    next.map_or_else(String::new, |(_, words)| {
+        format!("; {words} in {in_seconds} s, or now with Ctrl-C")
+    })
 }

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::io::{Write, stderr};
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Room for the `^C` that a terminal shows for a key: it must not begin another line, which nobody would clear.
+/// Room for the `^C` that a terminal shows for a key: it must not begin another line, which nobody
+/// would clear.
 const ECHO: usize = 8;
 
 /// A line on the terminal's standard error.
@@ -18,11 +19,15 @@ pub(super) struct LiveLine {
 impl LiveLine {
     /// Puts words into the place of those that are there.
     pub(super) fn draw(&self, text: &str) {
-        let columns = rustix::termios::tcgetwinsize(stderr()).map_or(80, |size| usize::from(size.ws_col));
+        let columns =
+            rustix::termios::tcgetwinsize(stderr()).map_or(80, |size| usize::from(size.ws_col));
         let sign = SPINNER[self.frames.get() % SPINNER.len()];
         self.frames.set(self.frames.get().wrapping_add(1));
         self.drawn.set(true);
-        write(&format!("\r\x1b[K{sign} {}", fit(text, columns.saturating_sub(ECHO))));
+        write(&format!(
+            "\r\x1b[K{sign} {}",
+            fit(text, columns.saturating_sub(ECHO))
+        ));
     }
 
     /// Takes it away, until it is drawn again.
@@ -36,5 +41,8 @@ impl LiveLine {
 fn write(text: &str) {
     let mut stderr = stderr().lock();
     // Nobody is left to see it where this fails.
-    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
+    stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush())
+        .ok();
 }

@@ -1,5 +1,5 @@
-//! The command line: reads the arguments, asks the engine, prints what it says, maps the end to an exit code. Owns
-//! nothing but the terminal's lines; whatever it can do, the engine's handle does.
+//! The command line: reads the arguments, asks the engine, prints what it says, maps the end to an
+//! exit code. Owns nothing but the terminal's lines; whatever it can do, the engine's handle does.
 
 mod args;
 mod commands;
@@ -39,14 +39,22 @@ pub fn main() -> ExitCode {
         // A plugin's stdout, stderr and runtime are its own.
         return providers::main(name);
     }
-    let mut out = Output::new(args.no_color, args.command.as_ref().is_some_and(args::Command::wants_json));
+    let mut out = Output::new(
+        args.no_color,
+        args.command.as_ref().is_some_and(args::Command::wants_json),
+    );
     out.log_level = args.log_level;
     match &args.command {
         // The terminal is the console's own: its log is a screen.
-        None | Some(args::Command::Demo) => crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word())),
+        None | Some(args::Command::Demo) => {
+            crate::ui::term::start_log(args.log_level.map_or("info", |l| l.word()))
+        }
         Some(_) => start_log(args.log_level.unwrap_or(values::Level::Warn), out.err_color),
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(e) => {
             out.problem(&format!("the runtime cannot start: {e}"));
@@ -71,18 +79,30 @@ pub fn main() -> ExitCode {
 fn no_core_files() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     if std::env::var_os("FLIGHTDECK_CORE_DUMPS").is_none_or(|v| v != "1") {
-        // Where it cannot be lowered there is nobody to tell yet, and nothing that would be done otherwise.
-        setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).ok();
+        // Where it cannot be lowered there is nobody to tell yet, and nothing that would be done
+        // otherwise.
+        setrlimit(
+            Resource::Core,
+            Rlimit {
+                current: Some(0),
+                maximum: Some(0),
+            },
+        )
+        .ok();
     }
 }
 
-/// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a program listens, with a result.
+/// What clap has to say: help and version are no errors, wrong usage ends with 1 and, where a
+/// program listens, with a result.
 fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     let mut code = exit::OK;
     if error.use_stderr() {
         code = exit::ERROR;
         if words.iter().any(|w| w == "--json") {
-            let named = words.iter().skip(1).find_map(|w| w.to_str().filter(|w| args::is_command(w)));
+            let named = words
+                .iter()
+                .skip(1)
+                .find_map(|w| w.to_str().filter(|w| args::is_command(w)));
             Output::new(true, true).result(named.unwrap_or("console"), exit::failed(code));
         }
     }
@@ -100,8 +120,13 @@ fn refuse(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
 /// flightdeck's own log on stderr; `RUST_LOG` says more exactly what is wanted.
 fn start_log(level: values::Level, color: bool) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(color).with_target(false);
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new(format!("off,flightdeck={}", level.word())));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(color)
+        .with_target(false);
     if log.try_init().is_err() {
         // Somebody set a log up before us (a test): theirs stays.
     }

@@ -1,4 +1,5 @@
-//! What is printed: lines for people, or one JSON object a line for programs; diagnostics once each. Owns stdout.
+//! What is printed: lines for people, or one JSON object a line for programs; diagnostics once
+//! each. Owns stdout.
 
 use super::diagnostics;
 use super::values::Level;
@@ -62,7 +63,11 @@ pub(super) fn paint(on: bool, ink: Ink, text: &str) -> String {
         Ink::Magenta => "35",
         Ink::Cyan => "36",
     };
-    if on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    if on {
+        format!("\x1b[{code}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
 }
 
 impl Output {
@@ -89,7 +94,11 @@ impl Output {
 
     /// One line on stdout.
     pub(super) fn line(&mut self, text: &str) {
-        let shown = if self.json { crate::engine::visible::json(text) } else { text.into() };
+        let shown = if self.json {
+            crate::engine::visible::json(text)
+        } else {
+            text.into()
+        };
         let text = &*shown;
         if let Some(held) = &mut self.held {
             held.push_str(text);
@@ -128,7 +137,9 @@ impl Output {
     /// What stdout did not take, in words; asked for once.
     pub(super) fn broken(&mut self) -> Option<String> {
         let error = self.broken.take()?;
-        Some(format!("the output is not whole: {error}; what the command did is done, and its record is in the store"))
+        Some(format!(
+            "the output is not whole: {error}; what the command did is done, and its record is in the store"
+        ))
     }
 
     /// Whether somebody still reads.
@@ -155,7 +166,8 @@ impl Output {
     pub(super) fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Diagnostic(d) => self.diagnostic(d),
-            EventKind::Plugin(PluginEvent::Log { line }) if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
+            EventKind::Plugin(PluginEvent::Log { line })
+                if !self.log_level.unwrap_or(Level::Warn).shows(line.level) => {}
             _ if self.json => match serde_json::to_string(event) {
                 Ok(text) => self.line(&text),
                 Err(e) => tracing::warn!(error = %e, "an event could not be written"),
@@ -182,9 +194,14 @@ impl Output {
     /// Whether this resource's error has been said, or will be.
     pub(super) fn has_error_of(&self, address: &str, summary: &str) -> bool {
         let about = |d: &Diagnostic| {
-            d.address.as_deref() == Some(address) || d.further.as_ref().is_some_and(|f| f.addresses.iter().any(|a| a == address))
+            d.address.as_deref() == Some(address)
+                || d.further
+                    .as_ref()
+                    .is_some_and(|f| f.addresses.iter().any(|a| a == address))
         };
-        self.said.iter().any(|d| about(d) && (d.summary == summary || summary.contains(&d.summary)))
+        self.said
+            .iter()
+            .any(|d| about(d) && (d.summary == summary || summary.contains(&d.summary)))
     }
 
     /// Whether an error whose detail is this text has been said, or will be.
@@ -205,7 +222,8 @@ impl Output {
 
     /// The last line: the result.
     pub(super) fn result(&mut self, command: &str, fields: Map<String, Value>) {
-        let mut line = json!({ "type": "result", "format_version": FORMAT_VERSION, "command": command });
+        let mut line =
+            json!({ "type": "result", "format_version": FORMAT_VERSION, "command": command });
         if let Value::Object(all) = &mut line {
             all.extend(fields);
         }

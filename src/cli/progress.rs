@@ -1,12 +1,14 @@
-//! What people see while a command runs: a line for each operation, and on a terminal one live line below. Nothing is
-//! drawn where a program reads.
+//! What people see while a command runs: a line for each operation, and on a terminal one live line
+//! below. Nothing is drawn where a program reads.
 
 use super::live::LiveLine;
 use super::output::{Ink, Output, paint};
 use super::safe::{safe, safe_lines};
 use super::time::duration;
 use crate::engine::bus::now_ms;
-use crate::engine::event::{Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, Reached};
+use crate::engine::event::{
+    Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, Reached,
+};
 use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState};
 use crate::engine::view::View;
 use std::collections::{BTreeMap, HashSet};
@@ -51,17 +53,31 @@ impl Progress {
     /// For one who joins while a deploy runs.
     pub(super) fn joining(out: &Output, view: &View) -> Self {
         let mut progress = Self::new(out);
-        let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else { return progress };
+        let Some(deploy) = view.deploy.as_ref().filter(|d| d.summary.is_none()) else {
+            return progress;
+        };
         progress.what = format!("deploy #{}", deploy.deploy);
         progress.total = deploy.operations.len();
         for operation in &deploy.operations {
-            progress.operations.insert(operation.index, (operation.state, operation.step.clone()));
+            progress
+                .operations
+                .insert(operation.index, (operation.state, operation.step.clone()));
             match operation.state {
                 OperationState::Running => {
-                    let ms = u64::try_from(operation.began.map_or(0, |b| now_ms() - b)).unwrap_or(0);
-                    let since = Instant::now().checked_sub(Duration::from_millis(ms)).unwrap_or_else(Instant::now);
+                    let ms =
+                        u64::try_from(operation.began.map_or(0, |b| now_ms() - b)).unwrap_or(0);
+                    let since = Instant::now()
+                        .checked_sub(Duration::from_millis(ms))
+                        .unwrap_or_else(Instant::now);
                     let (address, step) = (operation.address.clone(), operation.step.clone());
-                    progress.running.insert(operation.index, Running { address, step, since });
+                    progress.running.insert(
+                        operation.index,
+                        Running {
+                            address,
+                            step,
+                            since,
+                        },
+                    );
                 }
                 OperationState::Waiting | OperationState::NotAttempted => {}
                 _ => progress.done += 1,
@@ -92,7 +108,11 @@ impl Progress {
     /// As [`Self::tick`], with what comes next; a line of its own where none can be drawn again.
     pub(super) fn show(&self, out: &Output, next: &str) {
         let text = self.words() + next;
-        if self.live.is_some() { self.draw(&text) } else { self.say(out, &text) }
+        if self.live.is_some() {
+            self.draw(&text)
+        } else {
+            self.say(out, &text)
+        }
     }
 
     fn draw(&self, text: &str) {
@@ -103,14 +123,38 @@ impl Progress {
 
     /// What is waited for, and for how long already.
     fn words(&self) -> String {
-        let ago = |since: Instant| duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let ago = |since: Instant| {
+            duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX))
+        };
         // What stands in line for a slot is not at work, whatever has begun of it.
         let in_line: HashSet<&str> = self.in_line.values().map(String::as_str).collect();
-        let (queued, at_work): (Vec<_>, Vec<_>) = self.running.values().partition(|r| in_line.contains(r.address.as_str()));
-        let queued = if queued.is_empty() { String::new() } else { format!(", {} queued", queued.len()) };
-        if let Some(Running { address, step, since }) = at_work.iter().min_by_key(|r| r.since) {
-            let more = if at_work.len() > 1 { format!(", {} more running", at_work.len() - 1) } else { String::new() };
-            return format!("{} of {} done; {} {step} for {}{more}{queued}", self.done, self.total, safe(address), ago(*since));
+        let (queued, at_work): (Vec<_>, Vec<_>) = self
+            .running
+            .values()
+            .partition(|r| in_line.contains(r.address.as_str()));
+        let queued = if queued.is_empty() {
+            String::new()
+        } else {
+            format!(", {} queued", queued.len())
+        };
+        if let Some(Running {
+            address,
+            step,
+            since,
+        }) = at_work.iter().min_by_key(|r| r.since)
+        {
+            let more = if at_work.len() > 1 {
+                format!(", {} more running", at_work.len() - 1)
+            } else {
+                String::new()
+            };
+            return format!(
+                "{} of {} done; {} {step} for {}{more}{queued}",
+                self.done,
+                self.total,
+                safe(address),
+                ago(*since)
+            );
         }
         if !queued.is_empty() {
             return format!("{} of {} done{queued}", self.done, self.total);
@@ -141,7 +185,9 @@ impl Progress {
         match &event.kind {
             EventKind::Plugin(plugin) => self.plugin(out, plugin),
             EventKind::StageStarted(_) => self.what = "staging".into(),
-            EventKind::StageProgress { done, total, now, .. } => self.what = format!("staging, {done} of {total}: {}", safe(now)),
+            EventKind::StageProgress {
+                done, total, now, ..
+            } => self.what = format!("staging, {done} of {total}: {}", safe(now)),
             EventKind::DeployStarted(started) => {
                 self.total = started.operations.len();
                 self.done = 0;
@@ -158,7 +204,10 @@ impl Progress {
                 if let Some(again) = &call.again {
                     let whose = call.resource.as_deref().unwrap_or(&call.plugin.0);
                     let error = safe_lines(call.error.as_deref().unwrap_or_default()).into_owned();
-                    self.say(out, &format!("{}: {error}; {}", safe(whose), again.text(event.at)));
+                    self.say(
+                        out,
+                        &format!("{}: {error}; {}", safe(whose), again.text(event.at)),
+                    );
                 }
             }
             EventKind::Notice { text } => self.say(out, &format!("note: {}", safe_lines(text))),
@@ -174,7 +223,8 @@ impl Progress {
         if call.queued_ms > 0
             && let Some(running) = self.running.values_mut().find(its)
         {
-            running.since = (running.since + Duration::from_millis(call.queued_ms)).min(Instant::now());
+            running.since =
+                (running.since + Duration::from_millis(call.queued_ms)).min(Instant::now());
         }
     }
 
@@ -193,16 +243,44 @@ impl Progress {
                 | PluginState::Registering { attempt, limit } => {
                     self.what = format!("launching {plugin}, {attempt} of {limit}");
                 }
-                PluginState::Backoff { attempt, limit, why, .. } => {
-                    self.say(out, &format!("{plugin}: launch {attempt} of {limit} failed: {}", safe(why)));
+                PluginState::Backoff {
+                    attempt,
+                    limit,
+                    why,
+                    ..
+                } => {
+                    self.say(
+                        out,
+                        &format!(
+                            "{plugin}: launch {attempt} of {limit} failed: {}",
+                            safe(why)
+                        ),
+                    );
                 }
                 _ => {}
             },
             PluginEvent::Crash { plugin, text, .. } => {
-                self.say(out, &format!("{} {plugin}: {}", paint(out.err_color, Ink::Red, "crash:"), safe_lines(text)));
+                self.say(
+                    out,
+                    &format!(
+                        "{} {plugin}: {}",
+                        paint(out.err_color, Ink::Red, "crash:"),
+                        safe_lines(text)
+                    ),
+                );
             }
-            PluginEvent::Log { line } if out.log_level.is_some_and(|level| level.shows(line.level)) => {
-                self.say(out, &format!("[{}] {} {}", line.plugin, line.level.word(), safe_lines(&line.text)));
+            PluginEvent::Log { line }
+                if out.log_level.is_some_and(|level| level.shows(line.level)) =>
+            {
+                self.say(
+                    out,
+                    &format!(
+                        "[{}] {} {}",
+                        line.plugin,
+                        line.level.word(),
+                        safe_lines(&line.text)
+                    ),
+                );
             }
             _ => {}
         }
@@ -213,32 +291,57 @@ impl Progress {
         if self.operations.get(&operation.index) == Some(&now) {
             return;
         }
-        let was = self.operations.insert(operation.index, now).map(|(state, _)| state);
+        let was = self
+            .operations
+            .insert(operation.index, now)
+            .map(|(state, _)| state);
         let address = safe(&operation.address).into_owned();
         let (text, ink) = match operation.state {
             OperationState::Waiting | OperationState::NotAttempted => return,
             OperationState::Running => {
-                let begun = Running { address: operation.address.clone(), step: operation.step.clone(), since: Instant::now() };
+                let begun = Running {
+                    address: operation.address.clone(),
+                    step: operation.step.clone(),
+                    since: Instant::now(),
+                };
                 self.running.insert(operation.index, begun);
                 (format!("{address}: {}", operation.step), None)
             }
             OperationState::Done => {
-                let took = operation.took_ms.map_or_else(String::new, |ms| format!(" in {}", duration(ms)));
-                (format!("{address}: {}{took}", operation.action.done_word()), Some(ink_of(operation.action)))
+                let took = operation
+                    .took_ms
+                    .map_or_else(String::new, |ms| format!(" in {}", duration(ms)));
+                (
+                    format!("{address}: {}{took}", operation.action.done_word()),
+                    Some(ink_of(operation.action)),
+                )
             }
             OperationState::Failed => {
-                let why = operation.failure.as_ref().map_or_else(String::new, |f| format!(": {} ({})", safe(&f.summary), f.class.word()));
+                let why = operation.failure.as_ref().map_or_else(String::new, |f| {
+                    format!(": {} ({})", safe(&f.summary), f.class.word())
+                });
                 (format!("{address}: failed{why}"), Some(Ink::Red))
             }
-            OperationState::Unknown => (format!("{address}: the outcome is unknown"), Some(Ink::Magenta)),
+            OperationState::Unknown => (
+                format!("{address}: the outcome is unknown"),
+                Some(Ink::Magenta),
+            ),
             OperationState::HalfReplaced => {
-                let why = operation.failure.as_ref().map_or_else(String::new, |f| format!(": {} ({})", safe(&f.summary), f.class.word()));
-                (format!("{address}: {}{why}", operation.step), Some(Ink::Red))
+                let why = operation.failure.as_ref().map_or_else(String::new, |f| {
+                    format!(": {} ({})", safe(&f.summary), f.class.word())
+                });
+                (
+                    format!("{address}: {}{why}", operation.step),
+                    Some(Ink::Red),
+                )
             }
         };
         if operation.state != OperationState::Running {
             self.running.remove(&operation.index);
-            if matches!(was, None | Some(OperationState::Waiting | OperationState::Running)) {
+            if matches!(
+                was,
+                None | Some(OperationState::Waiting | OperationState::Running)
+            ) {
                 self.done += 1;
             }
         }
@@ -291,26 +394,67 @@ mod tests {
         let mut out = Output::new(true, false);
         let mut progress = Progress::new(&out);
         let mut hear = |kind| {
-            progress.event(&mut out, &Event { seq: 0, at: 0, kind });
+            progress.event(
+                &mut out,
+                &Event {
+                    seq: 0,
+                    at: 0,
+                    kind,
+                },
+            );
             progress.words()
         };
         let names = ["a.a", "a.b", "a.c"];
-        let operations = (0..).zip(names).map(|(n, a)| operation(n, a, OperationState::Waiting)).collect();
+        let operations = (0..)
+            .zip(names)
+            .map(|(n, a)| operation(n, a, OperationState::Waiting))
+            .collect();
         let (who, host) = ("kim".to_owned(), "here".to_owned());
-        hear(EventKind::DeployStarted(DeployStarted { deploy: 1, stage: 1, mode: StageMode::Normal, who, host, operations }));
+        hear(EventKind::DeployStarted(DeployStarted {
+            deploy: 1,
+            stage: 1,
+            mode: StageMode::Normal,
+            who,
+            host,
+            operations,
+        }));
         for (n, address) in (0..).zip(names) {
-            hear(EventKind::Operation(operation(n, address, OperationState::Running)));
+            hear(EventKind::Operation(operation(
+                n,
+                address,
+                OperationState::Running,
+            )));
         }
         let plugin = PluginId("p".into());
         let queued = |call, resource: &str| {
             let (method, resource) = ("ApplyResourceChange".to_owned(), Some(resource.to_owned()));
-            EventKind::CallQueued(CallQueued { call, plugin: plugin.clone(), method, resource, waits_for: "a slot".into(), blocker: None })
+            EventKind::CallQueued(CallQueued {
+                call,
+                plugin: plugin.clone(),
+                method,
+                resource,
+                waits_for: "a slot".into(),
+                blocker: None,
+            })
         };
         hear(queued(1, "a.a"));
         let words = hear(queued(2, "a.b"));
-        assert!(words.starts_with("0 of 3 done; a.c creating for ") && words.ends_with(", 2 queued"), "{words}");
+        assert!(
+            words.starts_with("0 of 3 done; a.c creating for ") && words.ends_with(", 2 queued"),
+            "{words}"
+        );
         let (method, resource) = ("ApplyResourceChange".to_owned(), Some("a.a".to_owned()));
-        let started = CallStarted { call: 1, plugin, slot: 1, slots: 1, method, resource, deadline_ms: None, usual: None, queued_ms: 5 };
+        let started = CallStarted {
+            call: 1,
+            plugin,
+            slot: 1,
+            slots: 1,
+            method,
+            resource,
+            deadline_ms: None,
+            usual: None,
+            queued_ms: 5,
+        };
         let words = hear(EventKind::CallStarted(started));
         assert!(words.ends_with(", 1 more running, 1 queued"), "{words}");
     }

@@ -19,7 +19,12 @@ pub(super) fn counts(schema: &ProviderSchema) -> Value {
 
 /// All of it.
 pub(super) fn whole(schema: &ProviderSchema) -> Value {
-    let all = |schemas: &Schemas| schemas.iter().map(|(name, s)| (name.clone(), one(s))).collect::<Map<_, _>>();
+    let all = |schemas: &Schemas| {
+        schemas
+            .iter()
+            .map(|(name, s)| (name.clone(), one(s)))
+            .collect::<Map<_, _>>()
+    };
     let functions: Map<String, Value> = schema
         .functions
         .iter()
@@ -57,7 +62,10 @@ fn block(b: &Block) -> Value {
 }
 
 fn attributes(all: &BTreeMap<String, Attribute>) -> Value {
-    all.iter().map(|(name, a)| (name.clone(), attribute(a))).collect::<Map<_, _>>().into()
+    all.iter()
+        .map(|(name, a)| (name.clone(), attribute(a)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn attribute(a: &Attribute) -> Value {
@@ -112,8 +120,16 @@ pub(super) fn line(schema: &ProviderSchema) -> String {
         (schema.functions.len(), "function"),
     ];
     let plural = |n: usize| if n == 1 { "" } else { "s" };
-    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}{}", plural(*n))).collect();
-    if said.is_empty() { "an empty schema".to_owned() } else { said.join(", ") }
+    let said: Vec<String> = named
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}{}", plural(*n)))
+        .collect();
+    if said.is_empty() {
+        "an empty schema".to_owned()
+    } else {
+        said.join(", ")
+    }
 }
 
 /// The provider's arguments and what it has, by name.
@@ -124,30 +140,64 @@ pub(super) fn show(out: &mut Output, schema: &ProviderSchema) {
     for (name, a) in &schema.provider.block.attributes {
         let need = if a.required { "required" } else { "optional" };
         let secret = if a.sensitive { ", sensitive" } else { "" };
-        let ty = if a.nested.is_some() { "nested".to_owned() } else { a.ty.friendly_constraint_name() };
+        let ty = if a.nested.is_some() {
+            "nested".to_owned()
+        } else {
+            a.ty.friendly_constraint_name()
+        };
         out.line(&format!("      {} ({ty}, {need}{secret})", safe(name)));
     }
     for (name, n) in &schema.provider.block.blocks {
-        out.line(&format!("      {} ({} of blocks)", safe(name), nesting(n.nesting)));
+        out.line(&format!(
+            "      {} ({} of blocks)",
+            safe(name),
+            nesting(n.nesting)
+        ));
     }
-    for (title, schemas) in
-        [("resource types", &schema.resources), ("data sources", &schema.data_sources), ("ephemeral resources", &schema.ephemeral)]
-    {
+    for (title, schemas) in [
+        ("resource types", &schema.resources),
+        ("data sources", &schema.data_sources),
+        ("ephemeral resources", &schema.ephemeral),
+    ] {
         if !schemas.is_empty() {
             heading(out, title);
         }
         for (name, s) in schemas.iter() {
-            let required: Vec<&str> = s.block.attributes.iter().filter(|(_, a)| a.required).map(|(name, _)| name.as_str()).collect();
-            let needs = if required.is_empty() { String::new() } else { format!(", needs {}", required.join(", ")) };
-            out.line(&format!("      {} ({} attributes{})", safe(name), s.block.attributes.len(), safe(&needs)));
+            let required: Vec<&str> = s
+                .block
+                .attributes
+                .iter()
+                .filter(|(_, a)| a.required)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let needs = if required.is_empty() {
+                String::new()
+            } else {
+                format!(", needs {}", required.join(", "))
+            };
+            out.line(&format!(
+                "      {} ({} attributes{})",
+                safe(name),
+                s.block.attributes.len(),
+                safe(&needs)
+            ));
         }
     }
     if !schema.functions.is_empty() {
         heading(out, "functions");
     }
     for (name, f) in &schema.functions {
-        let parameters: Vec<String> = f.parameters.iter().map(|p| format!("{} {}", p.name, p.ty.friendly_constraint_name())).collect();
-        out.line(&format!("      {}({}) → {}", safe(name), safe(&parameters.join(", ")), f.returns.friendly_constraint_name()));
+        let parameters: Vec<String> = f
+            .parameters
+            .iter()
+            .map(|p| format!("{} {}", p.name, p.ty.friendly_constraint_name()))
+            .collect();
+        out.line(&format!(
+            "      {}({}) → {}",
+            safe(name),
+            safe(&parameters.join(", ")),
+            f.returns.friendly_constraint_name()
+        ));
     }
 }
 
@@ -164,11 +214,19 @@ mod tests {
     #[test]
     fn the_schema_for_programs_says_what_an_attribute_is() {
         let mut block = Block::default();
-        block.attributes.insert("name".into(), Attribute::required(Type::String).sensitive());
-        let schema = ProviderSchema { resources: [("x_y".to_owned(), Schema::new(2, block))].into(), ..ProviderSchema::default() };
+        block
+            .attributes
+            .insert("name".into(), Attribute::required(Type::String).sensitive());
+        let schema = ProviderSchema {
+            resources: [("x_y".to_owned(), Schema::new(2, block))].into(),
+            ..ProviderSchema::default()
+        };
         let json = whole(&schema);
         assert_eq!(json["resources"]["x_y"]["version"], 2);
-        assert_eq!(json["resources"]["x_y"]["block"]["attributes"]["name"], json!({"type": "string", "required": true, "sensitive": true}));
+        assert_eq!(
+            json["resources"]["x_y"]["block"]["attributes"]["name"],
+            json!({"type": "string", "required": true, "sensitive": true})
+        );
         assert_eq!(counts(&schema)["resources"], 1);
         assert_eq!(line(&schema), "1 resource type");
     }

@@ -1,5 +1,5 @@
-//! One command's time with the engine: starts it, pumps its events to the output while a question is open, turns signals
-//! into the cancel ladder, shuts it down.
+//! One command's time with the engine: starts it, pumps its events to the output while a question
+//! is open, turns signals into the cancel ladder, shuts it down.
 
 use super::exit::CliError;
 use super::output::Output;
@@ -33,9 +33,15 @@ pub(super) struct Session {
 }
 
 fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, CliError> {
-    let Some(text) = std::env::var_os(name).filter(|v| !v.is_empty()) else { return Ok(None) };
+    let Some(text) = std::env::var_os(name).filter(|v| !v.is_empty()) else {
+        return Ok(None);
+    };
     let parsed = text.to_str().and_then(|t| t.trim().parse().ok());
-    parsed.map(Some).ok_or_else(|| CliError::Refused(format!("the environment variable {name} needs a whole number, not {text:?}")))
+    parsed.map(Some).ok_or_else(|| {
+        CliError::Refused(format!(
+            "the environment variable {name} needs a whole number, not {text:?}"
+        ))
+    })
 }
 
 /// Where this user keeps data, by the rules of the system.
@@ -45,9 +51,16 @@ fn data_dir() -> Option<std::path::PathBuf> {
 }
 
 /// Settings for the current directory, with what the environment says.
-pub(super) fn settings(reason: &str, access: Access, parallelism: Option<u16>) -> Result<Settings, CliError> {
-    let here = std::env::current_dir()
-        .map_err(|e| CliError::Refused(format!("the current directory cannot be told: {e}; go to another one, or use -C DIR")))?;
+pub(super) fn settings(
+    reason: &str,
+    access: Access,
+    parallelism: Option<u16>,
+) -> Result<Settings, CliError> {
+    let here = std::env::current_dir().map_err(|e| {
+        CliError::Refused(format!(
+            "the current directory cannot be told: {e}; go to another one, or use -C DIR"
+        ))
+    })?;
     let mut settings = Settings::new(here);
     reason.clone_into(&mut settings.reason);
     settings.access = access;
@@ -101,11 +114,18 @@ impl Session {
         let engine = Engine::start(settings).await?;
         signals.tell(&engine);
         let (_, events) = engine.subscribe();
-        Ok(Self { engine, events, signals, asked: 0, ask_later: false })
+        Ok(Self {
+            engine,
+            events,
+            signals,
+            asked: 0,
+            ask_later: false,
+        })
     }
 
-    /// Waits for an answer, printing events meanwhile. The first signal asks the engine to stop, the second kills the
-    /// plugins and waits a little for the record of it, the third ends at once.
+    /// Waits for an answer, printing events meanwhile. The first signal asks the engine to stop,
+    /// the second kills the plugins and waits a little for the record of it, the third ends at
+    /// once.
     pub(super) async fn wait<T>(
         &mut self,
         out: &mut Output,
@@ -118,7 +138,8 @@ impl Session {
         let mut over = false;
         let answer = loop {
             let deadline = until.unwrap_or_else(Instant::now);
-            // An operator's signal first, then the answer; events after it, so that a flood of them cannot hold either up.
+            // An operator's signal first, then the answer; events after it, so that a flood of them
+            // cannot hold either up.
             tokio::select! { biased;
                 () = self.signals.next() => {
                     self.asked += 1;
@@ -159,7 +180,8 @@ impl Session {
             }
         };
         // Unconstrained: tokio's budget must not make a full channel look empty.
-        while let Some(Some(update)) = tokio::task::unconstrained(self.events.recv()).now_or_never() {
+        while let Some(Some(update)) = tokio::task::unconstrained(self.events.recv()).now_or_never()
+        {
             hear(update, out, progress);
         }
         progress.clear();
@@ -172,7 +194,10 @@ impl Session {
     }
 
     /// Waits for something outside of the engine; a signal ends it.
-    pub(super) async fn ask<T>(&mut self, question: impl Future<Output = T>) -> Result<T, CliError> {
+    pub(super) async fn ask<T>(
+        &mut self,
+        question: impl Future<Output = T>,
+    ) -> Result<T, CliError> {
         tokio::select! { biased;
             () = self.signals.next() => Err(CliError::Cancelled),
             answer = question => Ok(answer),
@@ -184,7 +209,10 @@ impl Session {
         let mut progress = Progress::new(out);
         let engine = self.engine.clone();
         let stop = async {
-            if tokio::time::timeout(SHUTDOWN, engine.shutdown()).await.is_err() {
+            if tokio::time::timeout(SHUTDOWN, engine.shutdown())
+                .await
+                .is_err()
+            {
                 tracing::warn!("the plugins did not stop in {} s", SHUTDOWN.as_secs());
             }
             Ok(())
@@ -206,7 +234,9 @@ pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
             }
         }
         Update::Snapshot(view) => {
-            let text = "events came faster than they were read; some of them are not in this output".to_owned();
+            let text =
+                "events came faster than they were read; some of them are not in this output"
+                    .to_owned();
             out.event(&crate::engine::event::Event {
                 seq: view.seq,
                 at: crate::engine::bus::now_ms(),

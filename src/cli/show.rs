@@ -5,8 +5,8 @@ use super::progress::ink_of;
 use super::safe::{safe, safe_lines};
 use super::time::{duration, moment};
 use crate::engine::event::{
-    Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind, DriftView, OutputView, StageMode, StageSummary,
-    StateChange, StateChangeKind,
+    Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
+    DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
 };
 use std::collections::HashSet;
 
@@ -24,15 +24,27 @@ fn stage_lines(out: &mut Output, summary: &StageSummary) {
     for output in summary.outputs.iter().filter(|o| o.action != Action::NoOp) {
         one_output(out, output, output.stays(&summary.left));
     }
-    let outputs = summary.outputs.iter().filter(|o| o.action != Action::NoOp).count();
-    let left = if left.is_empty() { String::new() } else { format!(", of which {} left out", left.len()) };
+    let outputs = summary
+        .outputs
+        .iter()
+        .filter(|o| o.action != Action::NoOp)
+        .count();
+    let left = if left.is_empty() {
+        String::new()
+    } else {
+        format!(", of which {} left out", left.len())
+    };
     let said = match (summary.counts.changes() + summary.counts.read, outputs) {
         _ if summary.mode == StageMode::RefreshOnly => refreshed(summary, outputs),
         (_, 0) => counts(&summary.counts) + &left,
         (0, n) => format!("no resource changes, {}", outputs_said(n)),
         (_, n) => format!("{}{left}, {}", counts(&summary.counts), outputs_said(n)),
     };
-    let text = format!("Stage #{}: {said} ({})", summary.stage, duration(summary.took_ms));
+    let text = format!(
+        "Stage #{}: {said} ({})",
+        summary.stage,
+        duration(summary.took_ms)
+    );
     let text = out.paint(Ink::Bold, &text);
     out.line(&text);
 }
@@ -50,15 +62,31 @@ fn one_drift(out: &mut Output, found: &DriftView) {
     };
     line.push_str(&format!("  {what}"));
     out.line(&line);
-    let changed = found.attributes.iter().filter(|a| a.changed && found.what == DriftKind::Changed);
-    changed.for_each(|a| out.line(&format!("      {}", indented(&one_attribute(a, Action::Update)))));
+    let changed = found
+        .attributes
+        .iter()
+        .filter(|a| a.changed && found.what == DriftKind::Changed);
+    changed.for_each(|a| {
+        out.line(&format!(
+            "      {}",
+            indented(&one_attribute(a, Action::Update))
+        ))
+    });
 }
 
 /// What a stage found that only looks, and what can be done about it.
 fn refreshed(summary: &StageSummary, outputs: usize) -> String {
-    let found = [(DriftKind::Changed, "changed outside of flightdeck"), (DriftKind::Gone, "gone"), (DriftKind::Moved, "moved")];
+    let found = [
+        (DriftKind::Changed, "changed outside of flightdeck"),
+        (DriftKind::Gone, "gone"),
+        (DriftKind::Moved, "moved"),
+    ];
     let counted = found.map(|(what, word)| (summary.drifted(what), word));
-    let mut said: Vec<String> = counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let mut said: Vec<String> = counted
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
     if said.is_empty() {
         said.push("what was looked at is as the state has it".to_owned());
     }
@@ -68,13 +96,20 @@ fn refreshed(summary: &StageSummary, outputs: usize) -> String {
     let todo = if summary.drift.is_empty() && outputs == 0 {
         String::new()
     } else {
-        format!("; `flightdeck deploy {}` accepts that, `flightdeck stage` works out how to repair it", summary.stage)
+        format!(
+            "; `flightdeck deploy {}` accepts that, `flightdeck stage` works out how to repair it",
+            summary.stage
+        )
     };
     said.join(", ") + &todo
 }
 
 fn outputs_said(n: usize) -> String {
-    if n == 1 { "1 output to change".to_owned() } else { format!("{n} outputs to change") }
+    if n == 1 {
+        "1 output to change".to_owned()
+    } else {
+        format!("{n} outputs to change")
+    }
 }
 
 fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
@@ -90,7 +125,11 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         line.push_str(&out.paint(Ink::Dim, &format!("  {}", safe(&change.why))));
     }
     out.line(&line);
-    for attribute in change.attributes.iter().filter(|a| a.changed || a.forces_replacement) {
+    for attribute in change
+        .attributes
+        .iter()
+        .filter(|a| a.changed || a.forces_replacement)
+    {
         let text = one_attribute(attribute, change.action);
         let mut line = format!("      {}", indented(&text));
         if attribute.forces_replacement {
@@ -99,7 +138,11 @@ fn one_change(out: &mut Output, change: &ChangeView, left: bool) {
         out.line(&line);
     }
     for command in &change.commands {
-        let line = format!("      {} {}", out.paint(Ink::Yellow, &format!("{}:", command.lead())), indented(&command.text()));
+        let line = format!(
+            "      {} {}",
+            out.paint(Ink::Yellow, &format!("{}:", command.lead())),
+            indented(&command.text())
+        );
         out.line(&line);
     }
 }
@@ -110,10 +153,16 @@ fn one_attribute(attribute: &AttributeChange, action: Action) -> String {
         Some(text) => text.clone(),
         None => "null".to_owned(),
     };
-    let after = if attribute.unknown { "(known after apply)".to_owned() } else { value(&attribute.after) };
+    let after = if attribute.unknown {
+        "(known after apply)".to_owned()
+    } else {
+        value(&attribute.after)
+    };
     match action {
         Action::Create | Action::Read => format!("{} = {after}", attribute.path),
-        Action::Destroy | Action::Forget => format!("{} = {}", attribute.path, value(&attribute.before)),
+        Action::Destroy | Action::Forget => {
+            format!("{} = {}", attribute.path, value(&attribute.before))
+        }
         _ => format!("{}: {} → {after}", attribute.path, value(&attribute.before)),
     }
 }
@@ -128,13 +177,20 @@ fn one_output(out: &mut Output, output: &OutputView, left: bool) {
         Some(text) => indented(text),
         None => "null".to_owned(),
     };
-    let head = out.paint(ink_of(output.action), &format!("{:>3} output {}", output.action.sign(), safe(&output.name)));
+    let head = out.paint(
+        ink_of(output.action),
+        &format!("{:>3} output {}", output.action.sign(), safe(&output.name)),
+    );
     let tail = match output.action {
         Action::Create => format!(" = {}", side(&output.after)),
         Action::Destroy => format!(" = {}", side(&output.before)),
         _ => format!(": {} → {}", side(&output.before), side(&output.after)),
     };
-    let left = if left { out.paint(Ink::Yellow, "  left out") } else { String::new() };
+    let left = if left {
+        out.paint(Ink::Yellow, "  left out")
+    } else {
+        String::new()
+    };
     out.line(&format!("{head}{left}{tail}"));
 }
 
@@ -149,22 +205,44 @@ pub(super) fn counts(c: &Counts) -> String {
         (c.forget, "to forget"),
         (c.read, "to read"),
     ];
-    let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if said.is_empty() { format!("no changes, {} as they should be", c.no_op) } else { said.join(", ") }
+    let said: Vec<String> = named
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
+    if said.is_empty() {
+        format!("no changes, {} as they should be", c.no_op)
+    } else {
+        said.join(", ")
+    }
 }
 
 /// How a deploy ended, in a line.
 pub(super) fn deploy_ended(out: &mut Output, summary: &DeploySummary) {
-    let ink = if summary.outcome == DeployOutcome::Succeeded { Ink::Green } else { Ink::Red };
-    let line = format!("Deploy #{} {}: {}", summary.deploy, summary.outcome.word(), summary.operations.text());
+    let ink = if summary.outcome == DeployOutcome::Succeeded {
+        Ink::Green
+    } else {
+        Ink::Red
+    };
+    let line = format!(
+        "Deploy #{} {}: {}",
+        summary.deploy,
+        summary.outcome.word(),
+        summary.operations.text()
+    );
     let line = out.paint(ink, &line);
     out.line(&line);
 }
 
 /// One line about a change of the state by hand.
 pub(super) fn state_change(c: &StateChange) -> String {
-    let id = c.id.as_ref().map_or_else(String::new, |id| format!(" (id {})", safe(id)));
-    let deposed = c.deposed.as_ref().map_or_else(String::new, |key| format!(" (deposed {key})"));
+    let id =
+        c.id.as_ref()
+            .map_or_else(String::new, |id| format!(" (id {})", safe(id)));
+    let deposed = c
+        .deposed
+        .as_ref()
+        .map_or_else(String::new, |key| format!(" (deposed {key})"));
     let what = match c.what {
         StateChangeKind::Imported => format!("imported{id}"),
         StateChangeKind::Forgotten => format!("forgotten; the object itself{id} stays as it is"),
@@ -172,13 +250,20 @@ pub(super) fn state_change(c: &StateChange) -> String {
         StateChangeKind::Untainted => "not tainted any more".to_owned(),
         StateChangeKind::Settled => "let go; nothing of it was in the state".to_owned(),
     };
-    let settled = if c.settled.is_empty() { String::new() } else { format!("; settled: {}", c.settled.join(", ")) };
+    let settled = if c.settled.is_empty() {
+        String::new()
+    } else {
+        format!("; settled: {}", c.settled.join(", "))
+    };
     format!("{}{deposed}: {what}{settled}", safe(&c.address))
 }
 
 /// One line about a deploy.
 pub(super) fn deploy_line(d: &DeploySummary) -> String {
-    let took = d.ended.and_then(|end| u64::try_from(end - d.began).ok()).map_or_else(|| "–".to_owned(), duration);
+    let took = d
+        .ended
+        .and_then(|end| u64::try_from(end - d.began).ok())
+        .map_or_else(|| "–".to_owned(), duration);
     format!(
         "#{:<4} {}  {:<11} {:>9}  {:<20} stage #{} by {} on {}",
         d.deploy,

@@ -1,5 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP: all ask for the end, in steps. They are heard by a thread of their own, so that work that
-//! gives nobody else a turn does not keep them from being heard; the third one ends the process whatever it does.
+//! Ctrl-C, SIGTERM and SIGHUP: all ask for the end, in steps. They are heard by a thread of their
+//! own, so that work that gives nobody else a turn does not keep them from being heard; the third
+//! one ends the process whatever it does.
 
 use super::exit::{self, CliError};
 use crate::engine::Engine;
@@ -35,8 +36,8 @@ fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
     LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that must not grow any more (`ulimit -f`) is an error in words from here on, and not the end of the process. What
-/// we start has the signal as it was.
+/// A file that must not grow any more (`ulimit -f`) is an error in words from here on, and not the
+/// end of the process. What we start has the signal as it was.
 pub(super) fn files_may_be_too_large() -> std::io::Result<()> {
     // Listened to once, it stays so.
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
@@ -64,7 +65,11 @@ impl Signals {
 
     /// From now on this engine is told where the command cannot.
     pub(super) fn tell(&self, engine: &Engine) {
-        *listener() = Some(Listener { engine: engine.clone(), runtime: Handle::current(), before: self.taken });
+        *listener() = Some(Listener {
+            engine: engine.clone(),
+            runtime: Handle::current(),
+            before: self.taken,
+        });
     }
 
     /// Waits for the next one.
@@ -85,11 +90,24 @@ impl Drop for Signals {
 }
 
 fn start() -> Result<(), CliError> {
-    let refused = |e: std::io::Error| CliError::Refused(format!("signals cannot be listened to: {e}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;
+    let refused =
+        |e: std::io::Error| CliError::Refused(format!("signals cannot be listened to: {e}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(refused)?;
     let _inside = runtime.enter();
-    let mut all = [signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup())].into_iter();
-    let mut next = || all.next().unwrap_or_else(|| signal(SignalKind::interrupt())).map_err(refused);
+    let mut all = [
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    ]
+    .into_iter();
+    let mut next = || {
+        all.next()
+            .unwrap_or_else(|| signal(SignalKind::interrupt()))
+            .map_err(refused)
+    };
     let (mut interrupt, mut terminate, mut hangup) = (next()?, next()?, next()?);
     drop(_inside);
     let attend = async move {
@@ -109,12 +127,17 @@ fn start() -> Result<(), CliError> {
             }
         }
     };
-    let thread = std::thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(attend));
+    let thread = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || runtime.block_on(attend));
     thread.map(drop).map_err(refused)
 }
 
 /// Does what a signal asks for where the command has not done it by itself.
-#[allow(clippy::disallowed_methods, reason = "the way to main may be what does not end; plugins die with the thread that started them")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the way to main may be what does not end; plugins die with the thread that started them"
+)]
 async fn follow(number: u32) {
     tokio::time::sleep(REACTION).await;
     let told = listener().clone();
@@ -122,15 +145,24 @@ async fn follow(number: u32) {
     if rung >= 3 {
         // The command ends at the third; where it does not, it ends here.
         tokio::time::sleep(REACTION).await;
-        eprintln!("error: ended at the third signal; what was going on then is told by the next start");
+        eprintln!(
+            "error: ended at the third signal; what was going on then is told by the next start"
+        );
         std::process::exit(i32::from(exit::CANCELLED));
     }
     if SEEN.load(Ordering::Relaxed) >= number {
         return;
     }
-    if let Some(Listener { engine, runtime, .. }) = told {
+    if let Some(Listener {
+        engine, runtime, ..
+    }) = told
+    {
         let _inside = runtime.enter();
         eprintln!("stopping: what is being worked out is given up");
-        engine.cancel(if rung == 1 { CancelRung::StopStarting } else { CancelRung::KillPlugins });
+        engine.cancel(if rung == 1 {
+            CancelRung::StopStarting
+        } else {
+            CancelRung::KillPlugins
+        });
     }
 }

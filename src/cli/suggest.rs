@@ -2,13 +2,19 @@
 
 /// The known word that is at most two edits away, the nearest one.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.into_iter().map(|candidate| (distance(word, candidate), candidate));
-    scored.filter(|(d, c)| *d <= 2 && *d < c.chars().count()).min_by_key(|(d, _)| *d).map(|(_, c)| c)
+    let scored = known
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate));
+    scored
+        .filter(|(d, c)| *d <= 2 && *d < c.chars().count())
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
 }
 
 /// Edits from one word to the other; two neighbours that changed places count as one.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for (i, row) in rows.iter_mut().enumerate() {
         row[0] = i;

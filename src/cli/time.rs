@@ -5,7 +5,10 @@ use jiff::Timestamp;
 /// A moment in this machine's time zone: `2026-11-21 10:15:02`.
 pub(super) fn moment(ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
-        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Ok(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M:%S")
+            .to_string(),
         Err(_) => ms.to_string(),
     }
 }
@@ -13,7 +16,10 @@ pub(super) fn moment(ms: i64) -> String {
 /// The time of day in this machine's time zone, to the millisecond: `10:15:02.071`.
 pub(super) fn time_of_day(ms: i64) -> String {
     match Timestamp::from_millisecond(ms) {
-        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S%.3f").to_string(),
+        Ok(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%H:%M:%S%.3f")
+            .to_string(),
         Err(_) => ms.to_string(),
     }
 }
@@ -23,7 +29,11 @@ pub(super) fn duration(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
         1_000..=59_949 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-        59_950..=3_599_999 => format!("{} min {} s", ms.div_ceil(50) * 50 / 60_000, ms.div_ceil(50) * 50 % 60_000 / 1_000),
+        59_950..=3_599_999 => format!(
+            "{} min {} s",
+            ms.div_ceil(50) * 50 / 60_000,
+            ms.div_ceil(50) * 50 % 60_000 / 1_000
+        ),
         _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
     }
 }
@@ -34,7 +44,22 @@ mod tests {
 
     #[test]
     fn durations_read_like_speech() {
-        let said: Vec<String> = [0, 999, 1_000, 12_345, 59_949, 59_999, 200_000, 7_500_000].into_iter().map(duration).collect();
-        assert_eq!(said, ["0 ms", "999 ms", "1.0 s", "12.3 s", "59.9 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+        let said: Vec<String> = [0, 999, 1_000, 12_345, 59_949, 59_999, 200_000, 7_500_000]
+            .into_iter()
+            .map(duration)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "0 ms",
+                "999 ms",
+                "1.0 s",
+                "12.3 s",
+                "59.9 s",
+                "1 min 0 s",
+                "3 min 20 s",
+                "2 h 5 min"
+            ]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Values of flags: parsed here, so that a wrong one is refused with its words before anything starts.
+//! Values of flags: parsed here, so that a wrong one is refused with its words before anything
+//! starts.
 
 use crate::engine::api::BadStageName;
 use crate::engine::plugin::record::LogLevel;
@@ -73,12 +74,17 @@ pub(super) fn since(text: &str) -> Result<i64, String> {
         return Ok(time.as_millisecond());
     }
     if let Ok(date) = text.parse::<jiff::civil::DateTime>() {
-        let zoned = date.to_zoned(jiff::tz::TimeZone::system()).map_err(|e| e.to_string())?;
+        let zoned = date
+            .to_zoned(jiff::tz::TimeZone::system())
+            .map_err(|e| e.to_string())?;
         return Ok(zoned.timestamp().as_millisecond());
     }
-    let span: jiff::Span =
-        text.parse().map_err(|_| "it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)".to_owned())?;
-    let then = jiff::Zoned::now().checked_sub(span.abs()).map_err(|e| e.to_string())?;
+    let span: jiff::Span = text.parse().map_err(|_| {
+        "it needs a time (2026-11-21T08:00:00Z), a date, or how long ago (30m, 2h, 3d)".to_owned()
+    })?;
+    let then = jiff::Zoned::now()
+        .checked_sub(span.abs())
+        .map_err(|e| e.to_string())?;
     Ok(then.timestamp().as_millisecond())
 }
 

@@ -1,4 +1,5 @@
-//! What is asked of the engine and what it answers: plain data, shared by the console and the command line.
+//! What is asked of the engine and what it answers: plain data, shared by the console and the
+//! command line.
 
 use super::event::*;
 use super::plugin::record::{LaunchAttempt, LogLevel, LogLine, PluginFound, PluginId, UnixMs};
@@ -22,7 +23,8 @@ pub struct StageRequest {
     pub var_files: Vec<PathBuf>,
     /// A name for the stage, shown in lists.
     pub name: Option<String>,
-    /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place of mode and addresses.
+    /// A deploy: what it did not bring to an end is staged as it was asked for then, in the place
+    /// of mode and addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_of: Option<DeployId>,
 }
@@ -32,7 +34,9 @@ pub struct StageRequest {
 pub enum BadStageName {
     #[error("a stage's name cannot be empty")]
     Empty,
-    #[error("a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it")]
+    #[error(
+        "a number cannot be a stage's name: {text} would mean stage #{digits} as well; put a letter into it"
+    )]
     Number { text: String, digits: String },
     #[error("a stage's name cannot have control characters")]
     Control,
@@ -46,7 +50,10 @@ pub fn stage_name(text: &str) -> Result<&str, BadStageName> {
     let digits = text.trim_start_matches('#').trim();
     match () {
         () if text.trim().is_empty() => Err(BadStageName::Empty),
-        () if digits.chars().all(|c| c.is_ascii_digit()) => Err(BadStageName::Number { text: text.to_owned(), digits: digits.to_owned() }),
+        () if digits.chars().all(|c| c.is_ascii_digit()) => Err(BadStageName::Number {
+            text: text.to_owned(),
+            digits: digits.to_owned(),
+        }),
         () if text.chars().any(char::is_control) => Err(BadStageName::Control),
         () => Ok(text),
     }
@@ -126,7 +133,8 @@ pub struct StateRow {
     pub name: String,
     pub provider: String,
     pub tainted: bool,
-    /// What the newest stage found of it in the world, where the state is still the one that it started from.
+    /// What the newest stage found of it in the world, where the state is still the one that it
+    /// started from.
     #[serde(default)]
     pub drift: Option<DriftKind>,
     pub dependencies: Vec<String>,

@@ -1,5 +1,6 @@
-//! The event bus: numbers events, folds them into the current [`View`] and hands them to subscribers. Owned by the
-//! engine; every room that reports holds a clone. Never blocks: a subscriber that falls behind gets a fresh snapshot.
+//! The event bus: numbers events, folds them into the current [`View`] and hands them to
+//! subscribers. Owned by the engine; every room that reports holds a clone. Never blocks: a
+//! subscriber that falls behind gets a fresh snapshot.
 
 use super::event::{Event, EventKind};
 use super::plugin::record::{PluginEvent, PluginObserver, UnixMs};
@@ -14,10 +15,13 @@ const CAPACITY: usize = 8_192;
 
 /// The wall clock in milliseconds since the epoch.
 pub fn now_ms() -> UnixMs {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with locks held.
+/// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with
+/// locks held.
 pub trait EventSink: Send + Sync + 'static {
     /// Takes one fact.
     fn emit(&self, kind: EventKind);
@@ -57,23 +61,30 @@ struct Subscriber {
 
 impl Bus {
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // The fold has no invariant that a panic in it could break for others: go on with what is there.
+        // The fold has no invariant that a panic in it could break for others: go on with what is
+        // there.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Numbers and times an event, folds it in and delivers it.
     pub fn emit(&self, kind: EventKind) {
         let mut inner = self.lock();
-        let event = Arc::new(Event { seq: inner.view.seq + 1, at: now_ms(), kind });
-        inner.view.apply(&event);
-        inner.subscribers.retain(|s| match s.events.try_send(event.clone()) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
-                true
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        let event = Arc::new(Event {
+            seq: inner.view.seq + 1,
+            at: now_ms(),
+            kind,
         });
+        inner.view.apply(&event);
+        inner
+            .subscribers
+            .retain(|s| match s.events.try_send(event.clone()) {
+                Ok(()) => true,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    s.lagged.store(true, std::sync::atomic::Ordering::Relaxed);
+                    true
+                }
+                Err(mpsc::error::TrySendError::Closed(_)) => false,
+            });
     }
 
     /// What is seen now, and every event after it, with no gap.
@@ -81,8 +92,18 @@ impl Bus {
         let (events, receiver) = mpsc::channel(CAPACITY);
         let lagged = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let mut inner = self.lock();
-        inner.subscribers.push(Subscriber { events, lagged: lagged.clone() });
-        (inner.view.clone(), Subscription { receiver, lagged, bus: self.clone() })
+        inner.subscribers.push(Subscriber {
+            events,
+            lagged: lagged.clone(),
+        });
+        (
+            inner.view.clone(),
+            Subscription {
+                receiver,
+                lagged,
+                bus: self.clone(),
+            },
+        )
     }
 
     /// What is seen now.
@@ -123,13 +144,17 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The next batch of at most 256 events, or a snapshot where the reader fell behind; `None` once the engine is gone.
+    /// The next batch of at most 256 events, or a snapshot where the reader fell behind; `None`
+    /// once the engine is gone.
     pub async fn recv(&mut self) -> Option<Update> {
         let mut batch = Vec::new();
         if self.receiver.recv_many(&mut batch, 256).await == 0 {
             return None;
         }
-        if self.lagged.swap(false, std::sync::atomic::Ordering::Relaxed) {
+        if self
+            .lagged
+            .swap(false, std::sync::atomic::Ordering::Relaxed)
+        {
             // Everything that is still queued is older than the snapshot.
             while self.receiver.try_recv().is_ok() {}
             return Some(Update::Snapshot(Box::new(self.bus.view())));
@@ -143,7 +168,9 @@ mod tests {
     use super::*;
 
     fn notice(n: usize) -> EventKind {
-        EventKind::Notice { text: n.to_string() }
+        EventKind::Notice {
+            text: n.to_string(),
+        }
     }
 
     #[tokio::test]
@@ -154,7 +181,9 @@ mod tests {
         bus.emit(notice(1));
         bus.emit(notice(2));
         assert_eq!(view.seq, 1);
-        let Some(Update::Events(batch)) = events.recv().await else { panic!("expected events") };
+        let Some(Update::Events(batch)) = events.recv().await else {
+            panic!("expected events")
+        };
         assert_eq!(batch.iter().map(|e| e.seq).collect::<Vec<_>>(), [2, 3]);
     }
 
@@ -165,10 +194,14 @@ mod tests {
         for n in 0..CAPACITY + 10 {
             bus.emit(notice(n));
         }
-        let Some(Update::Snapshot(view)) = events.recv().await else { panic!("expected a snapshot") };
+        let Some(Update::Snapshot(view)) = events.recv().await else {
+            panic!("expected a snapshot")
+        };
         assert_eq!(view.seq, CAPACITY as u64 + 10);
         bus.emit(notice(0));
-        let Some(Update::Events(batch)) = events.recv().await else { panic!("expected events") };
+        let Some(Update::Events(batch)) = events.recv().await else {
+            panic!("expected events")
+        };
         assert_eq!(batch[0].seq, CAPACITY as u64 + 11);
     }
 }

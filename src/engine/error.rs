@@ -1,4 +1,5 @@
-//! What can go wrong between a question to the engine and its answer, with the exit code that each deserves.
+//! What can go wrong between a question to the engine and its answer, with the exit code that each
+//! deserves.
 
 use super::api::BadStageName;
 use super::event::{Diagnostic, LockHolder, Severity, StageId};
@@ -29,7 +30,10 @@ pub enum EngineError {
     Store(StoreError),
     /// The record of a stage cannot be read.
     #[error("stage #{stage} cannot be read: {source}")]
-    Unreadable { stage: StageId, source: Arc<serde_json::Error> },
+    Unreadable {
+        stage: StageId,
+        source: Arc<serde_json::Error>,
+    },
     /// The record of a stage cannot be made, or fits nothing that is here now; in words.
     #[error("{0}")]
     Record(String),
@@ -41,7 +45,10 @@ pub enum EngineError {
     Trust(#[from] TrustError),
     /// A piece of work on another thread came to no end.
     #[error("{what}: {source}")]
-    Task { what: &'static str, source: Arc<tokio::task::JoinError> },
+    Task {
+        what: &'static str,
+        source: Arc<tokio::task::JoinError>,
+    },
     /// An address that cannot be read.
     #[error(transparent)]
     Address(#[from] AddrError),
@@ -84,23 +91,35 @@ impl From<ProviderError> for EngineError {
 }
 
 fn first(diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().find(|d| d.severity == Severity::Error).map_or_else(|| "failed".to_owned(), |d| d.summary.clone())
+    diagnostics
+        .iter()
+        .find(|d| d.severity == Severity::Error)
+        .map_or_else(|| "failed".to_owned(), |d| d.summary.clone())
 }
 
 /// A time as people write it, UTC.
 fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    jiff::Timestamp::from_millisecond(ms).map_or_else(
+        |_| ms.to_string(),
+        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
 }
 
 impl EngineError {
     /// For a piece of work on another thread, `what` of which could not be done.
     pub(super) fn task(what: &'static str) -> impl FnOnce(tokio::task::JoinError) -> Self {
-        move |source| Self::Task { what, source: Arc::new(source) }
+        move |source| Self::Task {
+            what,
+            source: Arc::new(source),
+        }
     }
 
     /// For the record of a stage.
     pub(super) fn unreadable(stage: StageId) -> impl FnOnce(serde_json::Error) -> Self {
-        move |source| Self::Unreadable { stage, source: Arc::new(source) }
+        move |source| Self::Unreadable {
+            stage,
+            source: Arc::new(source),
+        }
     }
 
     /// The exit code of a command that ends with it.

@@ -1,5 +1,5 @@
-//! Configuration files in the usual layout: which ones, what each would become, and writing it. Knows files; the layout
-//! itself is the language's.
+//! Configuration files in the usual layout: which ones, what each would become, and writing it.
+//! Knows files; the layout itself is the language's.
 
 use super::Secrets;
 use super::event::{Diagnostic, Severity};
@@ -32,7 +32,10 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
     let file = sources.add(name, text.as_str());
     match lang::format::format(&text, file) {
         Ok(after) if after == text => Ok(None),
-        Ok(after) => Ok(Some(Unformatted { before: text, after })),
+        Ok(after) => Ok(Some(Unformatted {
+            before: text,
+            after,
+        })),
         Err(diags) => Err(told::tell_all(diags.iter(), &sources, &Secrets::default())),
     }
 }
@@ -42,8 +45,10 @@ pub fn lay_out(name: &str, text: String) -> Result<Option<Unformatted>, Problems
 /// # Errors
 /// Where it cannot be read or parsed.
 pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
-    let bytes = lang::functions::read_regular(path).map_err(|e| problem("Failed to read file", path, &e))?;
-    let text = String::from_utf8(bytes).map_err(|e| problem("Invalid character encoding", path, &e.utf8_error()))?;
+    let bytes = lang::functions::read_regular(path)
+        .map_err(|e| problem("Failed to read file", path, &e))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| problem("Invalid character encoding", path, &e.utf8_error()))?;
     lay_out(&path.display().to_string(), text)
 }
 
@@ -52,7 +57,8 @@ pub fn look_at(path: &Path) -> Result<Option<Unformatted>, Problems> {
 /// # Errors
 /// Where there is nothing of that name, or a file of another kind.
 pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Problems> {
-    let found = std::fs::metadata(path).map_err(|e| problem("Invalid file or directory path", path, &e))?;
+    let found =
+        std::fs::metadata(path).map_err(|e| problem("Invalid file or directory path", path, &e))?;
     if found.is_dir() {
         let mut out = Vec::new();
         below(path, recursive, 0, &mut out)?;
@@ -61,27 +67,47 @@ pub fn files(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Problems> {
     if is_formatted(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let kinds = format!("only files that end in {} are laid out", EXTENSIONS.join(", "));
+    let kinds = format!(
+        "only files that end in {} are laid out",
+        EXTENSIONS.join(", ")
+    );
     Err(problem("Invalid file extension", path, &kinds))
 }
 
 fn is_formatted(path: &Path) -> bool {
-    path.file_name().and_then(|n| n.to_str()).is_some_and(|name| EXTENSIONS.iter().any(|e| name.ends_with(e)))
+    path.file_name()
+        .and_then(|n| n.to_str())
+        .is_some_and(|name| EXTENSIONS.iter().any(|e| name.ends_with(e)))
 }
 
-fn below(dir: &Path, recursive: bool, depth: usize, out: &mut Vec<PathBuf>) -> Result<(), Problems> {
+fn below(
+    dir: &Path,
+    recursive: bool,
+    depth: usize,
+    out: &mut Vec<PathBuf>,
+) -> Result<(), Problems> {
     let why = |e: std::io::Error| problem("Invalid path", dir, &e);
     if depth > DEEPEST {
-        return Err(problem("Invalid path", dir, &format!("directories lie deeper than {DEEPEST} in one another")));
+        return Err(problem(
+            "Invalid path",
+            dir,
+            &format!("directories lie deeper than {DEEPEST} in one another"),
+        ));
     }
-    let mut entries = std::fs::read_dir(dir).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(why)?;
+    let mut entries = std::fs::read_dir(dir)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(why)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         if lang::config::is_ignored(&entry.file_name().to_string_lossy()) {
             continue;
         }
         // A link to a directory is not followed: it may lead back, or out.
-        let path = if dir == Path::new(".") { PathBuf::from(entry.file_name()) } else { entry.path() };
+        let path = if dir == Path::new(".") {
+            PathBuf::from(entry.file_name())
+        } else {
+            entry.path()
+        };
         if entry.file_type().map_err(why)?.is_dir() {
             if recursive {
                 below(&path, recursive, depth + 1, out)?;
@@ -93,7 +119,8 @@ fn below(dir: &Path, recursive: bool, depth: usize, out: &mut Vec<PathBuf>) -> R
     Ok(())
 }
 
-/// Puts a text in the place of a file's: whole or not at all, with the permissions that the file has.
+/// Puts a text in the place of a file's: whole or not at all, with the permissions that the file
+/// has.
 ///
 /// # Errors
 /// Where its directory may not be written, or has no room.
@@ -102,7 +129,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Problems> {
         let path = path.canonicalize()?;
         let mut new = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
         new.write_all(text.as_bytes())?;
-        new.as_file().set_permissions(std::fs::metadata(&path)?.permissions())?;
+        new.as_file()
+            .set_permissions(std::fs::metadata(&path)?.permissions())?;
         new.as_file().sync_all()?;
         new.persist(&path)?;
         Ok(())

@@ -1,5 +1,6 @@
-//! A graph of steps and its walk: every step runs when what it needs has succeeded, a bounded number at a time; a
-//! failure stops only what depends on it. Owned by one stage or deploy; knows nothing of what a step does.
+//! A graph of steps and its walk: every step runs when what it needs has succeeded, a bounded
+//! number at a time; a failure stops only what depends on it. Owned by one stage or deploy; knows
+//! nothing of what a step does.
 
 use crate::engine::calls::lock;
 use std::cmp::Reverse;
@@ -80,8 +81,19 @@ impl Graph {
     }
 
     /// The same, going no further where `end` says so.
-    pub fn closure_until(&self, from: impl IntoIterator<Item = Step>, end: impl Fn(Step) -> bool) -> BTreeSet<Step> {
-        reach(from, |step| self.needs[step].iter().copied().filter(|_| !end(step)).collect::<Vec<_>>().into_iter())
+    pub fn closure_until(
+        &self,
+        from: impl IntoIterator<Item = Step>,
+        end: impl Fn(Step) -> bool,
+    ) -> BTreeSet<Step> {
+        reach(from, |step| {
+            self.needs[step]
+                .iter()
+                .copied()
+                .filter(|_| !end(step))
+                .collect::<Vec<_>>()
+                .into_iter()
+        })
     }
 
     /// All steps that need these, themselves included.
@@ -92,7 +104,8 @@ impl Graph {
 
     /// Every cycle, as the sorted steps of a strongly connected component.
     pub fn cycles(&self) -> Vec<Vec<Step>> {
-        // Steps that a repeated removal of "needs nothing" and "is needed by nothing" leaves, split by mutual reach.
+        // Steps that a repeated removal of "needs nothing" and "is needed by nothing" leaves, split
+        // by mutual reach.
         let order = self.order();
         if order.len() == self.len() {
             return Vec::new();
@@ -102,8 +115,12 @@ impl Graph {
         let dependents = self.dependents();
         let mut out = Vec::new();
         while let Some(&step) = left.iter().next() {
-            let down = reach([step], |s| self.needs[s].iter().copied().filter(|n| left.contains(n)));
-            let up = reach([step], |s| dependents[s].iter().copied().filter(|n| left.contains(n)));
+            let down = reach([step], |s| {
+                self.needs[s].iter().copied().filter(|n| left.contains(n))
+            });
+            let up = reach([step], |s| {
+                dependents[s].iter().copied().filter(|n| left.contains(n))
+            });
             let both: Vec<Step> = down.intersection(&up).copied().collect();
             if both.len() > 1 || self.needs[step].contains(&step) {
                 out.push(both.clone());
@@ -115,11 +132,17 @@ impl Graph {
         out
     }
 
-    /// Steps so that each comes after what it needs, lowest number first among equals; steps in or behind a cycle are missing.
+    /// Steps so that each comes after what it needs, lowest number first among equals; steps in or
+    /// behind a cycle are missing.
     pub fn order(&self) -> Vec<Step> {
         let dependents = self.dependents();
         let mut waiting: Vec<usize> = self.needs.iter().map(BTreeSet::len).collect();
-        let mut ready: BinaryHeap<Reverse<Step>> = waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| Reverse(s)).collect();
+        let mut ready: BinaryHeap<Reverse<Step>> = waiting
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n == 0)
+            .map(|(s, _)| Reverse(s))
+            .collect();
         let mut out = Vec::with_capacity(self.len());
         while let Some(Reverse(step)) = ready.pop() {
             out.push(step);
@@ -133,19 +156,22 @@ impl Graph {
         out
     }
 
-    /// Runs every step once, at most `limit` at a time. `run` answers whether the step succeeded; `go_on` is asked before
-    /// each start, and once it says no, nothing more starts. Steps in a cycle are skipped: look for cycles first.
+    /// Runs every step once, at most `limit` at a time. `run` answers whether the step succeeded;
+    /// `go_on` is asked before each start, and once it says no, nothing more starts. Steps in a
+    /// cycle are skipped: look for cycles first.
     pub async fn walk<F, Fut>(&self, limit: usize, go_on: impl Fn() -> bool, run: F) -> Vec<Ended>
     where
         F: Fn(Step) -> Fut,
         Fut: Future<Output = bool> + Send + 'static,
     {
         let may = || if go_on() { Starts::All } else { Starts::None };
-        self.walk_urgent_first(limit, &Urgency::default(), may, run, |_| {}).await
+        self.walk_urgent_first(limit, &Urgency::default(), may, run, |_| {})
+            .await
     }
 
-    /// As [`Graph::walk`], but urgent steps start before all others, and beyond the limit (up to twice as many): the others
-    /// may be waiting for them. `told` hears of each step that has ended, or will not begin because of one that failed.
+    /// As [`Graph::walk`], but urgent steps start before all others, and beyond the limit (up to
+    /// twice as many): the others may be waiting for them. `told` hears of each step that has
+    /// ended, or will not begin because of one that failed.
     pub async fn walk_urgent_first<F, Fut>(
         &self,
         limit: usize,
@@ -161,15 +187,22 @@ impl Graph {
         let limit = limit.max(1);
         let mut line = Line::new(self);
         let mut ended: Vec<Option<Ended>> = vec![None; self.len()];
-        // Tasks of their own: the steps of one walk run on all cores. Whoever drops the walk ends them.
+        // Tasks of their own: the steps of one walk run on all cores. Whoever drops the walk ends
+        // them.
         let mut running = JoinSet::new();
         loop {
             line.hurry(urgency.news());
-            while let Some(step) = line.next(may(), running.len() < limit, running.len() < limit.saturating_mul(2)) {
+            while let Some(step) = line.next(
+                may(),
+                running.len() < limit,
+                running.len() < limit.saturating_mul(2),
+            ) {
                 let future = run(step);
                 running.spawn(async move { (step, future.await) });
             }
-            let Some(ended_now) = running.join_next().await else { break };
+            let Some(ended_now) = running.join_next().await else {
+                break;
+            };
             let (step, ok) = whole(ended_now);
             ended[step] = Some(if ok { Ended::Done } else { Ended::Failed });
             told(step);
@@ -185,7 +218,10 @@ impl Graph {
                 }
             }
         }
-        ended.into_iter().map(|e| e.unwrap_or(Ended::Skipped)).collect()
+        ended
+            .into_iter()
+            .map(|e| e.unwrap_or(Ended::Skipped))
+            .collect()
     }
 }
 
@@ -209,7 +245,9 @@ where
         {
             running.spawn(async move { (at, future.await) });
         }
-        let Some(ended) = running.join_next().await else { break };
+        let Some(ended) = running.join_next().await else {
+            break;
+        };
         let (at, value) = whole(ended);
         done.insert(at, value);
     }
@@ -262,8 +300,8 @@ impl Urgency {
     }
 }
 
-/// Which steps nothing needs any more: they have ended, and so has all that depends on them. A step that is held keeps what
-/// it needs itself until it is let go.
+/// Which steps nothing needs any more: they have ended, and so has all that depends on them. A step
+/// that is held keeps what it needs itself until it is let go.
 #[derive(Debug)]
 pub struct Releases {
     /// How many of a step's direct dependents are needed still.
@@ -277,7 +315,12 @@ impl Releases {
     /// All steps of a graph, none of which has ended.
     pub fn new(graph: &Graph) -> Self {
         let dependents = graph.dependents().iter().map(Vec::len).collect();
-        Self { dependents, ended: vec![false; graph.len()], released: vec![false; graph.len()], held: HashSet::new() }
+        Self {
+            dependents,
+            ended: vec![false; graph.len()],
+            released: vec![false; graph.len()],
+            held: HashSet::new(),
+        }
     }
 
     /// Keeps a step, which has not ended, from being released by itself.
@@ -285,7 +328,8 @@ impl Releases {
         self.held.insert(step);
     }
 
-    /// A step has ended, or will not begin. Gives the steps that are held and that nothing needs any more.
+    /// A step has ended, or will not begin. Gives the steps that are held and that nothing needs
+    /// any more.
     pub fn end(&mut self, graph: &Graph, step: Step) -> Vec<Step> {
         self.ended[step] = true;
         self.settle(graph, step)
@@ -295,7 +339,9 @@ impl Releases {
     pub fn end_all(&mut self, graph: &Graph) -> Vec<Step> {
         let open: Vec<Step> = (0..graph.len()).filter(|step| !self.ended[*step]).collect();
         open.iter().for_each(|step| self.ended[*step] = true);
-        open.into_iter().flat_map(|step| self.settle(graph, step)).collect()
+        open.into_iter()
+            .flat_map(|step| self.settle(graph, step))
+            .collect()
     }
 
     /// A step that was held and that nothing needs is held no longer.
@@ -340,9 +386,21 @@ struct Line {
 impl Line {
     fn new(graph: &Graph) -> Self {
         let waiting: Vec<usize> = graph.needs.iter().map(BTreeSet::len).collect();
-        let ready = waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(s, _)| Reverse(s)).collect();
+        let ready = waiting
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n == 0)
+            .map(|(s, _)| Reverse(s))
+            .collect();
         let (begun, urgent) = (vec![false; graph.len()], vec![false; graph.len()]);
-        Self { dependents: graph.dependents(), waiting, begun, urgent, ready, urgent_ready: BinaryHeap::new() }
+        Self {
+            dependents: graph.dependents(),
+            waiting,
+            begun,
+            urgent,
+            ready,
+            urgent_ready: BinaryHeap::new(),
+        }
     }
 
     fn hurry(&mut self, steps: Vec<Step>) {
@@ -368,10 +426,15 @@ impl Line {
         if urgent && let Some(step) = pick(&mut self.urgent_ready, &mut self.begun) {
             return Some(step);
         }
-        if room && may == Starts::All { pick(&mut self.ready, &mut self.begun) } else { None }
+        if room && may == Starts::All {
+            pick(&mut self.ready, &mut self.begun)
+        } else {
+            None
+        }
     }
 
-    /// A step waits for one step less; where it is the last, and the step is wanted still, it is ready.
+    /// A step waits for one step less; where it is the last, and the step is wanted still, it is
+    /// ready.
     fn one_less(&mut self, step: Step, wanted: bool) {
         self.waiting[step] -= 1;
         if self.waiting[step] == 0 && wanted {
@@ -384,7 +447,10 @@ impl Line {
     }
 }
 
-fn reach<I: Iterator<Item = Step>>(from: impl IntoIterator<Item = Step>, next: impl Fn(Step) -> I) -> BTreeSet<Step> {
+fn reach<I: Iterator<Item = Step>>(
+    from: impl IntoIterator<Item = Step>,
+    next: impl Fn(Step) -> I,
+) -> BTreeSet<Step> {
     let mut seen: BTreeSet<Step> = from.into_iter().collect();
     let mut queue: Vec<Step> = seen.iter().copied().collect();
     while let Some(step) = queue.pop() {
@@ -427,7 +493,16 @@ mod tests {
                 },
             )
             .await;
-        assert_eq!(ended, [Ended::Failed, Ended::Skipped, Ended::Skipped, Ended::Done, Ended::Done]);
+        assert_eq!(
+            ended,
+            [
+                Ended::Failed,
+                Ended::Skipped,
+                Ended::Skipped,
+                Ended::Done,
+                Ended::Done
+            ]
+        );
         assert_eq!(*ran.lock().unwrap(), [0, 3, 4]);
     }
 
@@ -435,7 +510,10 @@ mod tests {
     async fn a_step_with_one_failed_and_one_late_need_is_skipped_once() {
         let g = graph(&[(2, 0), (2, 1), (3, 2)], 4);
         let ended = g.walk(1, || true, |s| async move { s != 0 }).await;
-        assert_eq!(ended, [Ended::Failed, Ended::Done, Ended::Skipped, Ended::Skipped]);
+        assert_eq!(
+            ended,
+            [Ended::Failed, Ended::Done, Ended::Skipped, Ended::Skipped]
+        );
     }
 
     #[tokio::test]
@@ -443,7 +521,14 @@ mod tests {
         let g = graph(&[(1, 0), (2, 1), (4, 3)], 5);
         let told = Mutex::new(Vec::new());
         let run = |s| async move { s != 0 };
-        g.walk_urgent_first(1, &Urgency::default(), || Starts::All, run, |s| told.lock().unwrap().push(s)).await;
+        g.walk_urgent_first(
+            1,
+            &Urgency::default(),
+            || Starts::All,
+            run,
+            |s| told.lock().unwrap().push(s),
+        )
+        .await;
         assert_eq!(*told.lock().unwrap(), [0, 1, 2, 3, 4]);
     }
 
@@ -485,7 +570,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_urgent_starts_first_even_where_there_is_no_room_for_others() {
-        // Each odd step needs the even one before it; beginning an even one makes the odd one urgent.
+        // Each odd step needs the even one before it; beginning an even one makes the odd one
+        // urgent.
         let g = graph(&[(1, 0), (3, 2), (5, 4)], 6);
         let (urgency, ran) = (Urgency::default(), Mutex::new(Vec::new()));
         let run = |s: Step| {
@@ -495,7 +581,9 @@ mod tests {
             }
             async { true }
         };
-        let ended = g.walk_urgent_first(1, &urgency, || Starts::All, run, |_| {}).await;
+        let ended = g
+            .walk_urgent_first(1, &urgency, || Starts::All, run, |_| {})
+            .await;
         assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(ended, [Ended::Done; 6]);
     }
@@ -512,10 +600,25 @@ mod tests {
             }
             async { true }
         };
-        let may = || if ran.lock().unwrap().is_empty() { Starts::All } else { Starts::Urgent };
+        let may = || {
+            if ran.lock().unwrap().is_empty() {
+                Starts::All
+            } else {
+                Starts::Urgent
+            }
+        };
         let ended = g.walk_urgent_first(8, &urgency, may, run, |_| {}).await;
         assert_eq!(*ran.lock().unwrap(), [0, 4, 1]);
-        assert_eq!(ended, [Ended::Done, Ended::Done, Ended::Skipped, Ended::Skipped, Ended::Done]);
+        assert_eq!(
+            ended,
+            [
+                Ended::Done,
+                Ended::Done,
+                Ended::Skipped,
+                Ended::Skipped,
+                Ended::Done
+            ]
+        );
     }
 
     #[test]

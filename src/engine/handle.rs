@@ -1,4 +1,5 @@
-//! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the product.
+//! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
+//! product.
 
 use super::api::*;
 use super::bus::{Bus, Subscription};
@@ -45,7 +46,10 @@ impl Engine {
     /// As [`Engine::start`].
     pub async fn speaking(dialects: Dialects, settings: Settings) -> Result<Self, EngineError> {
         if !settings.workspace.is_dir() {
-            return Err(EngineError::NotFound(format!("{} is not a directory", settings.workspace.display())));
+            return Err(EngineError::NotFound(format!(
+                "{} is not a directory",
+                settings.workspace.display()
+            )));
         }
         super::room::watch(settings.memory);
         let (bus, tasks) = (Bus::default(), TaskTracker::new());
@@ -54,15 +58,35 @@ impl Engine {
         let calls = Calls::new(Arc::new(bus.clone()), Deadlines::default(), history);
         calls.set_retries(settings.retry.clone());
         let plugins = super::source::plugins(&settings, &bus);
-        let pool_settings = PoolSettings { slots: settings.slots, dialects, ..PoolSettings::new(&settings.workspace) };
+        let pool_settings = PoolSettings {
+            slots: settings.slots,
+            dialects,
+            ..PoolSettings::new(&settings.workspace)
+        };
         let pool = Pool::new(pool_settings, plugins, calls, Arc::new(bus.clone()));
-        let work = Arc::new(Work::new(settings.clone(), bus.clone(), memory.clone(), pool));
+        let work = Arc::new(Work::new(
+            settings.clone(),
+            bus.clone(),
+            memory.clone(),
+            pool,
+        ));
         if let Some(holder) = memory.store().holder().await? {
             let ours = false;
-            bus.emit(EventKind::Lock { holder: Some(holder), ours });
+            bus.emit(EventKind::Lock {
+                holder: Some(holder),
+                ours,
+            });
         }
         work.list_unknown().await?;
-        Ok(Self { shared: Arc::new(Shared { settings, bus, memory, tasks, work }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                settings,
+                bus,
+                memory,
+                tasks,
+                work,
+            }),
+        })
     }
 
     /// The settings it was started with.
@@ -75,8 +99,8 @@ impl Engine {
         self.shared.bus.subscribe()
     }
 
-    /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console does). A second holder is
-    /// told who has it; the engine goes on read-only.
+    /// Takes the workspace's lock and holds it until [`shutdown`](Self::shutdown) (the console
+    /// does). A second holder is told who has it; the engine goes on read-only.
     ///
     /// # Errors
     /// [`EngineError::Locked`] where somebody else has it.
@@ -84,8 +108,8 @@ impl Engine {
         self.shared.work.lock().await
     }
 
-    /// Launches the plugins that the configuration and the state need, and fetches their schemas. Failures are in the
-    /// events; with `strict` they are the answer too.
+    /// Launches the plugins that the configuration and the state need, and fetches their schemas.
+    /// Failures are in the events; with `strict` they are the answer too.
     ///
     /// # Errors
     /// Errors of the configuration; with `strict`, a plugin that did not register.
@@ -93,7 +117,8 @@ impl Engine {
         self.shared.work.load_plugins().await
     }
 
-    /// Says what is wrong with the configuration whatever its variables are and whatever is in the state; in the events.
+    /// Says what is wrong with the configuration whatever its variables are and whatever is in the
+    /// state; in the events.
     ///
     /// # Errors
     /// Errors of the configuration, a plugin that did not register, cancellation.
@@ -101,7 +126,8 @@ impl Engine {
         Box::pin(self.shared.work.validate(request)).await
     }
 
-    /// Plugins that the workspace itself brings and that nobody has said yes to; they are not launched.
+    /// Plugins that the workspace itself brings and that nobody has said yes to; they are not
+    /// launched.
     ///
     /// # Errors
     /// Errors of the configuration, plugins that cannot be looked for.
@@ -120,7 +146,8 @@ impl Engine {
     /// Works out the changes.
     ///
     /// # Errors
-    /// Errors of the configuration and of plans, a plugin that did not register, a held lock, cancellation.
+    /// Errors of the configuration and of plans, a plugin that did not register, a held lock,
+    /// cancellation.
     pub async fn stage(&self, request: StageRequest) -> Result<Arc<StageSummary>, EngineError> {
         Box::pin(self.shared.work.stage(request)).await
     }
@@ -149,7 +176,8 @@ impl Engine {
         Box::pin(self.shared.work.select(stage, select)).await
     }
 
-    /// Applies a stage's selection. Ends when the deploy has ended; failures of operations are in the answer.
+    /// Applies a stage's selection. Ends when the deploy has ended; failures of operations are in
+    /// the answer.
     ///
     /// # Errors
     /// The stage is stale, the workspace is held, the store cannot be written.
@@ -164,14 +192,24 @@ impl Engine {
 
     /// How many replacements of the running deploy have begun and not ended.
     pub fn replacing(&self) -> usize {
-        self.shared.bus.with_view(|v| v.deploy.iter().flat_map(|d| &d.operations).filter(|o| o.is_replacing()).count())
+        self.shared.bus.with_view(|v| {
+            v.deploy
+                .iter()
+                .flat_map(|d| &d.operations)
+                .filter(|o| o.is_replacing())
+                .count()
+        })
     }
 
     /// Starts, stops, restarts, enables or disables one plugin.
     ///
     /// # Errors
     /// There is no such plugin, or it did not come up.
-    pub async fn plugin(&self, plugin: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
+    pub async fn plugin(
+        &self,
+        plugin: &PluginId,
+        command: PluginCommand,
+    ) -> Result<(), EngineError> {
         self.shared.work.plugin(plugin, command).await
     }
 
@@ -203,16 +241,19 @@ impl Engine {
         self.shared.memory.logs(query).await
     }
 
-    /// Takes an object that is there into the state. What is unknown of the address is settled by it.
+    /// Takes an object that is there into the state. What is unknown of the address is settled by
+    /// it.
     ///
     /// # Errors
-    /// The address is not in the configuration or has an object already, its provider knows no such object, a held lock.
+    /// The address is not in the configuration or has an object already, its provider knows no such
+    /// object, a held lock.
     pub async fn import(&self, object: ImportObject) -> Result<StateChange, EngineError> {
         Box::pin(self.shared.work.import(object)).await
     }
 
-    /// Takes objects out of the state without destroying them: instances, whole resources or modules, deposed objects by the
-    /// name that lists show. What is unknown of them is settled by it.
+    /// Takes objects out of the state without destroying them: instances, whole resources or
+    /// modules, deposed objects by the name that lists show. What is unknown of them is settled by
+    /// it.
     ///
     /// # Errors
     /// One of them is not there, which keeps all of them; a held lock.
@@ -220,8 +261,8 @@ impl Engine {
         self.shared.work.forget(addresses).await
     }
 
-    /// Marks the current object of an instance to be replaced, or takes that mark away, which settles what is unknown of its
-    /// provisioners.
+    /// Marks the current object of an instance to be replaced, or takes that mark away, which
+    /// settles what is unknown of its provisioners.
     ///
     /// # Errors
     /// There is no such object, or it is so already; a held lock.
@@ -229,9 +270,18 @@ impl Engine {
         self.shared.work.taint(address, tainted).await
     }
 
-    /// What was begun and has no end on record, in words and by address: one warning each, oldest first.
+    /// What was begun and has no end on record, in words and by address: one warning each, oldest
+    /// first.
     pub async fn unknown_outcomes(&self) -> Result<Vec<Diagnostic>, EngineError> {
-        Ok(self.shared.memory.store().unknown_outcomes().await?.iter().map(super::work::unknown_outcome).collect())
+        Ok(self
+            .shared
+            .memory
+            .store()
+            .unknown_outcomes()
+            .await?
+            .iter()
+            .map(super::work::unknown_outcome)
+            .collect())
     }
 
     /// Changes of the state by hand, newest first; all that are kept for a `limit` of 0.
@@ -249,8 +299,8 @@ impl Engine {
         self.shared.memory.export_state().await
     }
 
-    /// Stops every plugin, writes what is not written, gives the lock back. A deploy that runs starts nothing more and is
-    /// waited for.
+    /// Stops every plugin, writes what is not written, gives the lock back. A deploy that runs
+    /// starts nothing more and is waited for.
     pub async fn shutdown(&self) {
         self.shared.work.shutdown().await;
         self.shared.tasks.close();

@@ -1,5 +1,5 @@
-//! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the engine's handle; answers
-//! the questions that need nothing but what is on record.
+//! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the
+//! engine's handle; answers the questions that need nothing but what is on record.
 
 use super::Secrets;
 use super::api::*;
@@ -24,13 +24,22 @@ impl Memory {
     ///
     /// # Errors
     /// When the store cannot be used; see [`StoreError`](super::store::StoreError).
-    pub async fn open(settings: &Settings, bus: &Bus, tasks: &TaskTracker) -> Result<Self, EngineError> {
+    pub async fn open(
+        settings: &Settings,
+        bus: &Bus,
+        tasks: &TaskTracker,
+    ) -> Result<Self, EngineError> {
         let (dir, access) = (settings.workspace.clone(), settings.access);
         let store = tokio::task::spawn_blocking(move || Store::open(&dir, access))
             .await
             .map_err(EngineError::task("the store could not be opened"))??;
-        let recorder = (access == Access::ReadWrite).then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
-        Ok(Self { store, recorder, secrets: bus.secrets() })
+        let recorder = (access == Access::ReadWrite)
+            .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
+        Ok(Self {
+            store,
+            recorder,
+            secrets: bus.secrets(),
+        })
     }
 
     /// The store itself.
@@ -38,15 +47,19 @@ impl Memory {
         &self.store
     }
 
-    /// Takes the workspace's lock for this process. The answer: in words, whose lock was taken over.
+    /// Takes the workspace's lock for this process. The answer: in words, whose lock was taken
+    /// over.
     ///
     /// # Errors
     /// [`EngineError::Locked`] where somebody else who is alive has it.
     pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
         let taken = self.store.acquire_lock(this_process(reason)).await?;
-        Ok(taken
-            .taken_over
-            .map(|h| format!("the lock of {} (pid {} on {}, {}) was taken over: that process is gone", h.who, h.pid, h.host, h.reason)))
+        Ok(taken.taken_over.map(|h| {
+            format!(
+                "the lock of {} (pid {} on {}, {}) was taken over: that process is gone",
+                h.who, h.pid, h.host, h.reason
+            )
+        }))
     }
 
     /// Gives the lock back.
@@ -70,7 +83,11 @@ impl Memory {
     pub async fn deploy_record(&self, deploy: DeployId) -> Result<DeployRecord, EngineError> {
         self.flush().await;
         let record = self.store.deploy_record(deploy).await?;
-        record.ok_or_else(|| EngineError::NotFound(format!("there is no deploy {deploy} on record; `flightdeck history` lists them")))
+        record.ok_or_else(|| {
+            EngineError::NotFound(format!(
+                "there is no deploy {deploy} on record; `flightdeck history` lists them"
+            ))
+        })
     }
 
     /// Failures since then, grouped.
@@ -94,7 +111,9 @@ impl Memory {
             row.drift = drift.get(&row.id()).copied();
         }
         // A provider may repeat in one attribute what it calls sensitive in another.
-        rows.iter_mut().flat_map(|r| &mut r.attributes).for_each(|(_, text)| self.secrets.hide_in(text));
+        rows.iter_mut()
+            .flat_map(|r| &mut r.attributes)
+            .for_each(|(_, text)| self.secrets.hide_in(text));
         Ok(rows)
     }
 
@@ -104,9 +123,21 @@ impl Memory {
         struct Found {
             drift: Vec<DriftView>,
         }
-        let Some(stage) = self.store.latest_stage().await?.filter(|s| s.state_serial == serial) else { return Ok(HashMap::new()) };
+        let Some(stage) = self
+            .store
+            .latest_stage()
+            .await?
+            .filter(|s| s.state_serial == serial)
+        else {
+            return Ok(HashMap::new());
+        };
         let found = serde_json::from_str(&stage.summary).unwrap_or(Found { drift: Vec::new() });
-        Ok(found.drift.into_iter().filter(|d| d.what != DriftKind::Moved).map(|d| (d.address, d.what)).collect())
+        Ok(found
+            .drift
+            .into_iter()
+            .filter(|d| d.what != DriftKind::Moved)
+            .map(|d| (d.address, d.what))
+            .collect())
     }
 
     /// State version 4.

@@ -1,4 +1,5 @@
-//! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the command line.
+//! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the
+//! command line.
 
 pub mod api;
 pub mod bus;

@@ -1,5 +1,6 @@
-//! How much memory this process may take: a thread looks at it, evaluation asks before it goes on, and what cannot be asked
-//! ends with words before the system ends it without. One for the whole process, as its memory is.
+//! How much memory this process may take: a thread looks at it, evaluation asks before it goes on,
+//! and what cannot be asked ends with words before the system ends it without. One for the whole
+//! process, as its memory is.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,11 +30,17 @@ pub fn parse(text: &str) -> Result<u64, String> {
         Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
         _ => (text, 1),
     };
-    let bytes = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    let bytes = digits
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(unit));
     match bytes {
         Some(bytes) if bytes >= LEAST => Ok(bytes),
         Some(_) => Err(format!("{VARIABLE} needs at least 64M, not {text:?}")),
-        None => Err(format!("{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {text:?}")),
+        None => Err(format!(
+            "{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {text:?}"
+        )),
     }
 }
 
@@ -43,7 +50,9 @@ fn half() -> u64 {
         let all = rustix::system::sysinfo();
         (all.totalram as u64).saturating_mul(u64::from(all.mem_unit.max(1)))
     };
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
     (group.map_or(machine, |group| group.min(machine)) / 2).max(LEAST)
 }
 
@@ -75,7 +84,9 @@ pub fn is_over() -> bool {
 
 /// Bytes that are left.
 pub fn left() -> u64 {
-    LIMIT.load(Ordering::Relaxed).saturating_sub(taken().unwrap_or(0))
+    LIMIT
+        .load(Ordering::Relaxed)
+        .saturating_sub(taken().unwrap_or(0))
 }
 
 /// The limit in words.
@@ -94,9 +105,12 @@ fn taken() -> Option<u64> {
     reason = "what takes the memory would not go back to main; plugins die with the thread that started them"
 )]
 fn look() {
-    let (limit, Some(taken)) = (LIMIT.load(Ordering::Relaxed), taken()) else { return };
+    let (limit, Some(taken)) = (LIMIT.load(Ordering::Relaxed), taken()) else {
+        return;
+    };
     OVER.store(taken > limit, Ordering::Relaxed);
-    // Evaluation ends by itself. What else takes that much would be ended by the system, without a word.
+    // Evaluation ends by itself. What else takes that much would be ended by the system, without a
+    // word.
     if taken > limit.saturating_add(limit / 2) {
         if let Some(give_back) = LAST.get() {
             give_back();
@@ -117,7 +131,10 @@ mod tests {
     #[test]
     fn a_limit_is_bytes_with_or_without_a_unit() {
         assert_eq!(parse("134217728"), Ok(128 << 20));
-        assert_eq!((parse("200M"), parse(" 2 G "), parse("90000k")), (Ok(200 << 20), Ok(2 << 30), Ok(90_000 << 10)));
+        assert_eq!(
+            (parse("200M"), parse(" 2 G "), parse("90000k")),
+            (Ok(200 << 20), Ok(2 << 30), Ok(90_000 << 10))
+        );
         for wrong in ["", "M", "half", "1.5G", "-1", "1M", "99999999999999999999G"] {
             assert!(parse(wrong).is_err_and(|e| e.contains(VARIABLE)), "{wrong}");
         }

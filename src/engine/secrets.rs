@@ -1,7 +1,7 @@
-//! What must never be shown: the sensitive values that this engine has met, and the text without them. The bus owns the
-//! register; who evaluates or asks teaches it, who lets a text of others out (a plugin's line or error, a diagnostic, the
-//! output of a command) hides what it knows. What a plugin says of a secret that nobody but the plugin has seen yet
-//! cannot be known.
+//! What must never be shown: the sensitive values that this engine has met, and the text without
+//! them. The bus owns the register; who evaluates or asks teaches it, who lets a text of others out
+//! (a plugin's line or error, a diagnostic, the output of a command) hides what it knows. What a
+//! plugin says of a secret that nobody but the plugin has seen yet cannot be known.
 
 mod spellings;
 
@@ -15,7 +15,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// What stands for a hidden value.
 pub const MASK: &str = "(sensitive)";
-/// Shortest text that is hidden, in bytes: anything below is found in words that have nothing to do with it.
+/// Shortest text that is hidden, in bytes: anything below is found in words that have nothing to do
+/// with it.
 const SHORTEST: usize = 6;
 /// Shortest line of a longer text that is hidden by itself.
 const SHORTEST_LINE: usize = 12;
@@ -78,7 +79,11 @@ impl Secrets {
 
     /// Takes in what the state says is sensitive.
     pub fn learn_state(&self, state: &State) {
-        for object in state.objects.iter().filter(|o| o.sensitive.len() > "[]".len()) {
+        for object in state
+            .objects
+            .iter()
+            .filter(|o| o.sensitive.len() > "[]".len())
+        {
             if let Ok(attributes) = serde_json::from_str(&object.attributes) {
                 self.learn_stored(&Paths::of(object).from(&attributes));
             }
@@ -95,7 +100,8 @@ impl Secrets {
         if at.hidden() {
             self.learn_json(at.value);
         } else {
-            at.members().for_each(|(_, inner)| self.learn_stored(&inner));
+            at.members()
+                .for_each(|(_, inner)| self.learn_stored(&inner));
             at.elements().for_each(|inner| self.learn_stored(&inner));
         }
     }
@@ -108,12 +114,21 @@ impl Secrets {
         if secret && let Some(number) = value.as_number() {
             self.learn_text(&number.to_string());
         }
-        value.children().for_each(|inner| self.gather(inner, secret));
+        value
+            .children()
+            .for_each(|inner| self.gather(inner, secret));
     }
 
     /// Takes in a text with the spellings in which it may come back.
     pub fn learn_text(&self, text: &str) {
-        if text.len() < SHORTEST || self.known.read().unwrap_or_else(PoisonError::into_inner).learnt.contains(text) {
+        if text.len() < SHORTEST
+            || self
+                .known
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .learnt
+                .contains(text)
+        {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -125,11 +140,17 @@ impl Secrets {
         known.add(text.trim());
         // As an expression writes it.
         known.add(&text.replace("${", "$${").replace("%{", "%%{"));
-        for line in text.lines().map(str::trim).filter(|l| l.len() >= SHORTEST_LINE && l.len() < text.len() && !l.starts_with("-----")) {
+        for line in text
+            .lines()
+            .map(str::trim)
+            .filter(|l| l.len() >= SHORTEST_LINE && l.len() < text.len() && !l.starts_with("-----"))
+        {
             known.add(line);
         }
         if known.count < SPELLED {
-            spellings::others(text).iter().for_each(|spelling| known.add(spelling));
+            spellings::others(text)
+                .iter()
+                .for_each(|spelling| known.add(spelling));
         }
     }
 
@@ -141,14 +162,19 @@ impl Secrets {
         }
         let mut found: Vec<(usize, usize)> = Vec::new();
         known.all(text.as_bytes(), |start, end| found.push((start, end)));
-        spellings::readings(text, &mut |read| known.all(&read.bytes, |start, end| found.push(read.place(start, end))));
+        spellings::readings(text, &mut |read| {
+            known.all(&read.bytes, |start, end| found.push(read.place(start, end)))
+        });
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
         found.sort_unstable();
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for (start, end) in found {
-            let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
+            let (start, end) = (
+                text.floor_char_boundary(start),
+                text.ceil_char_boundary(end),
+            );
             // One that overlaps the one before belongs to its mask.
             if start >= from {
                 out.push_str(&text[from..start]);
@@ -170,10 +196,16 @@ impl Secrets {
 
 impl Known {
     fn add(&mut self, text: &str) {
-        let Some(beginning) = text.as_bytes().first_chunk::<SHORTEST>() else { return };
+        let Some(beginning) = text.as_bytes().first_chunk::<SHORTEST>() else {
+            return;
+        };
         let same = self.by_beginning.entry(*beginning).or_default();
         let at = same.partition_point(|known| known.len() > text.len());
-        if same[at..].iter().take_while(|known| known.len() == text.len()).any(|known| **known == *text) {
+        if same[at..]
+            .iter()
+            .take_while(|known| known.len() == text.len())
+            .any(|known| **known == *text)
+        {
             return;
         }
         same.insert(at, text.into());
@@ -219,12 +251,27 @@ mod tests {
         let secret = "pa\"ss\\wörd-93";
         assert_eq!(secrets.hide("nothing is known"), "nothing is known");
         secrets.learn(&Value::string(secret).mark(Mark::Sensitive));
-        assert_eq!(secrets.hide(&format!("a {secret} b {secret}")), "a (sensitive) b (sensitive)");
+        assert_eq!(
+            secrets.hide(&format!("a {secret} b {secret}")),
+            "a (sensitive) b (sensitive)"
+        );
         let json = |text: &str| serde_json::to_string(text).unwrap();
-        assert_eq!(secrets.hide(&json(&format!("x{secret}y"))), "\"x(sensitive)y\"");
-        assert_eq!(secrets.hide(&json(&json(secret))), "\"\\\"(sensitive)\\\"\"");
+        assert_eq!(
+            secrets.hide(&json(&format!("x{secret}y"))),
+            "\"x(sensitive)y\""
+        );
+        assert_eq!(
+            secrets.hide(&json(&json(secret))),
+            "\"\\\"(sensitive)\\\"\""
+        );
         let encoded = |digits: fn(u8) -> String| {
-            let one = |b: u8| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { digits(b) };
+            let one = |b: u8| {
+                if b.is_ascii_alphanumeric() {
+                    char::from(b).to_string()
+                } else {
+                    digits(b)
+                }
+            };
             secret.bytes().map(one).collect::<String>()
         };
         let query = encoded(|b| format!("%{b:02x}"));
@@ -244,10 +291,14 @@ mod tests {
         ];
         for text in &spelled {
             let hidden = secrets.hide(text).into_owned();
-            assert!(hidden.contains(MASK) && !hidden.contains("93"), "{text}: {hidden}");
+            assert!(
+                hidden.contains(MASK) && !hidden.contains("93"),
+                "{text}: {hidden}"
+            );
         }
         for prefix in ["", "u:", "user:", "another:"] {
-            let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{prefix}{secret}:after"));
+            let encoded =
+                base64::engine::general_purpose::STANDARD.encode(format!("{prefix}{secret}:after"));
             let hidden = secrets.hide(&encoded).into_owned();
             assert!(hidden.contains(MASK), "{prefix}: {hidden}");
         }
@@ -257,8 +308,14 @@ mod tests {
     fn blanks_may_be_plus_signs_and_what_stands_around_stays() {
         let secrets = Secrets::default();
         secrets.learn_text("two words+100%");
-        assert_eq!(secrets.hide("q=two+words%2B100%25&n=a+b%20c"), "q=(sensitive)&n=a+b%20c");
-        assert_eq!(secrets.hide("q=two%20words+100%25\\n\\q"), "q=(sensitive)\\n\\q");
+        assert_eq!(
+            secrets.hide("q=two+words%2B100%25&n=a+b%20c"),
+            "q=(sensitive)&n=a+b%20c"
+        );
+        assert_eq!(
+            secrets.hide("q=two%20words+100%25\\n\\q"),
+            "q=(sensitive)\\n\\q"
+        );
     }
 
     #[test]
@@ -283,17 +340,27 @@ mod tests {
             "\\u{10ffff}é",
         ] {
             assert_eq!(secrets.hide(text), text);
-            assert_eq!(secrets.hide(&format!("{text}ß\"secret\\")), format!("{text}(sensitive)"), "{text}");
+            assert_eq!(
+                secrets.hide(&format!("{text}ß\"secret\\")),
+                format!("{text}(sensitive)"),
+                "{text}"
+            );
         }
     }
 
-    /// A flood of escapes costs some passes and no more: what is searched grows with the text alone.
+    /// A flood of escapes costs some passes and no more: what is searched grows with the text
+    /// alone.
     #[test]
     fn a_text_of_escapes_is_read_some_times_and_no_more() {
         let text = "\\\\%25+".repeat(1000);
         let (mut readings, mut bytes) = (0, 0);
-        spellings::readings(&text, &mut |read| (readings, bytes) = (readings + 1, bytes + read.bytes.len()));
-        assert!(readings <= 20 && bytes <= 20 * text.len(), "{readings} readings of {bytes} bytes");
+        spellings::readings(&text, &mut |read| {
+            (readings, bytes) = (readings + 1, bytes + read.bytes.len())
+        });
+        assert!(
+            readings <= 20 && bytes <= 20 * text.len(),
+            "{readings} readings of {bytes} bytes"
+        );
     }
 
     #[test]
@@ -302,23 +369,35 @@ mod tests {
         for text in ["token-1", "token-12345", "token-123"] {
             secrets.learn_text(text);
         }
-        assert_eq!(secrets.hide("token-12345 token-1234 token-1"), "(sensitive) (sensitive)4 (sensitive)");
+        assert_eq!(
+            secrets.hide("token-12345 token-1234 token-1"),
+            "(sensitive) (sensitive)4 (sensitive)"
+        );
     }
 
     #[test]
     fn short_texts_and_what_is_not_sensitive_stay() {
         let secrets = Secrets::default();
         let open = Value::string("open-and-visible");
-        let value = Value::object([("open", open), ("pin", Value::string("12345").mark(Mark::Sensitive))]);
+        let value = Value::object([
+            ("open", open),
+            ("pin", Value::string("12345").mark(Mark::Sensitive)),
+        ]);
         secrets.learn(&value);
-        assert_eq!(secrets.hide("open-and-visible 12345"), "open-and-visible 12345");
+        assert_eq!(
+            secrets.hide("open-and-visible 12345"),
+            "open-and-visible 12345"
+        );
     }
 
     #[test]
     fn numbers_lines_of_longer_texts_and_the_inside_of_what_is_marked_are_hidden() {
         let secrets = Secrets::default();
         let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n";
-        let inner = Value::object([("port", Value::int(54_321_987)), ("key", Value::string(key))]);
+        let inner = Value::object([
+            ("port", Value::int(54_321_987)),
+            ("key", Value::string(key)),
+        ]);
         secrets.learn(&inner.mark(Mark::Sensitive));
         assert_eq!(secrets.hide("54321987"), MASK);
         assert_eq!(secrets.hide("line hkiG9w0BAQEFAASC."), "line (sensitive).");
@@ -338,8 +417,13 @@ mod tests {
             sensitive: format!("[{list},{input},{nothing}]"),
             ..crate::engine::store::sensitive::tests::object()
         };
-        secrets.learn_state(&State { objects: vec![object], ..State::default() });
-        let said = secrets.hide("open-word closed-word inner-word other-word object").into_owned();
+        secrets.learn_state(&State {
+            objects: vec![object],
+            ..State::default()
+        });
+        let said = secrets
+            .hide("open-word closed-word inner-word other-word object")
+            .into_owned();
         assert_eq!(said, "open-word (sensitive) (sensitive) other-word object");
     }
 
@@ -347,11 +431,25 @@ mod tests {
     fn a_schema_says_what_is_sensitive_or_write_only() {
         let secrets = Secrets::default();
         let mut block = Block::default();
-        block.attributes.insert("password".into(), Attribute::optional(Type::String).sensitive());
-        block.attributes.insert("once".into(), Attribute { write_only: true, ..Attribute::optional(Type::String) });
-        block.attributes.insert("name".into(), Attribute::optional(Type::String));
+        block.attributes.insert(
+            "password".into(),
+            Attribute::optional(Type::String).sensitive(),
+        );
+        block.attributes.insert(
+            "once".into(),
+            Attribute {
+                write_only: true,
+                ..Attribute::optional(Type::String)
+            },
+        );
+        block
+            .attributes
+            .insert("name".into(), Attribute::optional(Type::String));
         let value = ["password", "once", "name"].map(|n| (n, Value::string(format!("the-{n}"))));
         secrets.learn_by(&block, &Value::object(value).with_marks(&Marks::default()));
-        assert_eq!(secrets.hide("the-password the-once the-name"), "(sensitive) (sensitive) the-name");
+        assert_eq!(
+            secrets.hide("the-password the-once the-name"),
+            "(sensitive) (sensitive) the-name"
+        );
     }
 }

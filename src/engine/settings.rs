@@ -37,7 +37,9 @@ impl Default for LaunchSettings {
             deadline: Duration::from_secs(60),
             connect_deadline: Duration::from_secs(10),
             schema_deadline: Duration::from_secs(60),
-            backoff: [500, 1_000, 2_000, 4_000].map(Duration::from_millis).to_vec(),
+            backoff: [500, 1_000, 2_000, 4_000]
+                .map(Duration::from_millis)
+                .to_vec(),
             grace: Duration::from_secs(2),
         }
     }
@@ -54,7 +56,10 @@ pub struct RetrySettings {
 
 impl Default for RetrySettings {
     fn default() -> Self {
-        Self { attempts: 5, backoff: [1, 2, 4, 8].map(Duration::from_secs).to_vec() }
+        Self {
+            attempts: 5,
+            backoff: [1, 2, 4, 8].map(Duration::from_secs).to_vec(),
+        }
     }
 }
 
@@ -71,7 +76,8 @@ impl RetrySettings {
 pub struct Settings {
     pub workspace: PathBuf,
     pub access: Access,
-    /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it (console).
+    /// Whether a plugin that gave up ends the command (headless) or only blocks what needs it
+    /// (console).
     pub strict: bool,
     pub launch: LaunchSettings,
     pub retry: RetrySettings,
@@ -83,7 +89,8 @@ pub struct Settings {
     pub bundled_environment: Vec<(String, String)>,
     /// Bytes of memory that this process may take; half of the machine's where nothing is said.
     pub memory: Option<u64>,
-    /// Where it is remembered which plugins that come with workspaces are trusted; never in a workspace.
+    /// Where it is remembered which plugins that come with workspaces are trusted; never in a
+    /// workspace.
     pub trusted_plugins: Option<PathBuf>,
     /// Why the lock is held, for those who meet it: `console`, `deploy`.
     pub reason: String,

@@ -1,10 +1,12 @@
-//! Providers for a workspace: which addresses are meant, where each was found, and their processes by way of the pool.
-//! Owns nothing but the memory of package hashes.
+//! Providers for a workspace: which addresses are meant, where each was found, and their processes
+//! by way of the pool. Owns nothing but the memory of package hashes.
 
 use super::event::{Diagnostic, Severity};
 use super::plugin::Plugins;
 use super::plugin::Start;
-use super::plugin::find::{self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want};
+use super::plugin::find::{
+    self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want,
+};
 use super::plugin::record::PluginFound;
 use super::pool::Pool;
 use super::provider::functions::Functions;
@@ -23,7 +25,8 @@ use std::sync::Arc;
 /// What the search for a workspace's providers came to.
 #[derive(Debug, Default)]
 pub struct Sought {
-    /// Address as the configuration means it (with the default host where none is written) → as found.
+    /// Address as the configuration means it (with the default host where none is written) → as
+    /// found.
     pub found: HashMap<Arc<str>, Arc<str>>,
     /// Why an address could not be had.
     pub missing: BTreeMap<Arc<str>, String>,
@@ -60,18 +63,31 @@ pub fn seek(
     let mut places = match Places::gather(&workspace, &Surroundings::of_process()) {
         Ok(places) => places,
         Err(error) => {
-            out.problems.push(problem("Plugins cannot be looked for", error.to_string(), Severity::Error));
+            out.problems.push(problem(
+                "Plugins cannot be looked for",
+                error.to_string(),
+                Severity::Error,
+            ));
             return out;
         }
     };
-    out.problems.extend(places.warnings.iter().map(|w| problem("CLI configuration", w.clone(), Severity::Warning)));
+    out.problems.extend(
+        places
+            .warnings
+            .iter()
+            .map(|w| problem("CLI configuration", w.clone(), Severity::Warning)),
+    );
     for (name, value) in bundled {
         places.bundled_environment.insert(name.into(), value.into());
     }
     let lock = match LockFile::read(&workspace) {
         Ok(lock) => lock,
         Err(error) => {
-            out.problems.push(problem("The dependency lock file cannot be used", error.to_string(), Severity::Error));
+            out.problems.push(problem(
+                "The dependency lock file cannot be used",
+                error.to_string(),
+                Severity::Error,
+            ));
             return out;
         }
     };
@@ -97,15 +113,29 @@ pub fn seek(
                     Err(error) => Some(error.to_string()),
                 };
                 if let Some(why) = why {
-                    out.records.push((PluginFound { why: why.clone(), ..found.record() }, Err(why.clone())));
+                    out.records.push((
+                        PluginFound {
+                            why: why.clone(),
+                            ..found.record()
+                        },
+                        Err(why.clone()),
+                    ));
                     out.missing.insert(address, why);
                     continue;
                 }
                 let actual: Arc<str> = found.address.to_string().into();
-                let executable =
-                    found.executable().map(|p| format!("{} {:?}", p.display(), std::fs::metadata(p).and_then(|m| m.modified()).ok()));
+                let executable = found.executable().map(|p| {
+                    format!(
+                        "{} {:?}",
+                        p.display(),
+                        std::fs::metadata(p).and_then(|m| m.modified()).ok()
+                    )
+                });
                 digests.push(format!("{actual} {:?} {executable:?}", found.version));
-                let start = found.start.clone().ok_or_else(|| "it is part of the engine".to_owned());
+                let start = found
+                    .start
+                    .clone()
+                    .ok_or_else(|| "it is part of the engine".to_owned());
                 if !out.records.iter().any(|(r, _)| *r.address == *actual) {
                     out.records.push((found.record(), start));
                 }
@@ -129,15 +159,21 @@ pub fn seek(
     out
 }
 
-/// Every address with what is known of it: constraints of all modules, addresses that the state has.
-fn wants(root: &Module, in_state: &BTreeSet<String>, problems: &mut Vec<Diagnostic>) -> BTreeMap<Arc<str>, Want> {
+/// Every address with what is known of it: constraints of all modules, addresses that the state
+/// has.
+fn wants(
+    root: &Module,
+    in_state: &BTreeSet<String>,
+    problems: &mut Vec<Diagnostic>,
+) -> BTreeMap<Arc<str>, Want> {
     let mut out: BTreeMap<Arc<str>, Want> = BTreeMap::new();
     let state: Vec<ProviderAddress> = in_state.iter().filter_map(|a| a.parse().ok()).collect();
     let mut sources: BTreeMap<Arc<str>, (String, Constraints)> = BTreeMap::new();
     for module in root.all() {
         for (name, required) in &module.required_providers {
-            let entry =
-                sources.entry(provider_addr::address_of(module, name)).or_insert_with(|| (required.source.to_string(), Constraints::any()));
+            let entry = sources
+                .entry(provider_addr::address_of(module, name))
+                .or_insert_with(|| (required.source.to_string(), Constraints::any()));
             for (text, _) in &required.versions {
                 match Constraints::parse(text) {
                     Ok(more) => entry.1.extend(more),
@@ -156,17 +192,44 @@ fn wants(root: &Module, in_state: &BTreeSet<String>, problems: &mut Vec<Diagnost
         }
     }
     for address in provider_addr::addresses(root) {
-        let (source, constraints) =
-            sources.get(&address).cloned().unwrap_or_else(|| (provider_addr::short(&address).to_owned(), Constraints::any()));
-        let Ok(parsed) = source.parse::<ProviderAddress>() else { continue };
-        let named = state.iter().filter(|s| s.namespace == parsed.namespace && s.name == parsed.name).cloned().collect();
-        out.insert(address, Want { address: parsed, constraints, named });
+        let (source, constraints) = sources.get(&address).cloned().unwrap_or_else(|| {
+            (
+                provider_addr::short(&address).to_owned(),
+                Constraints::any(),
+            )
+        });
+        let Ok(parsed) = source.parse::<ProviderAddress>() else {
+            continue;
+        };
+        let named = state
+            .iter()
+            .filter(|s| s.namespace == parsed.namespace && s.name == parsed.name)
+            .cloned()
+            .collect();
+        out.insert(
+            address,
+            Want {
+                address: parsed,
+                constraints,
+                named,
+            },
+        );
     }
     for text in in_state {
-        let Ok(parsed) = text.parse::<ProviderAddress>() else { continue };
-        let known = out.values().any(|w| w.named.contains(&parsed)) || out.contains_key(text.as_str());
+        let Ok(parsed) = text.parse::<ProviderAddress>() else {
+            continue;
+        };
+        let known =
+            out.values().any(|w| w.named.contains(&parsed)) || out.contains_key(text.as_str());
         if !known {
-            out.insert(text.as_str().into(), Want { address: parsed.clone(), constraints: Constraints::any(), named: vec![parsed] });
+            out.insert(
+                text.as_str().into(),
+                Want {
+                    address: parsed.clone(),
+                    constraints: Constraints::any(),
+                    named: vec![parsed],
+                },
+            );
         }
     }
     out
@@ -179,12 +242,23 @@ pub struct Pooled {
 
 #[async_trait]
 impl Providers for Pooled {
-    async fn plain(&self, address: &str, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+    async fn plain(
+        &self,
+        address: &str,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
         self.pool.plain(address, ctx).await
     }
 
-    async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
-        self.pool.configured(&key.address, &key.to_string(), config, ctx).await
+    async fn configured(
+        &self,
+        key: &ConfigKey,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<(Arc<dyn Provider>, bool), ProviderError> {
+        self.pool
+            .configured(&key.address, &key.to_string(), config, ctx)
+            .await
     }
 
     fn functions(&self) -> Functions {
@@ -201,7 +275,10 @@ pub async fn schemas(
     pool: &Pool,
     addresses: &BTreeSet<Arc<str>>,
     ctx: &CallContext,
-) -> (HashMap<Arc<str>, Arc<ProviderSchema>>, BTreeMap<Arc<str>, ProviderError>) {
+) -> (
+    HashMap<Arc<str>, Arc<ProviderSchema>>,
+    BTreeMap<Arc<str>, ProviderError>,
+) {
     let answers = futures_util::future::join_all(addresses.iter().map(|address| async move {
         let schema = async { pool.plain(address, ctx).await?.schema(ctx).await };
         (address.clone(), schema.await)
@@ -234,6 +311,9 @@ pub async fn declare(pool: &Pool, sought: &Sought) {
 
 /// The supervisors with the settings of an engine.
 pub fn plugins(settings: &super::settings::Settings, bus: &super::bus::Bus) -> Plugins {
-    let settings = super::plugin::PluginSettings { launch: settings.launch.clone(), ..super::plugin::PluginSettings::default() };
+    let settings = super::plugin::PluginSettings {
+        launch: settings.launch.clone(),
+        ..super::plugin::PluginSettings::default()
+    };
     Plugins::start(settings, Arc::new(bus.clone()))
 }

@@ -6,7 +6,11 @@ use lang::source::{FileId, Position, SourceMap};
 use std::collections::{HashMap, HashSet};
 
 fn position(p: Position) -> SourcePosition {
-    SourcePosition { line: p.line, column: p.column, byte: p.byte }
+    SourcePosition {
+        line: p.line,
+        column: p.column,
+        byte: p.byte,
+    }
 }
 
 /// Diagnostics that are told of one piece of work.
@@ -20,10 +24,18 @@ const NAMED: usize = 100;
 
 /// One diagnostic with its place, without what must not be shown.
 pub fn tell(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -> Diagnostic {
-    let range = d.range(sources).map(|r| SourceRange { filename: r.filename, start: position(r.start), end: position(r.end) });
+    let range = d.range(sources).map(|r| SourceRange {
+        filename: r.filename,
+        start: position(r.start),
+        end: position(r.end),
+    });
     let hidden = |text: &str, limit: usize| shortened(secrets.hide(text).into_owned(), limit);
     Diagnostic {
-        severity: if d.is_error() { Severity::Error } else { Severity::Warning },
+        severity: if d.is_error() {
+            Severity::Error
+        } else {
+            Severity::Warning
+        },
         summary: hidden(&d.summary, SUMMARY),
         detail: hidden(&d.detail, DETAIL),
         address: d.address.clone(),
@@ -54,14 +66,30 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
     let line = file.position(span.start).line;
     let whole = file.line(line);
     // Byte offsets within the line; what goes on over more lines is marked to the end of this one.
-    let before = file.text.get(..span.start as usize)?.rfind('\n').map_or(0, |n| n + 1);
-    let start = (span.start as usize).saturating_sub(before).min(whole.len());
-    let end = (span.end as usize).saturating_sub(before).clamp(start, whole.len());
+    let before = file
+        .text
+        .get(..span.start as usize)?
+        .rfind('\n')
+        .map_or(0, |n| n + 1);
+    let start = (span.start as usize)
+        .saturating_sub(before)
+        .min(whole.len());
+    let end = (span.end as usize)
+        .saturating_sub(before)
+        .clamp(start, whole.len());
     // The mark moves with what is cut off and hidden before it.
-    let from = if whole.len() > LINE { whole.floor_char_boundary(start.saturating_sub(LINE / 2)) } else { 0 };
+    let from = if whole.len() > LINE {
+        whole.floor_char_boundary(start.saturating_sub(LINE / 2))
+    } else {
+        0
+    };
     let to = whole.ceil_char_boundary((from + LINE).min(whole.len()));
     let end = end.min(to);
-    let (first, marked, last) = (whole.get(from..start)?, whole.get(start..end)?, whole.get(end..to)?);
+    let (first, marked, last) = (
+        whole.get(from..start)?,
+        whole.get(start..end)?,
+        whole.get(end..to)?,
+    );
     let parts = [first, marked, last].map(|part| secrets.hide(part).into_owned());
     let mut text = parts.concat();
     let mut mark = (parts[0].len(), parts[0].len() + parts[1].len());
@@ -79,7 +107,11 @@ fn snippet(d: &lang::diag::Diagnostic, sources: &SourceMap, secrets: &Secrets) -
         text.insert(0, '…');
         mark = (mark.0 + '…'.len_utf8(), mark.1 + '…'.len_utf8());
     }
-    Some(Snippet { line, text, mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?) })
+    Some(Snippet {
+        line,
+        text,
+        mark: (u32::try_from(mark.0).ok()?, u32::try_from(mark.1).ok()?),
+    })
 }
 
 /// All of them, in order, what has one cause once; of very many the first errors.
@@ -96,22 +128,41 @@ pub fn tell_all<'a>(
         let left = if d.is_error() { &mut room } else { &mut beside };
         if let Some(less) = left.checked_sub(1) {
             *left = less;
-            out.push(Diagnostic { further: further.clone(), ..tell(d, sources, secrets) });
+            out.push(Diagnostic {
+                further: further.clone(),
+                ..tell(d, sources, secrets)
+            });
         }
     }
     let more = all.len() - out.len();
     if more > 0 {
-        let severity = if errors > TOLD { Severity::Error } else { Severity::Warning };
-        let detail =
-            format!("{more} more of {} errors and warnings are not shown. Settle the first ones; others may go with them.", all.len());
+        let severity = if errors > TOLD {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        let detail = format!(
+            "{more} more of {} errors and warnings are not shown. Settle the first ones; others may go with them.",
+            all.len()
+        );
         let summary = "More than can be shown".to_owned();
-        out.push(Diagnostic { severity, summary, detail, address: None, range: None, snippet: None, further: None, intent: None });
+        out.push(Diagnostic {
+            severity,
+            summary,
+            detail,
+            address: None,
+            range: None,
+            snippet: None,
+            further: None,
+            intent: None,
+        });
     }
     out
 }
 
-/// The same words at the same place have one cause, in whichever instance of which call of a module it was met: the first of
-/// them, with those where it was met besides. What has no place is told by itself.
+/// The same words at the same place have one cause, in whichever instance of which call of a module
+/// it was met: the first of them, with those where it was met besides. What has no place is told by
+/// itself.
 fn causes<'a>(
     diags: impl IntoIterator<Item = &'a lang::diag::Diagnostic>,
     sources: &SourceMap,
@@ -126,8 +177,14 @@ fn causes<'a>(
             continue;
         };
         let words = d.detail.to_string();
-        let cause =
-            (d.is_error(), sources.name(span.file), span.start, span.end, &*d.summary, without_addresses(&words, d.address.as_deref()));
+        let cause = (
+            d.is_error(),
+            sources.name(span.file),
+            span.start,
+            span.end,
+            &*d.summary,
+            without_addresses(&words, d.address.as_deref()),
+        );
         let at = *first.entry(cause).or_insert(out.len());
         if !met.insert((at, span.file, d.address.as_deref(), words)) {
             continue;
@@ -145,7 +202,8 @@ fn causes<'a>(
     out
 }
 
-/// Words without what tells one instance of a thing from the next: its address, and that of the module it is in.
+/// Words without what tells one instance of a thing from the next: its address, and that of the
+/// module it is in.
 fn without_addresses(words: &str, address: Option<&str>) -> String {
     let words = address.map_or_else(|| words.to_owned(), |address| words.replace(address, ""));
     let mut out = String::with_capacity(words.len());
@@ -153,7 +211,8 @@ fn without_addresses(words: &str, address: Option<&str>) -> String {
     while let Some(at) = rest.find("module.") {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let name = from["module.".len()..].trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        let name = from["module.".len()..]
+            .trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
         let key = name.strip_prefix('[').and_then(|key| key.split_once(']'));
         rest = key.map_or(name, |(_, after)| after);
     }
@@ -169,7 +228,9 @@ mod tests {
     #[test]
     fn one_cause_is_told_once_with_where_else_it_was_met() {
         let sources = SourceMap::new();
-        let files: Vec<FileId> = (0..3).map(|_| sources.add("m/main.tf", "a = b\n")).collect();
+        let files: Vec<FileId> = (0..3)
+            .map(|_| sources.add("m/main.tf", "a = b\n"))
+            .collect();
         let of = |n: usize, detail: &str, address: Option<&str>| {
             let said = Said::error("Wrong", detail.to_owned()).at(Span::new(files[n], 4, 5));
             address.map_or(said.clone(), |a| said.about(a.to_owned()))
@@ -177,14 +238,28 @@ mod tests {
         let diags = [
             of(0, "module.a.x[0] is wrong", Some("module.a.x[0]")),
             of(0, "module.a.x[0] is wrong", Some("module.a.x[0]")),
-            of(1, "module.b[\"k\"].x[0] is wrong", Some("module.b[\"k\"].x[0]")),
+            of(
+                1,
+                "module.b[\"k\"].x[0] is wrong",
+                Some("module.b[\"k\"].x[0]"),
+            ),
             of(2, "something else is wrong", None),
             Said::error("Wrong", "module.a.x[0] is wrong"),
             of(2, "module.c.x[1] is wrong", Some("module.c.x[1]")),
         ];
         let told = tell_all(&diags, &sources, &Secrets::default());
-        let further: Vec<_> = told.iter().map(|d| d.further.as_ref().map(|f| (f.count, f.addresses.join(" ")))).collect();
-        assert_eq!(further, [Some((2, "module.b[\"k\"].x[0] module.c.x[1]".to_owned())), None, None]);
+        let further: Vec<_> = told
+            .iter()
+            .map(|d| d.further.as_ref().map(|f| (f.count, f.addresses.join(" "))))
+            .collect();
+        assert_eq!(
+            further,
+            [
+                Some((2, "module.b[\"k\"].x[0] module.c.x[1]".to_owned())),
+                None,
+                None
+            ]
+        );
         assert_eq!(told[0].address.as_deref(), Some("module.a.x[0]"));
     }
 }

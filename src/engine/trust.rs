@@ -1,5 +1,6 @@
-//! Plugins that came with a workspace's own files, and the yes that each needs before it is launched: by the digest of its
-//! files, kept in the user's own data directory. Owns that file, one line a yes.
+//! Plugins that came with a workspace's own files, and the yes that each needs before it is
+//! launched: by the digest of its files, kept in the user's own data directory. Owns that file, one
+//! line a yes.
 
 use super::plugin::find::{Found, HashCache, Places, is_brought};
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,19 @@ pub enum TrustError {
     #[error("the files of the provider {address} in the workspace cannot be read: {executable}")]
     Files { address: String, executable: String },
     #[error("what plugins are trusted cannot be read: {}: {source}", file.display())]
-    Unreadable { file: PathBuf, source: Arc<std::io::Error> },
-    #[error("there is no place outside of the workspace to remember trusted plugins in: set XDG_DATA_HOME to one")]
+    Unreadable {
+        file: PathBuf,
+        source: Arc<std::io::Error>,
+    },
+    #[error(
+        "there is no place outside of the workspace to remember trusted plugins in: set XDG_DATA_HOME to one"
+    )]
     NoPlace,
     #[error("that a plugin is trusted cannot be kept: {}: {source}", file.display())]
-    Unkept { file: PathBuf, source: Arc<std::io::Error> },
+    Unkept {
+        file: PathBuf,
+        source: Arc<std::io::Error>,
+    },
 }
 
 /// A plugin that the workspace itself brings, and that nobody has said yes to.
@@ -36,7 +45,11 @@ pub struct WorkspacePlugin {
 impl WorkspacePlugin {
     /// What it is, and what to do, for whoever can give flags.
     pub fn why(&self) -> String {
-        let asked = if self.changed { "it is not what a yes was given for before" } else { "no yes was given for it" };
+        let asked = if self.changed {
+            "it is not what a yes was given for before"
+        } else {
+            "no yes was given for it"
+        };
         format!(
             "the provider {} comes with the workspace's own files, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all that you \
              may do. If you trust it, add --trust-workspace-plugins once, which is remembered for these very files; else take it away, or \
@@ -65,43 +78,75 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Those that are kept in this file, which counts only where it lies outside of the workspace: a clone gives no yes.
+    /// Those that are kept in this file, which counts only where it lies outside of the workspace:
+    /// a clone gives no yes.
     pub fn new(file: Option<PathBuf>, workspace: &Path) -> Self {
         let outside = |file: &PathBuf| {
             let real = file.ancestors().find_map(|part| part.canonicalize().ok());
-            workspace.canonicalize().is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
+            workspace
+                .canonicalize()
+                .is_ok_and(|workspace| real.is_some_and(|real| !real.starts_with(workspace)))
         };
-        Self { file: file.filter(outside) }
+        Self {
+            file: file.filter(outside),
+        }
     }
 
     /// Whether a plugin that was found may be launched.
     ///
     /// # Errors
     /// Where its files or the yeses cannot be read.
-    pub fn judge(&self, found: &Found, places: &Places, workspace: &Path, cache: &HashCache) -> Result<Verdict, TrustError> {
+    pub fn judge(
+        &self,
+        found: &Found,
+        places: &Places,
+        workspace: &Path,
+        cache: &HashCache,
+    ) -> Result<Verdict, TrustError> {
         if !is_brought(found, places, workspace) {
             return Ok(Verdict::Free);
         }
-        let executable = found.executable().map(|p| p.display().to_string()).unwrap_or_default();
+        let executable = found
+            .executable()
+            .map(|p| p.display().to_string())
+            .unwrap_or_default();
         let Some(digest) = found.digest(cache) else {
-            return Err(TrustError::Files { address: found.address.to_string(), executable });
+            return Err(TrustError::Files {
+                address: found.address.to_string(),
+                executable,
+            });
         };
         let given = self.given()?;
-        if given.lines().any(|line| line.split(' ').next() == Some(digest.as_str())) {
+        if given
+            .lines()
+            .any(|line| line.split(' ').next() == Some(digest.as_str()))
+        {
             return Ok(Verdict::Given { digest });
         }
         let address = found.address.to_string();
         let place = format!("{address} {}", one_line(&executable));
-        let changed = given.lines().any(|line| line.split_once(' ').is_some_and(|(_, rest)| rest == place));
-        Ok(Verdict::Lacking(WorkspacePlugin { address, executable, digest, changed }))
+        let changed = given
+            .lines()
+            .any(|line| line.split_once(' ').is_some_and(|(_, rest)| rest == place));
+        Ok(Verdict::Lacking(WorkspacePlugin {
+            address,
+            executable,
+            digest,
+            changed,
+        }))
     }
 
     fn given(&self) -> Result<String, TrustError> {
-        let Some(file) = &self.file else { return Ok(String::new()) };
+        let Some(file) = &self.file else {
+            return Ok(String::new());
+        };
         match lang::functions::read_regular(file) {
             Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(String::new()),
-            Err(e) => Err(TrustError::Unreadable { file: file.clone(), source: Arc::new(e) }),
+            Err(e) => Err(TrustError::Unreadable {
+                file: file.clone(),
+                source: Arc::new(e),
+            }),
         }
     }
 
@@ -113,16 +158,31 @@ impl Trust {
         let Some(file) = &self.file else {
             return Err(TrustError::NoPlace);
         };
-        let line = format!("{} {} {}\n", plugin.digest, plugin.address, one_line(&plugin.executable));
+        let line = format!(
+            "{} {} {}\n",
+            plugin.digest,
+            plugin.address,
+            one_line(&plugin.executable)
+        );
         let keep = || -> std::io::Result<()> {
             let folder = file.parent().unwrap_or(Path::new("/"));
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)?;
             // One write of one line: others may be at it too.
-            let mut kept = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+            let mut kept = std::fs::OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(file)?;
             kept.write_all(line.as_bytes())?;
             kept.sync_all()
         };
-        keep().map_err(|e| TrustError::Unkept { file: file.clone(), source: Arc::new(e) })
+        keep().map_err(|e| TrustError::Unkept {
+            file: file.clone(),
+            source: Arc::new(e),
+        })
     }
 }
 

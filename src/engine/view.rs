@@ -1,5 +1,6 @@
-//! The fold of events: what an operator sees at a moment. One piece of code for the live console, for a reader that
-//! joins late and for the replay of an old deploy. Plain data; owned by whoever folds.
+//! The fold of events: what an operator sees at a moment. One piece of code for the live console,
+//! for a reader that joins late and for the replay of an old deploy. Plain data; owned by whoever
+//! folds.
 
 use super::event::WorkspacePlugin;
 use super::event::*;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 /// How many finished calls of one deploy are kept.
 const CALLS_OF_A_DEPLOY: usize = 20_000;
 
-/// How many attempts, crashes, diagnostics and finished calls are kept; older ones are in the store.
+/// How many attempts, crashes, diagnostics and finished calls are kept; older ones are in the
+/// store.
 const KEPT: usize = 200;
 
 /// All that is known of one plugin.
@@ -31,7 +33,9 @@ pub struct PluginView {
 impl PluginView {
     /// Whether it is part of flightdeck and never a process.
     pub fn is_builtin(&self) -> bool {
-        self.found.as_ref().is_some_and(|f| f.dialect.as_deref() == Some("builtin"))
+        self.found
+            .as_ref()
+            .is_some_and(|f| f.dialect.as_deref() == Some("builtin"))
     }
 }
 
@@ -94,7 +98,12 @@ pub struct DeployView {
 impl DeployView {
     /// A deploy of which no more is known than with what it began.
     pub fn new(started: DeployStarted, began: UnixMs) -> Self {
-        let places = started.operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
+        let places = started
+            .operations
+            .iter()
+            .enumerate()
+            .map(|(i, o)| (o.address.clone(), i))
+            .collect();
         Self {
             deploy: started.deploy,
             stage: started.stage,
@@ -118,16 +127,28 @@ impl DeployView {
 
     /// The calls that were made for one resource, as they ended.
     pub fn calls_of<'a>(&'a self, resource: &'a str) -> impl Iterator<Item = &'a CallFinished> {
-        self.calls.iter().filter(move |c| c.resource.as_deref() == Some(resource))
+        self.calls
+            .iter()
+            .filter(move |c| c.resource.as_deref() == Some(resource))
     }
 
-    /// What an operation needs and what is not done: first what is in its way for good, then what runs, then what waits.
-    pub fn blockers<'a>(&'a self, operation: &'a Operation) -> Vec<(&'a str, Option<OperationState>)> {
+    /// What an operation needs and what is not done: first what is in its way for good, then what
+    /// runs, then what waits.
+    pub fn blockers<'a>(
+        &'a self,
+        operation: &'a Operation,
+    ) -> Vec<(&'a str, Option<OperationState>)> {
         let state = |address: &str| self.operation(address).map(|o| o.state);
-        let mut all: Vec<_> = operation.waits_for.iter().map(|a| (a.as_str(), state(a))).collect();
+        let mut all: Vec<_> = operation
+            .waits_for
+            .iter()
+            .map(|a| (a.as_str(), state(a)))
+            .collect();
         all.retain(|(_, s)| *s != Some(OperationState::Done));
         all.sort_by_key(|(_, s)| match s {
-            Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown) => 0,
+            Some(
+                OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown,
+            ) => 0,
             Some(OperationState::NotAttempted) => 1,
             Some(OperationState::Running) => 2,
             _ => 3,
@@ -172,7 +193,8 @@ pub struct View {
     pub calls: BTreeMap<CallId, CallView>,
     /// The last finished calls, newest last.
     pub finished: VecDeque<CallFinished>,
-    /// How the last calls of each plugin went, as its lane measured them when the newest of them ended.
+    /// How the last calls of each plugin went, as its lane measured them when the newest of them
+    /// ended.
     pub latencies: BTreeMap<PluginId, Latencies>,
     pub staging: Option<Staging>,
     pub stage: Option<Arc<StageSummary>>,
@@ -208,16 +230,26 @@ impl View {
         self.seq = event.seq.max(self.seq);
         match &event.kind {
             EventKind::Plugin(plugin) => self.apply_plugin(event.at, plugin),
-            EventKind::CallQueued(_) | EventKind::CallStarted(_) | EventKind::CallFinished(_) => self.apply_call(event),
+            EventKind::CallQueued(_) | EventKind::CallStarted(_) | EventKind::CallFinished(_) => {
+                self.apply_call(event)
+            }
             EventKind::Diagnostic(d) if self.diagnostics.contains(d) => {}
             EventKind::Diagnostic(d) => push(&mut self.diagnostics, d.clone()),
             EventKind::StageStarted(s) => {
                 self.diagnostics.clear();
                 self.stage_error = None;
-                self.staging =
-                    Some(Staging { stage: s.stage, mode: s.mode, since: event.at, done: 0, total: s.resources, now: String::new() });
+                self.staging = Some(Staging {
+                    stage: s.stage,
+                    mode: s.mode,
+                    since: event.at,
+                    done: 0,
+                    total: s.resources,
+                    now: String::new(),
+                });
             }
-            EventKind::StageProgress { done, total, now, .. } => {
+            EventKind::StageProgress {
+                done, total, now, ..
+            } => {
                 if let Some(staging) = &mut self.staging {
                     (staging.done, staging.total) = (*done, *total);
                     staging.now.clone_from(now);
@@ -237,7 +269,11 @@ impl View {
                 self.deploy = Some(DeployView::new(started.clone(), event.at));
             }
             EventKind::Operation(op) => {
-                if let Some(slot) = self.deploy.as_mut().and_then(|d| d.operations.get_mut(op.index as usize)) {
+                if let Some(slot) = self
+                    .deploy
+                    .as_mut()
+                    .and_then(|d| d.operations.get_mut(op.index as usize))
+                {
                     *slot = op.clone();
                 }
             }
@@ -257,7 +293,13 @@ impl View {
                 self.lock_is_ours = *ours;
             }
             EventKind::StateChanged(change) => {
-                push(&mut self.notices, (event.at, format!("{} {}", change.address, change.what.word())));
+                push(
+                    &mut self.notices,
+                    (
+                        event.at,
+                        format!("{} {}", change.address, change.what.word()),
+                    ),
+                );
             }
             EventKind::UnknownOutcomes { outcomes } => {
                 let open = |intent: i64| outcomes.iter().any(|u| u.intent == intent);
@@ -270,16 +312,18 @@ impl View {
     }
 
     fn plugin(&mut self, id: &PluginId) -> &mut PluginView {
-        self.plugins.entry(id.clone()).or_insert_with(|| PluginView {
-            id: id.clone(),
-            found: None,
-            state: PluginState::Discovered,
-            attempts: VecDeque::new(),
-            usage: None,
-            last_line: None,
-            restarts: 0,
-            crashes: VecDeque::new(),
-        })
+        self.plugins
+            .entry(id.clone())
+            .or_insert_with(|| PluginView {
+                id: id.clone(),
+                found: None,
+                state: PluginState::Discovered,
+                attempts: VecDeque::new(),
+                usage: None,
+                last_line: None,
+                restarts: 0,
+                crashes: VecDeque::new(),
+            })
     }
 
     fn apply_plugin(&mut self, at: UnixMs, event: &PluginEvent) {
@@ -288,7 +332,12 @@ impl View {
             PluginEvent::State { plugin, state } => {
                 let view = self.plugin(plugin);
                 if matches!(state, PluginState::Ready { .. })
-                    && view.attempts.iter().filter(|a| a.verdict.as_ref().is_some_and(|v| v.kind == "ready")).count() > 1
+                    && view
+                        .attempts
+                        .iter()
+                        .filter(|a| a.verdict.as_ref().is_some_and(|v| v.kind == "ready"))
+                        .count()
+                        > 1
                 {
                     view.restarts += 1;
                 }
@@ -300,14 +349,30 @@ impl View {
             PluginEvent::Attempt { plugin, attempt } => {
                 let attempts = &mut self.plugin(plugin).attempts;
                 match attempts.back_mut() {
-                    Some(last) if last.began == attempt.began && last.number == attempt.number => *last = attempt.clone(),
+                    Some(last) if last.began == attempt.began && last.number == attempt.number => {
+                        *last = attempt.clone()
+                    }
                     _ => push(attempts, attempt.clone()),
                 }
             }
-            PluginEvent::Log { line } => self.plugin(&line.plugin).last_line = Some(line.text.clone()),
+            PluginEvent::Log { line } => {
+                self.plugin(&line.plugin).last_line = Some(line.text.clone())
+            }
             PluginEvent::Usage { plugin, usage } => self.plugin(plugin).usage = Some(*usage),
-            PluginEvent::Crash { plugin, incident, text, trace, .. } => {
-                let crash = Crash { incident: incident.clone(), at, plugin: plugin.clone(), text: text.clone(), trace: trace.clone() };
+            PluginEvent::Crash {
+                plugin,
+                incident,
+                text,
+                trace,
+                ..
+            } => {
+                let crash = Crash {
+                    incident: incident.clone(),
+                    at,
+                    plugin: plugin.clone(),
+                    text: text.clone(),
+                    trace: trace.clone(),
+                };
                 push(&mut self.plugin(plugin).crashes, crash.clone());
                 push(&mut self.incidents, crash);
             }
@@ -317,7 +382,10 @@ impl View {
     fn apply_call(&mut self, event: &Event) {
         match &event.kind {
             EventKind::CallQueued(q) => {
-                let queued_at = self.calls.get(&q.call).map_or(event.at, |known| known.queued_at);
+                let queued_at = self
+                    .calls
+                    .get(&q.call)
+                    .map_or(event.at, |known| known.queued_at);
                 self.calls.insert(
                     q.call,
                     CallView {
@@ -376,12 +444,19 @@ impl View {
 
     /// The time that 95 of a hundred of a plugin's last calls took at most.
     pub fn p95_ms(&self, plugin: &PluginId) -> Option<u64> {
-        self.latencies.get(plugin).map(|l| l.all).filter(Latency::is_known).map(|l| l.p95_ms)
+        self.latencies
+            .get(plugin)
+            .map(|l| l.all)
+            .filter(Latency::is_known)
+            .map(|l| l.p95_ms)
     }
 
     /// The running call that has held its slot longest.
     pub fn longest_blocker(&self) -> Option<&CallView> {
-        self.calls.values().filter(|c| c.started_at.is_some()).min_by_key(|c| c.started_at)
+        self.calls
+            .values()
+            .filter(|c| c.started_at.is_some())
+            .min_by_key(|c| c.started_at)
     }
 
     /// Calls that hold a slot, and slots in all over plugins that are in use.

@@ -1,17 +1,33 @@
-//! Text from outside as it can be told apart by looking at it: what moves a cursor, turns text around or is not seen at all
-//! is written as an escape. The one place that knows which characters those are; everything that is shown passes it. Pure.
+//! Text from outside as it can be told apart by looking at it: what moves a cursor, turns text
+//! around or is not seen at all is written as an escape. The one place that knows which characters
+//! those are; everything that is shown passes it. Pure.
 
 use std::borrow::Cow;
 
-/// Characters that a terminal obeys, or that change or hide how others are seen: controls of both sets, the codes of
-/// directions, everything without a width, blanks that are no blank, tags.
+/// Characters that a terminal obeys, or that change or hide how others are seen: controls of both
+/// sets, the codes of directions, everything without a width, blanks that are no blank, tags.
 pub fn deceives(c: char) -> bool {
     match c {
         ' '..='~' => false,
         c if c.is_control() => true,
-        '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{1680}' | '\u{17b4}'..='\u{17b5}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}' => true,
-        '\u{2800}' | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{a0}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{1680}'
+        | '\u{17b4}'..='\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}'
+        | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}' => true,
+        '\u{2800}'
+        | '\u{3000}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' => true,
         '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
@@ -24,14 +40,21 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 
 /// The text with its own line ends and tabs.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    let text = if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+    let text = if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    };
     match text {
         Cow::Borrowed(text) => escaped(text, |c| c != '\n' && c != '\t' && deceives(c)),
-        Cow::Owned(text) => Cow::Owned(escaped(&text, |c| c != '\n' && c != '\t' && deceives(c)).into_owned()),
+        Cow::Owned(text) => {
+            Cow::Owned(escaped(&text, |c| c != '\n' && c != '\t' && deceives(c)).into_owned())
+        }
     }
 }
 
-/// A line of JSON with such characters as escapes of JSON: programs read what they always read, people see what is there.
+/// A line of JSON with such characters as escapes of JSON: programs read what they always read,
+/// people see what is there.
 pub fn json(line: &str) -> Cow<'_, str> {
     if !line.chars().any(deceives) {
         return Cow::Borrowed(line);
@@ -40,7 +63,9 @@ pub fn json(line: &str) -> Cow<'_, str> {
     for c in line.chars() {
         if deceives(c) {
             // They stand in strings alone: what JSON itself is written in is ASCII.
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
         } else {
             out.push(c);
         }
@@ -73,7 +98,10 @@ pub fn uncoloured(line: &str) -> Cow<'_, str> {
     let (mut out, mut rest) = (String::with_capacity(line.len()), line);
     while let Some(at) = rest.find("\u{1b}[") {
         let code = &rest[at + 2..];
-        let end = code.bytes().position(|b| !(b.is_ascii_digit() || b == b';' || b == b':')).unwrap_or(code.len());
+        let end = code
+            .bytes()
+            .position(|b| !(b.is_ascii_digit() || b == b';' || b == b':'))
+            .unwrap_or(code.len());
         let colour = code.as_bytes().get(end) == Some(&b'm');
         out.push_str(&rest[..if colour { at } else { at + 2 }]);
         rest = if colour { &code[end + 1..] } else { code };
@@ -95,7 +123,10 @@ mod tests {
             ("a\u{e0041}\u{e007f}", "a\\u{e0041}\\u{e007f}"),
             ("a\u{9b}31mb\u{85}", "a\\u{9b}31mb\\u{85}"),
             ("\u{1b}[2J\u{7}\u{7f}", "\\u{1b}[2J\\u{7}\\u{7f}"),
-            ("a\u{fe0f}\u{ad}\u{a0}\u{feff}\u{3164}", "a\\u{fe0f}\\u{ad}\\u{a0}\\u{feff}\\u{3164}"),
+            (
+                "a\u{fe0f}\u{ad}\u{a0}\u{feff}\u{3164}",
+                "a\\u{fe0f}\\u{ad}\\u{a0}\\u{feff}\\u{3164}",
+            ),
             ("a\r\nb\tc\rd", "a\\r\\nb\\tc\\rd"),
         ] {
             assert_eq!(one_line(text), shown);
@@ -108,12 +139,18 @@ mod tests {
         let value = serde_json::json!({"a\u{202e}": "b\u{e0041}\u{9b}\u{7f} é"});
         let line = json(&value.to_string()).into_owned();
         assert_eq!(line, r#"{"a\u202e":"b\udb40\udc41\u009b\u007f é"}"#);
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), value);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&line).unwrap(),
+            value
+        );
     }
 
     #[test]
     fn colours_go_and_other_codes_stay_to_be_shown() {
-        assert_eq!(uncoloured("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}["), "red \u{1b}[2J\u{1b}[");
+        assert_eq!(
+            uncoloured("\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}["),
+            "red \u{1b}[2J\u{1b}["
+        );
         assert_eq!(uncoloured("plain"), "plain");
     }
 }

@@ -18,8 +18,20 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     let time = clock(state.now, state.utc_offset);
     let right = u16::try_from(width(&time)).unwrap_or(0) + 1;
     let room = a.header.width.saturating_sub(right + 1);
-    brush.line(a.header.x, a.header.y, room, &doc::header(state, usize::from(room)), false);
-    brush.text(a.header.right().saturating_sub(right), a.header.y, right, Role::Plain, &time);
+    brush.line(
+        a.header.x,
+        a.header.y,
+        room,
+        &doc::header(state, usize::from(room)),
+        false,
+    );
+    brush.text(
+        a.header.right().saturating_sub(right),
+        a.header.y,
+        right,
+        Role::Plain,
+        &time,
+    );
     for (screen, x, label) in tabs(state) {
         let cells = a.tabs.width.saturating_sub(x);
         if screen == state.screen {
@@ -33,9 +45,15 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     if incidents > 0 {
         let long = format!("⚠ {} (!) ", count(incidents, "incident"));
         let short = format!("⚠{incidents}(!)");
-        let end = tabs(state).last().map_or(0, |(_, x, l)| x + u16::try_from(l.len()).unwrap_or(0));
+        let end = tabs(state)
+            .last()
+            .map_or(0, |(_, x, l)| x + u16::try_from(l.len()).unwrap_or(0));
         let room = a.tabs.width.saturating_sub(end);
-        let text = if usize::from(room) > width(&long) { long } else { short };
+        let text = if usize::from(room) > width(&long) {
+            long
+        } else {
+            short
+        };
         let w = u16::try_from(width(&text)).unwrap_or(0);
         if room >= w {
             brush.text(a.tabs.right() - w, a.tabs.y, w, Role::Bad, &text);
@@ -43,11 +61,27 @@ pub fn draw(state: &State, a: &Areas, brush: &mut Brush<'_>) {
     }
     for rule in [a.rule, a.foot_rule] {
         if rule.height > 0 {
-            brush.text(rule.x, rule.y, rule.width, Role::Dim, &"─".repeat(usize::from(rule.width)));
+            brush.text(
+                rule.x,
+                rule.y,
+                rule.width,
+                Role::Dim,
+                &"─".repeat(usize::from(rule.width)),
+            );
         }
     }
-    for (i, l) in doc::note(state).iter().enumerate().take(usize::from(a.note.height)) {
-        brush.line(a.note.x + 1, a.note.y + u16::try_from(i).unwrap_or(0), a.note.width.saturating_sub(2), l, false);
+    for (i, l) in doc::note(state)
+        .iter()
+        .enumerate()
+        .take(usize::from(a.note.height))
+    {
+        brush.line(
+            a.note.x + 1,
+            a.note.y + u16::try_from(i).unwrap_or(0),
+            a.note.width.saturating_sub(2),
+            l,
+            false,
+        );
     }
 }
 
@@ -63,24 +97,54 @@ pub fn footer(state: &State, a: &Areas, brush: &mut Brush<'_>) -> Option<Positio
         let mut x = area.x + 1;
         x += brush.text(x, area.y, area.width, Role::Key, sign);
         let start = x;
-        x += brush.text(x, area.y, area.right().saturating_sub(x), Role::Strong, &p.entry.text());
-        brush.text(x + 2, area.y, area.right().saturating_sub(x + 2), Role::Dim, word);
+        x += brush.text(
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            Role::Strong,
+            &p.entry.text(),
+        );
+        brush.text(
+            x + 2,
+            area.y,
+            area.right().saturating_sub(x + 2),
+            Role::Dim,
+            word,
+        );
         let before = u16::try_from(width(&p.entry.before())).unwrap_or(0);
-        return Some(Position { x: (start + before).min(area.right().saturating_sub(1)), y: area.y });
+        return Some(Position {
+            x: (start + before).min(area.right().saturating_sub(1)),
+            y: area.y,
+        });
     }
     let mut said = 0;
     if let Some(t) = &state.frame.toast {
-        let role = if t.weight == Weight::Good { Role::Dim } else { Role::Bad };
+        let role = if t.weight == Weight::Good {
+            Role::Dim
+        } else {
+            Role::Bad
+        };
         let text = crate::app::text::clean(&t.text).into_owned();
         let w = u16::try_from(width(&text)).unwrap_or(u16::MAX);
         // What is new may take the whole line; after that there is room for keys again.
         let fresh = state.now - t.at < FRESH;
-        let most = if fresh { area.width.saturating_sub(12) } else { area.width / 2 };
+        let most = if fresh {
+            area.width.saturating_sub(12)
+        } else {
+            area.width / 2
+        };
         let w = w.min(most);
         brush.text(area.right().saturating_sub(w + 1), area.y, w, role, &text);
         said = w + 2;
     }
-    keys(state, Rect { width: area.width.saturating_sub(said), ..area }, brush);
+    keys(
+        state,
+        Rect {
+            width: area.width.saturating_sub(said),
+            ..area
+        },
+        brush,
+    );
     None
 }
 
@@ -88,13 +152,28 @@ fn keys(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let context = state.context();
     let mut at = 1;
     let help: Vec<_> = COMMANDS.iter().filter(|c| c.name == "help").collect();
-    let special = COMMANDS.iter().filter(|c| c.is_special() && c.is_in(context));
-    let general = COMMANDS.iter().filter(|c| !c.is_special() && c.name != "help");
+    let special = COMMANDS
+        .iter()
+        .filter(|c| c.is_special() && c.is_in(context));
+    let general = COMMANDS
+        .iter()
+        .filter(|c| !c.is_special() && c.name != "help");
     let usable = |c: &&crate::app::command::Command| !c.short.is_empty() && (c.when)(state).is_ok();
     for c in special.chain(general).filter(usable).chain(help) {
-        let Some(key) = state.keys.keys_of(c, context).first().map(ToString::to_string) else { continue };
-        let piece: Line = vec![span(Role::Key, &key), span(Role::Plain, format!(" {}  ", c.short))];
-        let w = u16::try_from(piece.iter().map(|s| width(&s.text)).sum::<usize>()).unwrap_or(u16::MAX);
+        let Some(key) = state
+            .keys
+            .keys_of(c, context)
+            .first()
+            .map(ToString::to_string)
+        else {
+            continue;
+        };
+        let piece: Line = vec![
+            span(Role::Key, &key),
+            span(Role::Plain, format!(" {}  ", c.short)),
+        ];
+        let w =
+            u16::try_from(piece.iter().map(|s| width(&s.text)).sum::<usize>()).unwrap_or(u16::MAX);
         // Room is kept for help, which is always there.
         let keep = if c.name == "help" { 0 } else { 8 };
         if at + w > area.width.saturating_sub(keep) + 1 {

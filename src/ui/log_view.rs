@@ -1,4 +1,5 @@
-//! The Logs screen: only the lines on the screen are made. And the engine's own log, which tui-logger keeps.
+//! The Logs screen: only the lines on the screen are made. And the engine's own log, which
+//! tui-logger keeps.
 
 use super::paint::Brush;
 use crate::app::doc::{self, Doc, Line, Role, span};
@@ -12,10 +13,22 @@ use ratatui::widgets::Widget;
 
 /// One line of the log: mark, time, level, source, text.
 fn line(state: &State, row: &Row, wide: bool) -> Line {
-    let Some(e) = state.log.get(row.index) else { return Line::new() };
-    let mut l = vec![span(Role::Key, if state.log.marks.contains(&e.n) { "▌" } else { " " })];
+    let Some(e) = state.log.get(row.index) else {
+        return Line::new();
+    };
+    let mut l = vec![span(
+        Role::Key,
+        if state.log.marks.contains(&e.n) {
+            "▌"
+        } else {
+            " "
+        },
+    )];
     if state.log.times {
-        l.push(span(Role::Dim, format!("{} ", clock_ms(e.line.at, state.utc_offset))));
+        l.push(span(
+            Role::Dim,
+            format!("{} ", clock_ms(e.line.at, state.utc_offset)),
+        ));
     }
     let role = doc::level_role(e.line.level);
     l.push(span(role, format!("{:<5} ", e.line.level.word())));
@@ -23,14 +36,20 @@ fn line(state: &State, row: &Row, wide: bool) -> Line {
         let name = e.line.plugin.0.rsplit('/').next().unwrap_or_default();
         let name = crate::app::text::clean(name);
         let cells = if wide { 16 } else { 10 };
-        l.push(span(Role::Heading, format!("{:<cells$} ", crate::app::text::fit(&name, cells))));
+        l.push(span(
+            Role::Heading,
+            format!("{:<cells$} ", crate::app::text::fit(&name, cells)),
+        ));
     }
     if e.line.stream == LogStream::Stderr && wide {
         l.push(span(Role::Dim, "err "));
     } else if wide {
         l.push(span(Role::Dim, "    "));
     }
-    l.push(span(if e.line.panic { Role::Bad } else { role }, &e.line.text));
+    l.push(span(
+        if e.line.panic { Role::Bad } else { role },
+        &e.line.text,
+    ));
     l
 }
 
@@ -43,7 +62,11 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let cells = area.width.saturating_sub(1);
     let made = |i: usize| -> Doc {
         let l = line(state, &state.frame.rows[i], wide);
-        if state.log.wrap { doc::wrap(&vec![l], usize::from(cells)) } else { vec![l] }
+        if state.log.wrap {
+            doc::wrap(&vec![l], usize::from(cells))
+        } else {
+            vec![l]
+        }
     };
     // With wrapped lines fewer rows fit: go back from the cursor until the screen is full.
     let mut from = list.offset.min(state.frame.rows.len());
@@ -71,15 +94,23 @@ pub fn draw(state: &State, area: Rect, brush: &mut Brush<'_>) {
             }
             if i == list.index && !state.log.follow {
                 let style = brush.theme.cursor();
-                brush.fill(Rect { x: area.x, y, width: area.width, height: 1 }, style);
+                brush.fill(
+                    Rect {
+                        x: area.x,
+                        y,
+                        width: area.width,
+                        height: 1,
+                    },
+                    style,
+                );
             }
             y += 1;
         }
     }
 }
 
-/// The engine's own log. This is the one thing on the screen that is not in the state: tui-logger keeps it, bounded,
-/// with its targets and levels.
+/// The engine's own log. This is the one thing on the screen that is not in the state: tui-logger
+/// keeps it, bounded, with its targets and levels.
 pub fn tracing(area: Rect, brush: &mut Brush<'_>, widget: &tui_logger::TuiWidgetState) {
     let theme = brush.theme;
     tui_logger::TuiLoggerSmartWidget::default()

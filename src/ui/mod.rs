@@ -1,5 +1,5 @@
-//! State → frame. Draws `app::State` and nothing else: no clock, no environment, no lock. Same state, same frame.
-//! One exception is named where it is: the engine's own log lives in tui-logger.
+//! State → frame. Draws `app::State` and nothing else: no clock, no environment, no lock. Same
+//! state, same frame. One exception is named where it is: the engine's own log lives in tui-logger.
 
 mod bars;
 mod log_view;
@@ -23,10 +23,23 @@ use ratatui::layout::{Position, Rect};
 pub use theme::Theme;
 
 /// Draws everything; answers where the terminal's cursor belongs, if anywhere.
-pub fn draw(state: &State, tracing: &tui_logger::TuiWidgetState, buffer: &mut Buffer) -> Option<Position> {
+pub fn draw(
+    state: &State,
+    tracing: &tui_logger::TuiWidgetState,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let theme = Theme::of(state.frame.looks);
-    let mut brush = Brush { buffer, theme: &theme };
-    let whole = Rect { x: 0, y: 0, width: state.frame.size.0, height: state.frame.size.1 }.intersection(brush.buffer.area);
+    let mut brush = Brush {
+        buffer,
+        theme: &theme,
+    };
+    let whole = Rect {
+        x: 0,
+        y: 0,
+        width: state.frame.size.0,
+        height: state.frame.size.1,
+    }
+    .intersection(brush.buffer.area);
     brush.fill(whole, theme.ground());
     let cursor = if too_small(state) {
         small(state, &mut brush, whole);
@@ -43,14 +56,23 @@ pub fn draw(state: &State, tracing: &tui_logger::TuiWidgetState, buffer: &mut Bu
 }
 
 fn small(state: &State, brush: &mut Brush<'_>, whole: Rect) {
-    let text = format!("flightdeck needs 40×12, this is {}×{}", state.frame.size.0, state.frame.size.1);
+    let text = format!(
+        "flightdeck needs 40×12, this is {}×{}",
+        state.frame.size.0, state.frame.size.1
+    );
     if whole.height > 0 {
         brush.text(whole.x, whole.y, whole.width, Role::Warn, &text);
     }
 }
 
 fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::TuiWidgetState) {
-    brush.line(a.title.x, a.title.y, a.title.width, &doc::title(state, usize::from(a.title.width)), false);
+    brush.line(
+        a.title.x,
+        a.title.y,
+        a.title.width,
+        &doc::title(state, usize::from(a.title.width)),
+        false,
+    );
     let context = state.context();
     if context == Context::Tracing {
         log_view::tracing(a.list, brush, tracing);
@@ -65,11 +87,24 @@ fn body(state: &State, a: &Areas, brush: &mut Brush<'_>, tracing: &tui_logger::T
     }
     if let Some(words) = doc::empty(state) {
         let y = a.charts.bottom().max(a.title.bottom());
-        let below = [a.note, a.foot_rule, a.footer].into_iter().filter(|r| r.height > 0).map(|r| r.y).min();
+        let below = [a.note, a.foot_rule, a.footer]
+            .into_iter()
+            .filter(|r| r.height > 0)
+            .map(|r| r.y)
+            .min();
         let height = below.unwrap_or(a.footer.y).saturating_sub(y);
-        let area = Rect { x: a.columns.x.max(a.list.x), y, width: state.frame.size.0, height };
+        let area = Rect {
+            x: a.columns.x.max(a.list.x),
+            y,
+            width: state.frame.size.0,
+            height,
+        };
         // What does not fit here fits the popup of the same words.
-        let more = if context == Context::Stage && state.view.stage_error.is_some() { ", d shows them" } else { "" };
+        let more = if context == Context::Stage && state.view.stage_error.is_some() {
+            ", d shows them"
+        } else {
+            ""
+        };
         empty(area, &words, more, brush);
         return;
     }
@@ -91,10 +126,24 @@ fn empty(area: Rect, words: &Doc, more: &str, brush: &mut Brush<'_>) {
         wrapped.truncate(room - 1);
         wrapped.push(doc::line(Role::Dim, format!("… {hidden} more{more}")));
     }
-    let top = if usize::from(area.height) > wrapped.len() + 2 { 1 } else { 0 };
-    for (i, l) in wrapped.iter().enumerate().take(usize::from(area.height.saturating_sub(top))) {
+    let top = if usize::from(area.height) > wrapped.len() + 2 {
+        1
+    } else {
+        0
+    };
+    for (i, l) in wrapped
+        .iter()
+        .enumerate()
+        .take(usize::from(area.height.saturating_sub(top)))
+    {
         let i = u16::try_from(i).unwrap_or(u16::MAX);
-        brush.line(area.x + 3, area.y + top + i, area.width.saturating_sub(6), l, false);
+        brush.line(
+            area.x + 3,
+            area.y + top + i,
+            area.width.saturating_sub(6),
+            l,
+            false,
+        );
     }
 }
 
@@ -107,10 +156,18 @@ fn border(state: &State, a: &Areas, brush: &mut Brush<'_>) {
             brush.text(a.border.x, y, 1, role, border_symbol(has_keys, true));
         }
     } else {
-        brush.text(a.border.x, a.border.y, a.border.width, role, &border_symbol(has_keys, false).repeat(usize::from(a.border.width)));
+        brush.text(
+            a.border.x,
+            a.border.y,
+            a.border.width,
+            role,
+            &border_symbol(has_keys, false).repeat(usize::from(a.border.width)),
+        );
         let title = doc::detail_title(state);
         let cells: usize = title.iter().map(|s| width(&s.text)).sum();
-        let cells = u16::try_from(cells).unwrap_or(u16::MAX).min(a.border.width.saturating_sub(2));
+        let cells = u16::try_from(cells)
+            .unwrap_or(u16::MAX)
+            .min(a.border.width.saturating_sub(2));
         brush.line(a.border.x + 1, a.border.y, cells, &title, false);
     }
 }
@@ -119,7 +176,11 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let lines = doc::wrap(&state.detail(), usize::from(area.width));
     let list = state.list();
     let height = usize::from(area.height);
-    let needle = if detail_has_keys(state) { list.find.to_lowercase() } else { String::new() };
+    let needle = if detail_has_keys(state) {
+        list.find.to_lowercase()
+    } else {
+        String::new()
+    };
     let from = list.scroll.min(lines.len().saturating_sub(1));
     for (i, l) in lines.iter().skip(from).take(height).enumerate() {
         let y = area.y + u16::try_from(i).unwrap_or(0);
@@ -130,7 +191,11 @@ fn detail(state: &State, area: Rect, brush: &mut Brush<'_>) {
     }
     if lines.len() > height && area.height > 0 {
         let shown = (from + height).min(lines.len());
-        let text = if shown == lines.len() { " end ".to_owned() } else { format!(" {} more ↓ ", lines.len() - shown) };
+        let text = if shown == lines.len() {
+            " end ".to_owned()
+        } else {
+            format!(" {} more ↓ ", lines.len() - shown)
+        };
         let w = u16::try_from(width(&text)).unwrap_or(0);
         if area.width > w {
             brush.text(area.right() - w, area.bottom() - 1, w, Role::Dim, &text);

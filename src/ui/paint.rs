@@ -1,4 +1,5 @@
-//! Putting text with roles into a buffer, cell by cell; everything else in this room is built on it.
+//! Putting text with roles into a buffer, cell by cell; everything else in this room is built on
+//! it.
 
 use super::theme::Theme;
 use crate::app::doc::{Line, Role};
@@ -55,17 +56,21 @@ impl Brush<'_> {
         self.styled(x, y, cells, style, text)
     }
 
-    /// Text of one style, cut at `cells` with `…`; answers how many it took. The text must be clean already.
+    /// Text of one style, cut at `cells` with `…`; answers how many it took. The text must be clean
+    /// already.
     pub fn styled(&mut self, x: u16, y: u16, cells: u16, style: Style, text: &str) -> u16 {
         if cells == 0 || !self.inside(x, y) {
             return 0;
         }
         let text = crate::app::text::fit(text, usize::from(cells));
-        let (end, _) = self.buffer.set_stringn(x, y, &text, usize::from(cells), style);
+        let (end, _) = self
+            .buffer
+            .set_stringn(x, y, &text, usize::from(cells), style);
         end - x
     }
 
-    /// A line of several roles, cut at `cells`. A selected one keeps the colours and gets the cursor's ground.
+    /// A line of several roles, cut at `cells`. A selected one keeps the colours and gets the
+    /// cursor's ground.
     pub fn line(&mut self, x: u16, y: u16, cells: u16, line: &Line, selected: bool) -> u16 {
         let mut at = 0;
         for (i, s) in line.iter().enumerate() {
@@ -75,7 +80,13 @@ impl Brush<'_> {
             // Where the rest does not fit, the last cell says so.
             if w == left && more {
                 let text = crate::app::text::fit(&s.text, usize::from(left.saturating_sub(1)));
-                at += self.text(x + at, y, left, s.role, &format!("{}…", text.trim_end_matches('…')));
+                at += self.text(
+                    x + at,
+                    y,
+                    left,
+                    s.role,
+                    &format!("{}…", text.trim_end_matches('…')),
+                );
                 break;
             }
             at += self.text(x + at, y, left, s.role, &s.text);
@@ -85,7 +96,15 @@ impl Brush<'_> {
         }
         if selected {
             let style = self.theme.cursor();
-            self.fill(Rect { x, y, width: cells, height: 1 }, style);
+            self.fill(
+                Rect {
+                    x,
+                    y,
+                    width: cells,
+                    height: 1,
+                },
+                style,
+            );
         }
         at
     }
@@ -95,7 +114,11 @@ impl Brush<'_> {
         let mut drawn: Vec<(u16, String)> = Vec::new();
         let mut at = x;
         while at < x + cells && self.inside(at, y) {
-            let symbol = self.buffer.cell((at, y)).map_or(" ", |c| c.symbol()).to_owned();
+            let symbol = self
+                .buffer
+                .cell((at, y))
+                .map_or(" ", |c| c.symbol())
+                .to_owned();
             let w = u16::try_from(width(&symbol).max(1)).unwrap_or(1);
             drawn.push((at, symbol));
             at += w;
@@ -107,11 +130,22 @@ impl Brush<'_> {
         let n = needle.graphemes(true).count();
         let style = self.theme.style(Role::Match);
         for start in 0..drawn.len().saturating_sub(n - 1) {
-            let here: String = drawn[start..start + n].iter().map(|(_, s)| s.to_lowercase()).collect();
+            let here: String = drawn[start..start + n]
+                .iter()
+                .map(|(_, s)| s.to_lowercase())
+                .collect();
             if here == needle {
                 let from = drawn[start].0;
                 let to = drawn.get(start + n).map_or(at, |d| d.0);
-                self.fill(Rect { x: from, y, width: to - from, height: 1 }, style);
+                self.fill(
+                    Rect {
+                        x: from,
+                        y,
+                        width: to - from,
+                        height: 1,
+                    },
+                    style,
+                );
             }
         }
     }
@@ -123,13 +157,25 @@ impl Brush<'_> {
         }
         let across = "─".repeat(usize::from(area.width) - 2);
         self.text(area.x, area.y, area.width, role, &format!("╭{across}╮"));
-        self.text(area.x, area.bottom() - 1, area.width, role, &format!("╰{across}╯"));
+        self.text(
+            area.x,
+            area.bottom() - 1,
+            area.width,
+            role,
+            &format!("╰{across}╯"),
+        );
         for y in area.y + 1..area.bottom() - 1 {
             self.text(area.x, y, 1, role, "│");
             self.text(area.right() - 1, y, 1, role, "│");
         }
         if !title.is_empty() {
-            self.text(area.x + 2, area.y, area.width.saturating_sub(4), Role::Heading, &format!(" {title} "));
+            self.text(
+                area.x + 2,
+                area.y,
+                area.width.saturating_sub(4),
+                Role::Heading,
+                &format!(" {title} "),
+            );
         }
     }
 }

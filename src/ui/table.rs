@@ -1,4 +1,5 @@
-//! A table of which only the rows on the screen are ever made: headings, widths that adapt, pinned rows, the cursor.
+//! A table of which only the rows on the screen are ever made: headings, widths that adapt, pinned
+//! rows, the cursor.
 
 use super::paint::Brush;
 use crate::app::doc::{Line, Role};
@@ -12,7 +13,8 @@ pub enum Width {
     Fix(u16),
     /// At least so many cells, and a share of what is left by this weight.
     Flex(u16, u16),
-    /// At least so many cells, and as many as the longest key of all rows takes, before anything goes to `Flex`.
+    /// At least so many cells, and as many as the longest key of all rows takes, before anything
+    /// goes to `Flex`.
     Key(u16),
 }
 
@@ -27,12 +29,22 @@ pub struct Column {
 
 /// A column of text.
 pub const fn column(title: &'static str, width: Width, drop: u8) -> Column {
-    Column { title, width, drop, right: false }
+    Column {
+        title,
+        width,
+        drop,
+        right: false,
+    }
 }
 
 /// A column of numbers.
 pub const fn number(title: &'static str, width: u16, drop: u8) -> Column {
-    Column { title, width: Width::Fix(width), drop, right: true }
+    Column {
+        title,
+        width: Width::Fix(width),
+        drop,
+        right: true,
+    }
 }
 
 /// A column in its place: index, first cell, cells.
@@ -44,25 +56,61 @@ fn place(columns: &[Column], cells: u16, longest_key: u16) -> Vec<Placed> {
         Width::Fix(w) | Width::Flex(w, _) | Width::Key(w) => w,
     };
     let mut shown: Vec<usize> = (0..columns.len()).collect();
-    let total = |shown: &[usize]| shown.iter().map(|i| least(&columns[*i]) + 1).sum::<u16>().saturating_sub(1);
+    let total = |shown: &[usize]| {
+        shown
+            .iter()
+            .map(|i| least(&columns[*i]) + 1)
+            .sum::<u16>()
+            .saturating_sub(1)
+    };
     while total(&shown) > cells {
-        let Some(worst) = shown.iter().copied().filter(|i| columns[*i].drop > 0).max_by_key(|i| columns[*i].drop) else { break };
+        let Some(worst) = shown
+            .iter()
+            .copied()
+            .filter(|i| columns[*i].drop > 0)
+            .max_by_key(|i| columns[*i].drop)
+        else {
+            break;
+        };
         shown.retain(|i| *i != worst);
     }
     let mut spare = u32::from(cells.saturating_sub(total(&shown)));
-    let key = shown.iter().find_map(|i| if let Width::Key(w) = columns[*i].width { Some(longest_key.saturating_sub(w)) } else { None });
+    let key = shown.iter().find_map(|i| {
+        if let Width::Key(w) = columns[*i].width {
+            Some(longest_key.saturating_sub(w))
+        } else {
+            None
+        }
+    });
     let key = spare.min(u32::from(key.unwrap_or(0)));
     spare -= key;
-    let weights: u32 = shown.iter().map(|i| if let Width::Flex(_, w) = columns[*i].width { u32::from(w) } else { 0 }).sum();
+    let weights: u32 = shown
+        .iter()
+        .map(|i| {
+            if let Width::Flex(_, w) = columns[*i].width {
+                u32::from(w)
+            } else {
+                0
+            }
+        })
+        .sum();
     let mut x = 0;
     let mut given = 0;
-    let last_flex = shown.iter().copied().rev().find(|i| matches!(columns[*i].width, Width::Flex(..)));
+    let last_flex = shown
+        .iter()
+        .copied()
+        .rev()
+        .find(|i| matches!(columns[*i].width, Width::Flex(..)));
     let mut out = Vec::with_capacity(shown.len());
     for i in shown {
         let mut w = least(&columns[i]);
         if let Width::Flex(_, weight) = columns[i].width {
             // What division leaves over goes to the last.
-            let more = if Some(i) == last_flex { spare - given } else { spare * u32::from(weight) / weights.max(1) };
+            let more = if Some(i) == last_flex {
+                spare - given
+            } else {
+                spare * u32::from(weight) / weights.max(1)
+            };
             given += more;
             w += u16::try_from(more).unwrap_or(0);
         } else if let Width::Key(_) = columns[i].width {
@@ -91,17 +139,41 @@ pub struct Table<'a> {
 
 impl Table<'_> {
     /// Draws headings and the rows on the screen; `cells` makes the cells of a row.
-    pub fn draw(&self, head: Rect, area: Rect, brush: &mut Brush<'_>, cells: impl Fn(&Row) -> Vec<Line>) {
-        let keyed = self.columns.iter().any(|c| matches!(c.width, Width::Key(_)));
-        let longest =
-            if keyed { self.rows.iter().filter(|r| !r.heading).filter_map(|r| r.key.text()).map(width).max().unwrap_or(0) } else { 0 };
-        let longest = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(self.indent);
+    pub fn draw(
+        &self,
+        head: Rect,
+        area: Rect,
+        brush: &mut Brush<'_>,
+        cells: impl Fn(&Row) -> Vec<Line>,
+    ) {
+        let keyed = self
+            .columns
+            .iter()
+            .any(|c| matches!(c.width, Width::Key(_)));
+        let longest = if keyed {
+            self.rows
+                .iter()
+                .filter(|r| !r.heading)
+                .filter_map(|r| r.key.text())
+                .map(width)
+                .max()
+                .unwrap_or(0)
+        } else {
+            0
+        };
+        let longest = u16::try_from(longest)
+            .unwrap_or(u16::MAX)
+            .saturating_add(self.indent);
         let placed = place(self.columns, area.width.saturating_sub(2), longest);
         if head.height > 0 {
             for (i, x, w) in &placed {
                 let c = &self.columns[*i];
                 let title = crate::app::text::fit(c.title, usize::from(*w));
-                let pad = if c.right { w - u16::try_from(width(&title)).unwrap_or(0).min(*w) } else { 0 };
+                let pad = if c.right {
+                    w - u16::try_from(width(&title)).unwrap_or(0).min(*w)
+                } else {
+                    0
+                };
                 brush.text(head.x + 1 + x + pad, head.y, *w, Role::Dim, &title);
             }
         }
@@ -113,7 +185,13 @@ impl Table<'_> {
             let y = area.y + u16::try_from(line).unwrap_or(0);
             let row = &self.rows[i];
             if row.heading {
-                brush.text(area.x + 1, y, area.width.saturating_sub(2), Role::Heading, row.key.text().unwrap_or_default());
+                brush.text(
+                    area.x + 1,
+                    y,
+                    area.width.saturating_sub(2),
+                    Role::Heading,
+                    row.key.text().unwrap_or_default(),
+                );
                 continue;
             }
             let made = cells(row);
@@ -123,10 +201,20 @@ impl Table<'_> {
                     if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
                         && used > usize::from(*w)
                     {
-                        brush.text(area.x + 1 + x, y, *w, only.role, &fit_end(&only.text, usize::from(*w)));
+                        brush.text(
+                            area.x + 1 + x,
+                            y,
+                            *w,
+                            only.role,
+                            &fit_end(&only.text, usize::from(*w)),
+                        );
                         continue;
                     }
-                    let pad = if self.columns[*i].right { w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX)) } else { 0 };
+                    let pad = if self.columns[*i].right {
+                        w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX))
+                    } else {
+                        0
+                    };
                     brush.line(area.x + 1 + x + pad, y, w - pad, cell, false);
                 }
             }
@@ -134,8 +222,20 @@ impl Table<'_> {
                 brush.mark(area.x, y, area.width, self.find);
             }
             if i == self.index {
-                let style = if self.has_keys { brush.theme.cursor() } else { brush.theme.cursor_away() };
-                brush.fill(Rect { x: area.x, y, width: area.width, height: 1 }, style);
+                let style = if self.has_keys {
+                    brush.theme.cursor()
+                } else {
+                    brush.theme.cursor_away()
+                };
+                brush.fill(
+                    Rect {
+                        x: area.x,
+                        y,
+                        width: area.width,
+                        height: 1,
+                    },
+                    style,
+                );
             }
         }
         self.scroll_mark(area, first, brush);
@@ -149,7 +249,13 @@ impl Table<'_> {
         }
         let room = height - 1;
         let at = (first * room / (all - height).max(1)).min(room);
-        brush.text(area.right().saturating_sub(1), area.y + u16::try_from(at).unwrap_or(0), 1, Role::Dim, "┃");
+        brush.text(
+            area.right().saturating_sub(1),
+            area.y + u16::try_from(at).unwrap_or(0),
+            1,
+            Role::Dim,
+            "┃",
+        );
     }
 }
 
@@ -157,11 +263,21 @@ impl Table<'_> {
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[column("A", Width::Fix(5), 0), column("B", Width::Flex(10, 1), 0), number("C", 8, 2), number("D", 8, 1)];
+    const COLUMNS: &[Column] = &[
+        column("A", Width::Fix(5), 0),
+        column("B", Width::Flex(10, 1), 0),
+        number("C", 8, 2),
+        number("D", 8, 1),
+    ];
 
     #[test]
     fn columns_that_matter_least_go_first() {
-        let names = |cells| place(COLUMNS, cells, 0).iter().map(|p| COLUMNS[p.0].title).collect::<String>();
+        let names = |cells| {
+            place(COLUMNS, cells, 0)
+                .iter()
+                .map(|p| COLUMNS[p.0].title)
+                .collect::<String>()
+        };
         assert_eq!(names(60), "ABCD");
         assert_eq!(names(30), "ABD");
         assert_eq!(names(20), "AB");

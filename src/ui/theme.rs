@@ -49,8 +49,12 @@ impl Theme {
             return Style::new().add_modifier(Modifier::REVERSED);
         }
         match self.looks.theme {
-            ThemeName::Dark => Style::new().bg(Color::Indexed(238)).add_modifier(Modifier::BOLD),
-            ThemeName::Light => Style::new().bg(Color::Indexed(252)).add_modifier(Modifier::BOLD),
+            ThemeName::Dark => Style::new()
+                .bg(Color::Indexed(238))
+                .add_modifier(Modifier::BOLD),
+            ThemeName::Light => Style::new()
+                .bg(Color::Indexed(252))
+                .add_modifier(Modifier::BOLD),
             ThemeName::Contrast => Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD),
         }
     }
@@ -90,14 +94,16 @@ impl Theme {
             Plain => Style::new(),
             Dim => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
             Strong => Style::new().add_modifier(Modifier::BOLD),
-            Heading => fg(Color::Indexed(110), Color::Indexed(25), Color::LightCyan).add_modifier(Modifier::BOLD),
+            Heading => fg(Color::Indexed(110), Color::Indexed(25), Color::LightCyan)
+                .add_modifier(Modifier::BOLD),
             Ok | Create => fg(Color::Indexed(114), Color::Indexed(28), Color::LightGreen),
             Busy => fg(Color::Indexed(117), Color::Indexed(31), Color::LightCyan),
             Warn | Update => fg(Color::Indexed(179), Color::Indexed(130), Color::LightYellow),
             Bad | Destroy => fg(Color::Indexed(203), Color::Indexed(160), Color::LightRed),
             Read => fg(Color::Indexed(80), Color::Indexed(30), Color::LightCyan),
             Forget => fg(Color::Indexed(245), Color::Indexed(242), Color::White),
-            Key => fg(Color::Indexed(222), Color::Indexed(94), Color::LightYellow).add_modifier(Modifier::BOLD),
+            Key => fg(Color::Indexed(222), Color::Indexed(94), Color::LightYellow)
+                .add_modifier(Modifier::BOLD),
             Match => Style::new().add_modifier(Modifier::REVERSED),
         }
     }
@@ -148,8 +154,8 @@ const ASCII: &[(&str, &str)] = &[
     ("–", "-"),
 ];
 
-/// What is done to the finished frame: colours taken out, symbols replaced. Without colour, crossterm would reset
-/// reverse video with each colour it sets: so none is left in the buffer.
+/// What is done to the finished frame: colours taken out, symbols replaced. Without colour,
+/// crossterm would reset reverse video with each colour it sets: so none is left in the buffer.
 pub fn finish(looks: Looks, buffer: &mut Buffer) {
     if looks.color && !looks.ascii {
         return;
@@ -160,7 +166,10 @@ pub fn finish(looks: Looks, buffer: &mut Buffer) {
         }
         if looks.ascii && !cell.symbol().is_ascii() {
             let symbol = cell.symbol();
-            let plain = ASCII.iter().find(|(s, _)| *s == symbol).map_or("?", |(_, a)| *a);
+            let plain = ASCII
+                .iter()
+                .find(|(s, _)| *s == symbol)
+                .map_or("?", |(_, a)| *a);
             cell.set_symbol(plain);
         }
     }

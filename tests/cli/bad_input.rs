@@ -1,4 +1,5 @@
-//! What can be wrong with a workspace: each gets its words, its place and its exit code; none a panic or a hang.
+//! What can be wrong with a workspace: each gets its words, its place and its exit code; none a
+//! panic or a hang.
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
@@ -24,7 +25,17 @@ struct Case {
 
 fn case(name: &'static str, says: &'static str) -> Case {
     let (files, links, folders, args) = Default::default();
-    Case { name, files, links, folders, args, code: 1, at: None, says, errors: 2 }
+    Case {
+        name,
+        files,
+        links,
+        folders,
+        args,
+        code: 1,
+        at: None,
+        says,
+        errors: 2,
+    }
 }
 
 impl Case {
@@ -48,7 +59,10 @@ impl Case {
     }
 
     fn args(mut self, args: &[&[u8]]) -> Self {
-        self.args = args.iter().map(|a| OsStr::from_bytes(a).to_owned()).collect();
+        self.args = args
+            .iter()
+            .map(|a| OsStr::from_bytes(a).to_owned())
+            .collect();
         self
     }
 
@@ -149,37 +163,69 @@ fn not_accepted() -> Vec<Case> {
 /// Bytes that are no text, or not the text that is meant.
 fn bytes() -> Vec<Case> {
     let variable = "variable \"v\" {}\n";
-    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(ONE.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let utf16: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(ONE.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
     let encoding = "must be utf-8 encoded";
     vec![
-        case("no UTF-8", encoding).main(b"locals {\n  a = 1\n  b = \"\xff\xfe\"\n}\n").at("main.tf", 3, 8),
-        case("no UTF-8 in JSON", encoding).file("main.tf.json", b"{\n  \"locals\": {\n \"b\": \"\xff\"\n}}\n").at("main.tf.json", 3, 8),
-        case("no UTF-8 in tfvars", encoding).main(variable).file("terraform.tfvars", b"\nv = \"\xff\"\n").at("terraform.tfvars", 2, 6),
-        case("no UTF-8 in JSON tfvars", encoding).main(variable).file("terraform.tfvars.json", b"{\n\"v\": \"\xff\"\n}").at(
-            "terraform.tfvars.json",
-            2,
-            7,
-        ),
-        case("UTF-16", "this file is utf-16").main(utf16).at("main.tf", 1, 1).errors(1),
-        case("no UTF-8 in the lock file", "did not contain valid utf-8").main(ONE).file(".terraform.lock.hcl", b"\xff\n"),
-        case("NUL", "not used within the language").main(b"output \"o\" {\n  value = \x00\n}\n").at("main.tf", 2, 11),
+        case("no UTF-8", encoding)
+            .main(b"locals {\n  a = 1\n  b = \"\xff\xfe\"\n}\n")
+            .at("main.tf", 3, 8),
+        case("no UTF-8 in JSON", encoding)
+            .file(
+                "main.tf.json",
+                b"{\n  \"locals\": {\n \"b\": \"\xff\"\n}}\n",
+            )
+            .at("main.tf.json", 3, 8),
+        case("no UTF-8 in tfvars", encoding)
+            .main(variable)
+            .file("terraform.tfvars", b"\nv = \"\xff\"\n")
+            .at("terraform.tfvars", 2, 6),
+        case("no UTF-8 in JSON tfvars", encoding)
+            .main(variable)
+            .file("terraform.tfvars.json", b"{\n\"v\": \"\xff\"\n}")
+            .at("terraform.tfvars.json", 2, 7),
+        case("UTF-16", "this file is utf-16")
+            .main(utf16)
+            .at("main.tf", 1, 1)
+            .errors(1),
+        case("no UTF-8 in the lock file", "did not contain valid utf-8")
+            .main(ONE)
+            .file(".terraform.lock.hcl", b"\xff\n"),
+        case("NUL", "not used within the language")
+            .main(b"output \"o\" {\n  value = \x00\n}\n")
+            .at("main.tf", 2, 11),
         case("NUL in JSON", "syntax error in this json string")
-            .file("main.tf.json", b"{\"output\":{\"o\":{\"value\":\"a\x00b\"}}}\n")
+            .file(
+                "main.tf.json",
+                b"{\"output\":{\"o\":{\"value\":\"a\x00b\"}}}\n",
+            )
             .at("main.tf.json", 1, 25)
             .errors(5),
         case("an escape sequence", "not used within the language")
             .main(b"output \"o\" {\n  value = \x1b[2J\n}\n")
             .at("main.tf", 2, 11)
             .errors(3),
-        case("carriage returns alone", "lf or crlf line endings").main("output \"o\" {\r  value = 1\r}\r").at("main.tf", 1, 13).errors(5),
+        case("carriage returns alone", "lf or crlf line endings")
+            .main("output \"o\" {\r  value = 1\r}\r")
+            .at("main.tf", 1, 13)
+            .errors(5),
         case("an error behind CRLF", "\"nope\" is not expected here")
             .main("resource \"terraform_data\" \"a\" {\r\n  nope = 1\r\n}\r\n")
             .at("main.tf", 2, 3),
-        case("an error behind a byte order mark", "\"nope\" is not expected here")
-            .main("\u{feff}resource \"terraform_data\" \"a\" {\n  nope = 1\n}\n")
-            .at("main.tf", 2, 3),
-        case("a byte order mark in JSON", "without one").file("main.tf.json", "\u{feff}{}").at("main.tf.json", 1, 1),
-        case("an empty JSON file", "ends prematurely").file("main.tf.json", "").at("main.tf.json", 1, 1),
+        case(
+            "an error behind a byte order mark",
+            "\"nope\" is not expected here",
+        )
+        .main("\u{feff}resource \"terraform_data\" \"a\" {\n  nope = 1\n}\n")
+        .at("main.tf", 2, 3),
+        case("a byte order mark in JSON", "without one")
+            .file("main.tf.json", "\u{feff}{}")
+            .at("main.tf.json", 1, 1),
+        case("an empty JSON file", "ends prematurely")
+            .file("main.tf.json", "")
+            .at("main.tf.json", 1, 1),
     ]
 }
 
@@ -188,26 +234,57 @@ fn files() -> Vec<Case> {
     let call = |to: &str| format!("module \"m\" {{\n  source = \"{to}\"\n}}\n");
     vec![
         case("a directory is no file", "contains no configuration files").folder("x.tf"),
-        case("a link to itself", "\"x.tf\" could not be read: too many levels of symbolic links").main(ONE).link("x.tf", "x.tf"),
-        case("a link to nowhere", "\"x.tf\" could not be read: no such file").main(ONE).link("x.tf", "nowhere.tf"),
-        case("a file of variables that is a link to nowhere", "\"terraform.tfvars\" could not be read: no such file")
+        case(
+            "a link to itself",
+            "\"x.tf\" could not be read: too many levels of symbolic links",
+        )
+        .main(ONE)
+        .link("x.tf", "x.tf"),
+        case(
+            "a link to nowhere",
+            "\"x.tf\" could not be read: no such file",
+        )
+        .main(ONE)
+        .link("x.tf", "nowhere.tf"),
+        case(
+            "a file of variables that is a link to nowhere",
+            "\"terraform.tfvars\" could not be read: no such file",
+        )
+        .main(ONE)
+        .link("terraform.tfvars", "nowhere"),
+        case(
+            "a file of variables that is a link to itself",
+            "\"a.auto.tfvars\" could not be read: too many levels",
+        )
+        .main(ONE)
+        .link("a.auto.tfvars", "a.auto.tfvars"),
+        case("a directory for variables", "not a regular file")
             .main(ONE)
-            .link("terraform.tfvars", "nowhere"),
-        case("a file of variables that is a link to itself", "\"a.auto.tfvars\" could not be read: too many levels")
-            .main(ONE)
-            .link("a.auto.tfvars", "a.auto.tfvars"),
-        case("a directory for variables", "not a regular file").main(ONE).folder("terraform.tfvars"),
-        case("a module that is a link to itself", "could not be read for module").main(call("./m")).link("m", "m").at("main.tf", 2, 12),
-        case("a module that calls itself", "the module calls itself").main(call("./")).at("main.tf", 2, 12),
-        case("two modules that call each other", "the module calls itself").main(call("./m")).file("m/main.tf", call("../")).at(
-            "m/main.tf",
-            2,
-            12,
-        ),
-        case("a module that calls itself through a link", "the module calls itself")
-            .main(call("./m"))
-            .file("m/main.tf", call("./again"))
-            .link("m/again", "../m"),
+            .folder("terraform.tfvars"),
+        case(
+            "a module that is a link to itself",
+            "could not be read for module",
+        )
+        .main(call("./m"))
+        .link("m", "m")
+        .at("main.tf", 2, 12),
+        case("a module that calls itself", "the module calls itself")
+            .main(call("./"))
+            .at("main.tf", 2, 12),
+        case(
+            "two modules that call each other",
+            "the module calls itself",
+        )
+        .main(call("./m"))
+        .file("m/main.tf", call("../"))
+        .at("m/main.tf", 2, 12),
+        case(
+            "a module that calls itself through a link",
+            "the module calls itself",
+        )
+        .main(call("./m"))
+        .file("m/main.tf", call("./again"))
+        .link("m/again", "../m"),
     ]
 }
 
@@ -221,19 +298,39 @@ fn numbers() -> Vec<Case> {
     };
     let output = |n: &str| format!("output \"o\" {{ value = {n} }}\n");
     vec![
-        case("1e999999999", "out of range").main(output("1e999999999")).at("main.tf", 1, 22),
-        case("1e999999999 in JSON", "out of range").file("main.tf.json", "{\"output\":{\"o\":{\"value\":1e999999999}}}").at(
-            "main.tf.json",
-            1,
-            25,
-        ),
-        case("a million digits", "out of range").main(output(&"9".repeat(1_200_000))).at("main.tf", 1, 22),
-        case("1e999999999 from a text", "cannot convert").main(output("tonumber(\"1e999999999\")")).at("main.tf", 1, 32),
-        case("400 digits as a count", "a whole number is required").main(with_a(&format!("  count = {nines}\n"))).at("main.tf", 2, 11),
-        case("a count of billions", "more than the million that is supported").main(with_a("  count = 2000000000\n")).at("main.tf", 2, 11),
-        case("a count below zero", "greater than or equal to zero").main(with_a("  count = -1\n")).at("main.tf", 2, 11),
-        case("half a count", "a whole number is required").main(with_a("  count = 1.5\n")).at("main.tf", 2, 11),
-        case("400 digits as a size", "must be a whole number from 1").main(size(&nines)).at("main.tf", 11, 15),
+        case("1e999999999", "out of range")
+            .main(output("1e999999999"))
+            .at("main.tf", 1, 22),
+        case("1e999999999 in JSON", "out of range")
+            .file(
+                "main.tf.json",
+                "{\"output\":{\"o\":{\"value\":1e999999999}}}",
+            )
+            .at("main.tf.json", 1, 25),
+        case("a million digits", "out of range")
+            .main(output(&"9".repeat(1_200_000)))
+            .at("main.tf", 1, 22),
+        case("1e999999999 from a text", "cannot convert")
+            .main(output("tonumber(\"1e999999999\")"))
+            .at("main.tf", 1, 32),
+        case("400 digits as a count", "a whole number is required")
+            .main(with_a(&format!("  count = {nines}\n")))
+            .at("main.tf", 2, 11),
+        case(
+            "a count of billions",
+            "more than the million that is supported",
+        )
+        .main(with_a("  count = 2000000000\n"))
+        .at("main.tf", 2, 11),
+        case("a count below zero", "greater than or equal to zero")
+            .main(with_a("  count = -1\n"))
+            .at("main.tf", 2, 11),
+        case("half a count", "a whole number is required")
+            .main(with_a("  count = 1.5\n"))
+            .at("main.tf", 2, 11),
+        case("400 digits as a size", "must be a whole number from 1")
+            .main(size(&nines))
+            .at("main.tf", 11, 15),
     ]
 }
 
@@ -241,7 +338,9 @@ fn numbers() -> Vec<Case> {
 fn large() -> Vec<Case> {
     const N: usize = 10_000;
     let local = |text: String| format!("locals {{\n  a = {text}\n}}\n");
-    let around = |open: &str, inner: &str, close: &str| format!("{}{inner}{}", open.repeat(N), close.repeat(N));
+    let around = |open: &str, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(N), close.repeat(N))
+    };
     let deep = "nested in each other at most 250 deep";
     let long = "x".repeat(1_000_000);
     let mut all: Vec<Case> = [
@@ -258,29 +357,74 @@ fn large() -> Vec<Case> {
     .into_iter()
     .map(|(name, text, column)| {
         let case = case(name, deep).main(local(text));
-        if column > 0 { case.at("main.tf", 2, column) } else { case }
+        if column > 0 {
+            case.at("main.tf", 2, column)
+        } else {
+            case
+        }
     })
     .collect();
     all.extend([
-        case("blocks", deep).main(with_a(&around("b {\n", "", "}\n"))).at("main.tf", 251, 3),
-        case("template directives", deep).main(local(format!("\"{}\"", around("%{ if true }", "x", "%{ endif }")))).at("main.tf", 2, 2_984),
-        case("types", deep).main(format!("variable \"v\" {{\n  type = {}\n}}\n", around("list(", "string", ")"))).at("main.tf", 2, 1_255),
+        case("blocks", deep)
+            .main(with_a(&around("b {\n", "", "}\n")))
+            .at("main.tf", 251, 3),
+        case("template directives", deep)
+            .main(local(format!(
+                "\"{}\"",
+                around("%{ if true }", "x", "%{ endif }")
+            )))
+            .at("main.tf", 2, 2_984),
+        case("types", deep)
+            .main(format!(
+                "variable \"v\" {{\n  type = {}\n}}\n",
+                around("list(", "string", ")")
+            ))
+            .at("main.tf", 2, 1_255),
         case("JSON arrays", deep)
-            .file("main.tf.json", format!("{{\"locals\": {{\"a\": {}}}}}", around("[", "1", "]")))
+            .file(
+                "main.tf.json",
+                format!("{{\"locals\": {{\"a\": {}}}}}", around("[", "1", "]")),
+            )
             .at("main.tf.json", 1, 266)
             .errors(2),
-        case("JSON objects", deep).file("main.tf.json", format!("{{\"locals\": {{\"a\": {}}}}}", around("{\"a\":", "1", "}"))).errors(2),
+        case("JSON objects", deep)
+            .file(
+                "main.tf.json",
+                format!("{{\"locals\": {{\"a\": {}}}}}", around("{\"a\":", "1", "}")),
+            )
+            .errors(2),
         // Far more errors than anybody reads: the first ones, and how many more there are.
-        case("a JSON template of rubbish", "more errors of syntax in this file")
-            .file("main.tf.json", format!("{{\"locals\": {{\"a\": \"{}\"}}}}", around("${[", "1", "]}")))
-            .errors(101),
-        case("a file of rubbish", "more errors of syntax in this file").main("a = )\n".repeat(20_000)).errors(103),
-        case("an error for each of many arguments", "more of 3000 errors and warnings are not shown")
-            .main(with_a(&(0..3_000).map(|n| format!("  a{n} = 1\n")).collect::<String>()))
-            .errors(501),
+        case(
+            "a JSON template of rubbish",
+            "more errors of syntax in this file",
+        )
+        .file(
+            "main.tf.json",
+            format!(
+                "{{\"locals\": {{\"a\": \"{}\"}}}}",
+                around("${[", "1", "]}")
+            ),
+        )
+        .errors(101),
+        case("a file of rubbish", "more errors of syntax in this file")
+            .main("a = )\n".repeat(20_000))
+            .errors(103),
+        case(
+            "an error for each of many arguments",
+            "more of 3000 errors and warnings are not shown",
+        )
+        .main(with_a(
+            &(0..3_000)
+                .map(|n| format!("  a{n} = 1\n"))
+                .collect::<String>(),
+        ))
+        .errors(501),
         case("variables in a file", deep)
             .main("variable \"v\" {\n  type = any\n}\n")
-            .file("terraform.tfvars", format!("v = {}\n", around("[", "", "]")))
+            .file(
+                "terraform.tfvars",
+                format!("v = {}\n", around("[", "", "]")),
+            )
             .at("terraform.tfvars", 1, 255),
         case("a variable", deep)
             .main("variable \"v\" {\n  type = any\n}\n")
@@ -294,20 +438,49 @@ fn large() -> Vec<Case> {
             .main("output \"o\" { value = yamldecode(file(\"x.txt\")) }\n")
             .file("x.txt", around("[", "", "]"))
             .at("main.tf", 1, 22),
-        case("a megabyte that is no number", "and 999800 bytes more to number")
-            .main(format!("output \"o\" {{\n  value = tonumber(\"{long}\")\n}}\n"))
-            .at("main.tf", 2, 21),
-        case("a megabyte as a count", "a number is required").main(with_a(&format!("  count = \"{long}\"\n"))).at("main.tf", 2, 11),
-        case("a name of 5,000 characters that is none", "a name must start with")
-            .main(format!("resource \"terraform_data\" \"{}\" {{}}\n", "!".repeat(5_000)))
-            .at("main.tf", 1, 27),
-        case("a name of 5,000 characters that is not declared", "bytes more")
-            .main(format!("output \"o\" {{ value = terraform_data.{}.id }}\n", "a".repeat(50_000)))
-            .at("main.tf", 1, 22),
-        case("a mistake behind 10 MB", "\"gone\" has not been declared").main(format!("{}{GONE}", megabytes(10))).at("main.tf", 50_002, 11),
-        case("a mistake behind 100,000 resources", "\"gone\" has not been declared")
-            .main((0..100_000).map(|n| format!("resource \"terraform_data\" \"r{n}\" {{\n}}\n")).collect::<String>() + GONE)
-            .at("main.tf", 200_002, 11),
+        case(
+            "a megabyte that is no number",
+            "and 999800 bytes more to number",
+        )
+        .main(format!(
+            "output \"o\" {{\n  value = tonumber(\"{long}\")\n}}\n"
+        ))
+        .at("main.tf", 2, 21),
+        case("a megabyte as a count", "a number is required")
+            .main(with_a(&format!("  count = \"{long}\"\n")))
+            .at("main.tf", 2, 11),
+        case(
+            "a name of 5,000 characters that is none",
+            "a name must start with",
+        )
+        .main(format!(
+            "resource \"terraform_data\" \"{}\" {{}}\n",
+            "!".repeat(5_000)
+        ))
+        .at("main.tf", 1, 27),
+        case(
+            "a name of 5,000 characters that is not declared",
+            "bytes more",
+        )
+        .main(format!(
+            "output \"o\" {{ value = terraform_data.{}.id }}\n",
+            "a".repeat(50_000)
+        ))
+        .at("main.tf", 1, 22),
+        case("a mistake behind 10 MB", "\"gone\" has not been declared")
+            .main(format!("{}{GONE}", megabytes(10)))
+            .at("main.tf", 50_002, 11),
+        case(
+            "a mistake behind 100,000 resources",
+            "\"gone\" has not been declared",
+        )
+        .main(
+            (0..100_000)
+                .map(|n| format!("resource \"terraform_data\" \"r{n}\" {{\n}}\n"))
+                .collect::<String>()
+                + GONE,
+        )
+        .at("main.tf", 200_002, 11),
     ]);
     all
 }
@@ -317,7 +490,15 @@ const GONE: &str = "output \"o\" {\n  value = var.gone\n}\n";
 
 /// Locals of 200 bytes each line, 5,000 lines a megabyte.
 fn megabytes(n: usize) -> String {
-    let line = |i: usize| format!("{:199}\n", format!("locals {{ a{i:05} = \"text ${{{i} + 1}}\" }} # {}", "x".repeat(150)));
+    let line = |i: usize| {
+        format!(
+            "{:199}\n",
+            format!(
+                "locals {{ a{i:05} = \"text ${{{i} + 1}}\" }} # {}",
+                "x".repeat(150)
+            )
+        )
+    };
     (0..n * 5_000).map(line).collect()
 }
 
@@ -328,26 +509,43 @@ fn check(case: &Case, run: &Run) -> Vec<String> {
     }
     let lines = run.diagnostics();
     let errors: Vec<_> = lines.iter().filter(|d| d["severity"] == "error").collect();
-    let place = |d: &Value| (d["range"]["filename"].clone(), d["range"]["start"]["line"].clone(), d["range"]["start"]["column"].clone());
+    let place = |d: &Value| {
+        (
+            d["range"]["filename"].clone(),
+            d["range"]["start"]["line"].clone(),
+            d["range"]["start"]["column"].clone(),
+        )
+    };
     if let Some((file, line, column)) = case.at
-        && !errors.iter().any(|d| place(d) == (file.into(), line.into(), column.into()))
+        && !errors
+            .iter()
+            .any(|d| place(d) == (file.into(), line.into(), column.into()))
     {
         wrong.push(format!("no error at {file}:{line}:{column}"));
     }
     // Some are told as a warning beside the errors: that there are more.
     let text = |d: &Value, key: &str| d[key].as_str().unwrap_or_default().to_lowercase();
-    let said = |d: &Value| text(d, "summary").contains(case.says) || text(d, "detail").contains(case.says);
+    let said =
+        |d: &Value| text(d, "summary").contains(case.says) || text(d, "detail").contains(case.says);
     if !lines.iter().any(said) {
         wrong.push(format!("nothing says {:?}", case.says));
     }
     if errors.len() > case.errors {
-        wrong.push(format!("{} errors instead of {} at most", errors.len(), case.errors));
+        wrong.push(format!(
+            "{} errors instead of {} at most",
+            errors.len(),
+            case.errors
+        ));
     }
     if let Some(d) = lines.iter().find(|d| d.to_string().len() > 20_000) {
         wrong.push(format!("{} bytes in one diagnostic", d.to_string().len()));
     }
     if !wrong.is_empty() {
-        let errors: Vec<String> = errors.iter().take(5).map(|d| d.to_string().chars().take(400).collect()).collect();
+        let errors: Vec<String> = errors
+            .iter()
+            .take(5)
+            .map(|d| d.to_string().chars().take(400).collect())
+            .collect();
         let stderr: String = run.stderr.chars().take(1_000).collect();
         wrong.push(format!("said: {errors:#?} {stderr}"));
     }
@@ -362,8 +560,12 @@ impl Case {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes).unwrap();
         }
-        self.folders.iter().for_each(|name| std::fs::create_dir(w.path().join(name)).unwrap());
-        self.links.iter().for_each(|(name, to)| std::os::unix::fs::symlink(to, w.path().join(name)).unwrap());
+        self.folders
+            .iter()
+            .for_each(|name| std::fs::create_dir(w.path().join(name)).unwrap());
+        self.links
+            .iter()
+            .for_each(|(name, to)| std::os::unix::fs::symlink(to, w.path().join(name)).unwrap());
         w
     }
 }
@@ -372,14 +574,28 @@ fn check_all(cases: &[Case]) {
     let mut wrong = Vec::new();
     for case in cases {
         let w = case.workspace();
-        for command in [&["stage", "--json"][..], &["deploy", "--auto-approve", "--json"][..]] {
-            let args: Vec<&OsStr> = command.iter().map(OsStr::new).chain(case.args.iter().map(OsString::as_os_str)).collect();
+        for command in [
+            &["stage", "--json"][..],
+            &["deploy", "--auto-approve", "--json"][..],
+        ] {
+            let args: Vec<&OsStr> = command
+                .iter()
+                .map(OsStr::new)
+                .chain(case.args.iter().map(OsString::as_os_str))
+                .collect();
             let run = w.run(&args);
             let outcome = run.result();
             if outcome["outcome"] != "error" || outcome["exit_code"] != case.code {
-                wrong.push(format!("{}: {}: the result is {outcome}", case.name, command[0]));
+                wrong.push(format!(
+                    "{}: {}: the result is {outcome}",
+                    case.name, command[0]
+                ));
             }
-            wrong.extend(check(case, &run).into_iter().map(|text| format!("{}: {}: {text}", case.name, command[0])));
+            wrong.extend(
+                check(case, &run)
+                    .into_iter()
+                    .map(|text| format!("{}: {}: {text}", case.name, command[0])),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -421,7 +637,10 @@ fn an_output_that_is_infinite_is_not_kept_in_silence() {
     let w = Workspace::new(&[("main.tf", "output \"o\" { value = pow(10, 999999999) }\n")]);
     let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
     let said = run.diagnostics()[0].clone();
-    assert!(said["detail"].as_str().unwrap().contains("infinity"), "{said}");
+    assert!(
+        said["detail"].as_str().unwrap().contains("infinity"),
+        "{said}"
+    );
     assert_eq!(said["range"]["start"]["line"], 1, "{said}");
 }
 
@@ -429,23 +648,39 @@ fn an_output_that_is_infinite_is_not_kept_in_silence() {
 #[test]
 fn an_argument_that_is_no_utf_8_is_refused() {
     let w = Workspace::new(&[("main.tf", "variable \"v\" {}\n")]);
-    let run = w.run(&[OsStr::new("stage"), OsStr::new("--var"), OsStr::from_bytes(b"v=a\xffb")]).expect(1);
+    let run = w
+        .run(&[
+            OsStr::new("stage"),
+            OsStr::new("--var"),
+            OsStr::from_bytes(b"v=a\xffb"),
+        ])
+        .expect(1);
     assert!(run.stderr.contains("UTF-8"), "{run:?}");
 }
 
-/// Unreadable for everybody, root too: a directory under a name that promises a file, and what only its owner may read.
+/// Unreadable for everybody, root too: a directory under a name that promises a file, and what only
+/// its owner may read.
 #[test]
 fn a_file_that_may_not_be_read_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let w = Workspace::new(&[("main.tf", ONE), ("secret.tf", ONE)]);
-    std::fs::set_permissions(w.path().join("secret.tf"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::set_permissions(
+        w.path().join("secret.tf"),
+        std::fs::Permissions::from_mode(0o000),
+    )
+    .unwrap();
     if std::fs::read(w.path().join("secret.tf")).is_ok() {
-        eprintln!("skipped: permissions do not bind root here; a link to itself stands for an unreadable file in the table");
+        eprintln!(
+            "skipped: permissions do not bind root here; a link to itself stands for an unreadable file in the table"
+        );
         return;
     }
     let run = w.run(&["stage", "--json"]).expect(1);
     let said = run.diagnostics()[0].to_string();
-    assert!(said.contains("secret.tf") && said.contains("ermission denied"), "{said}");
+    assert!(
+        said.contains("secret.tf") && said.contains("ermission denied"),
+        "{said}"
+    );
 }
 
 /// What looks odd and is none the less right.
@@ -473,10 +708,20 @@ fn odd_files_that_mean_something_are_read() {
         let w = Workspace::new(&[("x.tf/readme", "a directory is passed over")]);
         std::fs::write(w.path().join(file), bytes).unwrap();
         let run = w.run(&["deploy", "--auto-approve", "--json"]);
-        assert_eq!(run.code, Some(0), "{name}: {:?} {:.2000}", run.diagnostics(), run.stderr);
+        assert_eq!(
+            run.code,
+            Some(0),
+            "{name}: {:?} {:.2000}",
+            run.diagnostics(),
+            run.stderr
+        );
         assert_eq!(run.result()["operations"]["done"], created, "{name}");
         let again = w.run(&["stage", "--json", "--detailed-exitcode"]);
-        assert_eq!(again.code, Some(0), "{name}: what was deployed stays as it is");
+        assert_eq!(
+            again.code,
+            Some(0),
+            "{name}: what was deployed stays as it is"
+        );
     }
 }
 
@@ -491,7 +736,9 @@ const ACME: &str = "terraform {\n  required_providers {\n    x = { source = \"ac
 
 fn executable(w: &Workspace, platform: &str, bytes: &[u8], mode: u32) {
     use std::os::unix::fs::PermissionsExt;
-    let dir = w.path().join(format!(".terraform/providers/registry.opentofu.org/acme/x/1.0.0/{platform}"));
+    let dir = w.path().join(format!(
+        ".terraform/providers/registry.opentofu.org/acme/x/1.0.0/{platform}"
+    ));
     std::fs::create_dir_all(&dir).unwrap();
     let file = dir.join("terraform-provider-x_v1.0.0");
     std::fs::write(&file, bytes).unwrap();
@@ -499,7 +746,11 @@ fn executable(w: &Workspace, platform: &str, bytes: &[u8], mode: u32) {
 }
 
 fn here() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "linux_arm64" } else { "linux_amd64" }
+    if cfg!(target_arch = "aarch64") {
+        "linux_arm64"
+    } else {
+        "linux_amd64"
+    }
 }
 
 #[test]
@@ -509,9 +760,27 @@ fn a_plugin_that_cannot_be_executed_is_told_from_one_for_another_machine() {
     other.resize(64, 0);
     other[16..20].copy_from_slice(&[0, 2, 0, 22]);
     let rows: [(&str, &str, &[u8], u32, &str); 3] = [
-        ("not executable", here(), b"#!/bin/sh\nexit 0\n", 0o644, "execut"),
-        ("other architecture", here(), &other, 0o755, "is built for linux s390x"),
-        ("other system", "plan9_mips", b"#!/bin/sh\nexit 0\n", 0o755, "acme/x"),
+        (
+            "not executable",
+            here(),
+            b"#!/bin/sh\nexit 0\n",
+            0o644,
+            "execut",
+        ),
+        (
+            "other architecture",
+            here(),
+            &other,
+            0o755,
+            "is built for linux s390x",
+        ),
+        (
+            "other system",
+            "plan9_mips",
+            b"#!/bin/sh\nexit 0\n",
+            0o755,
+            "acme/x",
+        ),
     ];
     for (name, platform, bytes, mode, says) in rows {
         let w = Workspace::new(&[("main.tf", ACME)]);

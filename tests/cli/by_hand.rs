@@ -51,20 +51,38 @@ fn things() -> Lab {
 
 /// The id that the lab gave to the object of a name.
 fn id(lab: &Lab, name: &str) -> String {
-    control::objects(&lab.file()).unwrap().into_iter().find(|o| o.name == name).unwrap().id
+    control::objects(&lab.file())
+        .unwrap()
+        .into_iter()
+        .find(|o| o.name == name)
+        .unwrap()
+        .id
 }
 
 fn listed(lab: &Lab) -> Vec<String> {
-    lab.run(&["state", "list"]).expect(0).stdout.lines().map(str::to_owned).collect()
+    lab.run(&["state", "list"])
+        .expect(0)
+        .stdout
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn what_is_forgotten_stays_in_the_world_and_can_be_imported_again() {
     let lab = things();
     assert_eq!(listed(&lab).len(), 7);
-    let names = ["lab_thing.a[0]", "lab_thing.k[\"y z\"]", "module.m[1].lab_thing.t", "lab_bucket.b"];
+    let names = [
+        "lab_thing.a[0]",
+        "lab_thing.k[\"y z\"]",
+        "module.m[1].lab_thing.t",
+        "lab_bucket.b",
+    ];
     let ids = ["a-0", "k-y", "m-1", "b"].map(|name| id(&lab, name));
-    let args: Vec<&str> = ["state", "forget", "--json"].into_iter().chain(names).collect();
+    let args: Vec<&str> = ["state", "forget", "--json"]
+        .into_iter()
+        .chain(names)
+        .collect();
     let run = lab.run(&args).expect(0);
     let result = run.result();
     assert_eq!(result["command"], "state forget");
@@ -72,20 +90,54 @@ fn what_is_forgotten_stays_in_the_world_and_can_be_imported_again() {
     assert_eq!(changes.len(), 4);
     for (name, id) in names.iter().zip(&ids) {
         let change = changes.iter().find(|c| c["address"] == *name).unwrap();
-        assert_eq!((&change["what"], &change["id"], &change["settled"]), (&json!("forgotten"), &json!(id), &json!([])));
+        assert_eq!(
+            (&change["what"], &change["id"], &change["settled"]),
+            (&json!("forgotten"), &json!(id), &json!([]))
+        );
     }
-    assert_eq!(run.lines().iter().filter(|l| l["type"] == "state_changed").count(), 4);
-    assert_eq!(listed(&lab), ["lab_thing.a[1]", "lab_thing.k[\"x\"]", "module.m[0].lab_thing.t"]);
-    assert_eq!(control::objects(&lab.file()).unwrap().len(), 7, "nothing was destroyed");
-    assert_eq!(lab.run(&["stage", "--json"]).expect(0).result()["changes"]["create"], 4);
+    assert_eq!(
+        run.lines()
+            .iter()
+            .filter(|l| l["type"] == "state_changed")
+            .count(),
+        4
+    );
+    assert_eq!(
+        listed(&lab),
+        [
+            "lab_thing.a[1]",
+            "lab_thing.k[\"x\"]",
+            "module.m[0].lab_thing.t"
+        ]
+    );
+    assert_eq!(
+        control::objects(&lab.file()).unwrap().len(),
+        7,
+        "nothing was destroyed"
+    );
+    assert_eq!(
+        lab.run(&["stage", "--json"]).expect(0).result()["changes"]["create"],
+        4
+    );
 
     for (name, id) in names.iter().zip(&ids) {
-        let result = lab.run(&["state", "import", name, id, "--json"]).expect(0).result();
+        let result = lab
+            .run(&["state", "import", name, id, "--json"])
+            .expect(0)
+            .result();
         assert_eq!(result["command"], "state import");
         let change = &result["state_changes"][0];
-        assert_eq!((&change["what"], &change["id"], &change["address"]), (&json!("imported"), &json!(id), &json!(name)));
+        assert_eq!(
+            (&change["what"], &change["id"], &change["address"]),
+            (&json!("imported"), &json!(id), &json!(name))
+        );
     }
-    assert_eq!(lab.run(&["stage", "--json", "--detailed-exitcode"]).expect(0).result()["changes"]["no_op"], 7);
+    assert_eq!(
+        lab.run(&["stage", "--json", "--detailed-exitcode"])
+            .expect(0)
+            .result()["changes"]["no_op"],
+        7
+    );
     assert_eq!(control::objects(&lab.file()).unwrap().len(), 7);
 
     // Who did what is on record.
@@ -94,23 +146,48 @@ fn what_is_forgotten_stays_in_the_world_and_can_be_imported_again() {
     let text = lab.run(&["history"]).expect(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 9, "{text}");
-    assert!(lines[0].contains(&format!("lab_bucket.b: imported (id {}) by ", ids[3])), "{text}");
+    assert!(
+        lines[0].contains(&format!("lab_bucket.b: imported (id {}) by ", ids[3])),
+        "{text}"
+    );
     assert!(lines[8].starts_with("#1"), "{text}");
 }
 
 #[test]
 fn resources_and_modules_are_forgotten_as_a_whole_or_not_at_all() {
     let lab = things();
-    for (wrong, hint) in [("lab_thing.aa", "did you mean `lab_thing."), ("lab_server.web", "`flightdeck state list` shows")] {
+    for (wrong, hint) in [
+        ("lab_thing.aa", "did you mean `lab_thing."),
+        ("lab_server.web", "`flightdeck state list` shows"),
+    ] {
         let run = lab.run(&["state", "forget", "module.m", wrong]).expect(1);
-        assert!(run.stderr.contains(wrong) && run.stderr.contains(hint), "{run:#?}");
+        assert!(
+            run.stderr.contains(wrong) && run.stderr.contains(hint),
+            "{run:#?}"
+        );
     }
-    assert!(lab.run(&["state", "forget", "lab_thing.a[", "module.m"]).expect(1).stderr.contains("not a valid address"));
+    assert!(
+        lab.run(&["state", "forget", "lab_thing.a[", "module.m"])
+            .expect(1)
+            .stderr
+            .contains("not a valid address")
+    );
     assert_eq!(listed(&lab).len(), 7, "nothing was forgotten");
-    let run = lab.run(&["state", "forget", "module.m", "lab_thing.a", "lab_thing.a[1]"]).expect(0);
+    let run = lab
+        .run(&[
+            "state",
+            "forget",
+            "module.m",
+            "lab_thing.a",
+            "lab_thing.a[1]",
+        ])
+        .expect(0);
     assert_eq!(run.stdout.lines().count(), 4, "{run:#?}");
     assert!(run.stdout.contains("stays as it is"), "{run:#?}");
-    assert_eq!(listed(&lab), ["lab_bucket.b", "lab_thing.k[\"x\"]", "lab_thing.k[\"y z\"]"]);
+    assert_eq!(
+        listed(&lab),
+        ["lab_bucket.b", "lab_thing.k[\"x\"]", "lab_thing.k[\"y z\"]"]
+    );
 }
 
 #[test]
@@ -122,13 +199,26 @@ fn a_deposed_object_is_forgotten_by_the_name_that_lists_show() {
     };
     let lab = Lab::new(&thing("1"));
     lab.deploy().expect(0);
-    lab.breaks(Fault { on: On::Delete, ..Fault::new(Kind::Permanent) });
+    lab.breaks(Fault {
+        on: On::Delete,
+        ..Fault::new(Kind::Permanent)
+    });
     lab.workspace.write("main.tf", &thing("2"));
     lab.deploy().expect(5);
     let names = listed(&lab);
     let deposed = names.iter().find(|n| n.contains("(deposed ")).unwrap();
-    assert!(lab.run(&["state", "forget", "lab_thing.a (deposed ffffffff)"]).expect(1).stderr.contains("not in the state"));
-    assert!(lab.run(&["state", "forget", deposed]).expect(0).stdout.contains("forgotten"));
+    assert!(
+        lab.run(&["state", "forget", "lab_thing.a (deposed ffffffff)"])
+            .expect(1)
+            .stderr
+            .contains("not in the state")
+    );
+    assert!(
+        lab.run(&["state", "forget", deposed])
+            .expect(0)
+            .stdout
+            .contains("forgotten")
+    );
     assert_eq!(listed(&lab), ["lab_thing.a"]);
     assert_eq!(control::objects(&lab.file()).unwrap().len(), 2);
 }
@@ -137,33 +227,70 @@ fn a_deposed_object_is_forgotten_by_the_name_that_lists_show() {
 fn an_import_that_cannot_be_is_refused_in_words() {
     let lab = things();
     let (thing, bucket) = (id(&lab, "a-0"), id(&lab, "b"));
-    lab.run(&["state", "forget", "lab_thing.a[0]", "module.m"]).expect(0);
+    lab.run(&["state", "forget", "lab_thing.a[0]", "module.m"])
+        .expect(0);
     for (address, id, says) in [
         ("lab_thing.a[1]", thing.as_str(), "in the state already"),
-        ("lab_thing.a[7]", &thing, "There is lab_thing.a[0], lab_thing.a[1]."),
-        ("lab_thing.a", &thing, "There is lab_thing.a[0], lab_thing.a[1]."),
-        ("lab_thing.a[\"0\"]", &thing, "There is lab_thing.a[0], lab_thing.a[1]."),
-        ("module.m[2].lab_thing.t", &thing, "There is module.m[0], module.m[1]."),
+        (
+            "lab_thing.a[7]",
+            &thing,
+            "There is lab_thing.a[0], lab_thing.a[1].",
+        ),
+        (
+            "lab_thing.a",
+            &thing,
+            "There is lab_thing.a[0], lab_thing.a[1].",
+        ),
+        (
+            "lab_thing.a[\"0\"]",
+            &thing,
+            "There is lab_thing.a[0], lab_thing.a[1].",
+        ),
+        (
+            "module.m[2].lab_thing.t",
+            &thing,
+            "There is module.m[0], module.m[1].",
+        ),
         ("lab_thing.aa", &thing, "Did you mean lab_thing.a?"),
         ("lab_server.web", &thing, "is not in the configuration"),
         ("data.lab_image.x", &thing, "no managed resource"),
         ("module.m", &thing, "not a valid address"),
-        ("lab_thing.a[0]", "thing-ffffffff", "there is no thing-ffffffff in the lab"),
+        (
+            "lab_thing.a[0]",
+            "thing-ffffffff",
+            "there is no thing-ffffffff in the lab",
+        ),
         ("lab_thing.a[0]", &bucket, "is a lab_bucket"),
         ("lab_thing.a[0]", "", "is empty"),
     ] {
         let run = lab.run(&["state", "import", address, id]).expect(1);
         let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(says), "{address} {id}: {run:#?}");
-        let run = lab.run(&["state", "import", address, id, "--json"]).expect(1);
-        assert_eq!((&run.result()["outcome"], &run.result()["command"]), (&json!("error"), &json!("state import")));
-        assert!(run.diagnostics().iter().any(|d| d["severity"] == "error"), "{run:#?}");
+        let run = lab
+            .run(&["state", "import", address, id, "--json"])
+            .expect(1);
+        assert_eq!(
+            (&run.result()["outcome"], &run.result()["command"]),
+            (&json!("error"), &json!("state import"))
+        );
+        assert!(
+            run.diagnostics().iter().any(|d| d["severity"] == "error"),
+            "{run:#?}"
+        );
     }
     assert_eq!(listed(&lab).len(), 4);
-    assert_eq!(lab.run(&["history", "--json"]).expect(0).result()["state_changes"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        lab.run(&["history", "--json"]).expect(0).result()["state_changes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
 
     // One object under two addresses is done, and said.
-    let run = lab.run(&["state", "import", "lab_thing.a[0]", &id(&lab, "a-1")]).expect(0);
+    let run = lab
+        .run(&["state", "import", "lab_thing.a[0]", &id(&lab, "a-1")])
+        .expect(0);
     assert!(run.stderr.contains("lab_thing.a[1] too"), "{run:#?}");
 }
 
@@ -177,32 +304,82 @@ fn a_provider_is_configured_for_an_import_with_what_is_given_and_what_the_state_
          variable \"lab\" {\n  type = string\n}\nresource \"terraform_data\" \"file\" {\n  input = var.lab\n}\n\
          provider \"lab\" {\n  file = terraform_data.file.output\n}\n",
     );
-    lab.workspace.write("main.tf", "resource \"lab_thing\" \"a\" {\n  name = \"a\"\n}\n");
+    lab.workspace.write(
+        "main.tf",
+        "resource \"lab_thing\" \"a\" {\n  name = \"a\"\n}\n",
+    );
     let var = format!("lab={file}");
-    lab.run(&["deploy", "--auto-approve", "--target", "terraform_data.file", "--var", &var]).expect(0);
-    lab.run(&["deploy", "--auto-approve", "--var", &var]).expect(0);
+    lab.run(&[
+        "deploy",
+        "--auto-approve",
+        "--target",
+        "terraform_data.file",
+        "--var",
+        &var,
+    ])
+    .expect(0);
+    lab.run(&["deploy", "--auto-approve", "--var", &var])
+        .expect(0);
     let thing = id(&lab, "a");
     lab.run(&["state", "forget", "lab_thing.a"]).expect(0);
-    assert!(lab.run(&["state", "import", "lab_thing.a", &thing]).expect(1).stderr.contains("lab"), "a variable has no value");
-    lab.run(&["state", "import", "lab_thing.a", &thing, "--var", &var]).expect(0);
-    let state = lab.run(&["state", "show", "lab_thing.a", "--json"]).expect(0).result();
-    assert_eq!(state["resources"][0]["dependencies"], json!(["terraform_data.file"]), "{state}");
-    assert_eq!(lab.run(&["stage", "--json", "--var", &var]).expect(0).result()["changes"]["no_op"], 2);
+    assert!(
+        lab.run(&["state", "import", "lab_thing.a", &thing])
+            .expect(1)
+            .stderr
+            .contains("lab"),
+        "a variable has no value"
+    );
+    lab.run(&["state", "import", "lab_thing.a", &thing, "--var", &var])
+        .expect(0);
+    let state = lab
+        .run(&["state", "show", "lab_thing.a", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(
+        state["resources"][0]["dependencies"],
+        json!(["terraform_data.file"]),
+        "{state}"
+    );
+    assert_eq!(
+        lab.run(&["stage", "--json", "--var", &var])
+            .expect(0)
+            .result()["changes"]["no_op"],
+        2
+    );
 }
 
 #[test]
 fn an_unknown_creation_of_what_is_not_in_the_state_is_settled_by_forgetting() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Crash) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Crash)
+    });
     lab.deploy().expect(5);
-    assert!(lab.run(&["state", "forget", "lab_bucket.b"]).expect(1).stderr.contains("did you mean `lab_bucket.a`?"));
-    let result = lab.run(&["state", "forget", "lab_bucket.a", "--json"]).expect(0).result();
+    assert!(
+        lab.run(&["state", "forget", "lab_bucket.b"])
+            .expect(1)
+            .stderr
+            .contains("did you mean `lab_bucket.a`?")
+    );
+    let result = lab
+        .run(&["state", "forget", "lab_bucket.a", "--json"])
+        .expect(0)
+        .result();
     let change = &result["state_changes"][0];
-    assert_eq!((&change["what"], &change["settled"]), (&json!("settled"), &json!(["create in deploy #1"])));
+    assert_eq!(
+        (&change["what"], &change["settled"]),
+        (&json!("settled"), &json!(["create in deploy #1"]))
+    );
     assert_eq!(lab.deploy().expect(0).result()["operations"]["done"], 1);
     let text = lab.run(&["history", "1"]).expect(0).stdout;
     assert!(text.contains("unknown outcome (forgotten)"), "{text}");
-    assert!(lab.run(&["state", "forget", "lab_bucket.a"]).expect(0).stdout.contains("stays as it is"));
+    assert!(
+        lab.run(&["state", "forget", "lab_bucket.a"])
+            .expect(0)
+            .stdout
+            .contains("stays as it is")
+    );
 }
 
 #[test]
@@ -211,9 +388,19 @@ fn the_state_of_a_workspace_that_is_held_is_not_changed() {
     let lab = things();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&lab.workspace.path(), Access::ReadWrite).unwrap();
-    runtime.block_on(store.acquire_lock(this_process("a test that holds it"))).unwrap();
-    for args in [&["state", "forget", "lab_bucket.b"][..], &["state", "import", "lab_bucket.b", "bkt-1"]] {
-        assert!(lab.run(args).expect(4).stderr.contains("a test that holds it"));
+    runtime
+        .block_on(store.acquire_lock(this_process("a test that holds it")))
+        .unwrap();
+    for args in [
+        &["state", "forget", "lab_bucket.b"][..],
+        &["state", "import", "lab_bucket.b", "bkt-1"],
+    ] {
+        assert!(
+            lab.run(args)
+                .expect(4)
+                .stderr
+                .contains("a test that holds it")
+        );
     }
     assert_eq!(listed(&lab).len(), 7);
 }

@@ -31,7 +31,9 @@ fn changes(of: &[(&str, u32)]) -> Value {
 }
 
 pub(crate) fn deploy(w: &Workspace) -> Value {
-    w.run(&["deploy", "--auto-approve", "--json"]).expect(0).result()
+    w.run(&["deploy", "--auto-approve", "--json"])
+        .expect(0)
+        .result()
 }
 
 fn exported(w: &Workspace) -> Value {
@@ -46,7 +48,12 @@ fn a_stage_counts_its_changes_and_tells_them_by_its_exit_code() {
         run.result(),
         json!({"type": "result", "format_version": "1.0", "command": "stage", "stage": 1, "changes": changes(&[("create", 2)])})
     );
-    assert_eq!(w.run(&["stage", "--json", "--detailed-exitcode"]).expect(2).result()["stage"], 2);
+    assert_eq!(
+        w.run(&["stage", "--json", "--detailed-exitcode"])
+            .expect(2)
+            .result()["stage"],
+        2
+    );
     deploy(&w);
     let run = w.run(&["stage", "--json", "--detailed-exitcode"]).expect(0);
     assert_eq!(run.result()["changes"], changes(&[("no_op", 2)]));
@@ -54,15 +61,33 @@ fn a_stage_counts_its_changes_and_tells_them_by_its_exit_code() {
 
 #[test]
 fn events_come_first_then_diagnostics_then_the_result() {
-    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  nope = 1\n  input = var.gone\n}\n")]);
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  nope = 1\n  input = var.gone\n}\n",
+    )]);
     let run = w.run(&["stage", "--json"]).expect(1);
-    assert_eq!(run.result(), json!({"type": "result", "format_version": "1.0", "command": "stage", "outcome": "error", "exit_code": 1}));
-    let kinds: Vec<String> = run.lines().iter().map(|l| l["type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(
+        run.result(),
+        json!({"type": "result", "format_version": "1.0", "command": "stage", "outcome": "error", "exit_code": 1})
+    );
+    let kinds: Vec<String> = run
+        .lines()
+        .iter()
+        .map(|l| l["type"].as_str().unwrap().to_owned())
+        .collect();
     let first = kinds.iter().position(|k| k == "diagnostic").unwrap();
-    assert!(kinds[first..kinds.len() - 1].iter().all(|k| k == "diagnostic"), "{kinds:?}");
+    assert!(
+        kinds[first..kinds.len() - 1]
+            .iter()
+            .all(|k| k == "diagnostic"),
+        "{kinds:?}"
+    );
     for d in run.diagnostics() {
         let keys: Vec<&str> = d.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, ["type", "severity", "summary", "detail", "address", "range"]);
+        assert_eq!(
+            keys,
+            ["type", "severity", "summary", "detail", "address", "range"]
+        );
         assert_eq!(d["range"]["filename"], "main.tf", "{d}");
     }
     let mut seen = run.diagnostics();
@@ -72,11 +97,22 @@ fn events_come_first_then_diagnostics_then_the_result() {
 
 #[test]
 fn people_see_the_line_that_is_wrong() {
-    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = var.gone\n}\n")]);
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  input = var.gone\n}\n",
+    )]);
     let run = w.run(&["stage"]).expect(1);
     assert!(run.stderr.contains("--> main.tf:2:11"), "{}", run.stderr);
-    assert!(run.stderr.contains("2 |   input = var.gone"), "{}", run.stderr);
-    assert!(!run.stderr.contains('\u{1b}'), "no colours where nobody looks: {:?}", run.stderr);
+    assert!(
+        run.stderr.contains("2 |   input = var.gone"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        !run.stderr.contains('\u{1b}'),
+        "no colours where nobody looks: {:?}",
+        run.stderr
+    );
     assert!(!run.stderr.contains("RUST_BACKTRACE"));
 }
 
@@ -91,39 +127,90 @@ fn a_deploy_goes_from_nothing_to_state_and_history_and_back() {
     );
     let listed = w.run(&["state", "list"]).expect(0).stdout;
     assert_eq!(listed, "terraform_data.a\nterraform_data.b\n");
-    let shown = w.run(&["state", "show", "terraform_data.b"]).expect(0).stdout;
-    assert!(shown.contains("terraform_data.a") && shown.contains("\"one\""), "{shown}");
-    let rows = w.run(&["state", "show", "terraform_data.b", "--json"]).expect(0).result();
+    let shown = w
+        .run(&["state", "show", "terraform_data.b"])
+        .expect(0)
+        .stdout;
+    assert!(
+        shown.contains("terraform_data.a") && shown.contains("\"one\""),
+        "{shown}"
+    );
+    let rows = w
+        .run(&["state", "show", "terraform_data.b", "--json"])
+        .expect(0)
+        .result();
     assert_eq!(rows["resources"][0]["address"], "terraform_data.b");
-    assert_eq!(w.run(&["state", "list", "--json"]).expect(0).result()["resources"].as_array().unwrap().len(), 2);
-    let near = w.run(&["state", "show", "terraform_data.c"]).expect(1).stderr;
+    assert_eq!(
+        w.run(&["state", "list", "--json"]).expect(0).result()["resources"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let near = w
+        .run(&["state", "show", "terraform_data.c"])
+        .expect(1)
+        .stderr;
     assert!(near.contains("did you mean"), "{near}");
 
     let state = exported(&w);
-    assert_eq!((&state["version"], &state["outputs"]["b"]["value"]), (&json!(4), &json!("one")));
+    assert_eq!(
+        (&state["version"], &state["outputs"]["b"]["value"]),
+        (&json!(4), &json!("one"))
+    );
     assert_eq!(state["resources"].as_array().unwrap().len(), 2);
 
     // An update of one, and what that forces on the other.
-    let id = |state: &Value, n: usize| state["resources"][n]["instances"][0]["attributes"]["id"].clone();
+    let id =
+        |state: &Value, n: usize| state["resources"][n]["instances"][0]["attributes"]["id"].clone();
     w.write("main.tf", &TWO.replace("one", "two"));
-    assert_eq!(w.run(&["stage", "--json"]).expect(0).result()["changes"], changes(&[("update", 2)]));
+    assert_eq!(
+        w.run(&["stage", "--json"]).expect(0).result()["changes"],
+        changes(&[("update", 2)])
+    );
     deploy(&w);
     let after = exported(&w);
     assert_eq!(after["outputs"]["b"]["value"], "two");
     assert_eq!(id(&after, 0), id(&state, 0));
-    let replaced = w.run(&["deploy", "--auto-approve", "--json", "--replace", "terraform_data.a"]).expect(0).result();
+    let replaced = w
+        .run(&[
+            "deploy",
+            "--auto-approve",
+            "--json",
+            "--replace",
+            "terraform_data.a",
+        ])
+        .expect(0)
+        .result();
     assert_eq!(replaced["outcome"], "succeeded");
     let again = exported(&w);
-    assert!(id(&again, 0) != id(&after, 0) && id(&again, 1) != id(&after, 1), "{again}");
+    assert!(
+        id(&again, 0) != id(&after, 0) && id(&again, 1) != id(&after, 1),
+        "{again}"
+    );
 
-    let gone = w.run(&["destroy", "--auto-approve", "--json"]).expect(0).result();
-    assert_eq!((&gone["command"], &gone["operations"]["done"]), (&json!("destroy"), &json!(2)));
+    let gone = w
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(
+        (&gone["command"], &gone["operations"]["done"]),
+        (&json!("destroy"), &json!(2))
+    );
     assert_eq!(exported(&w)["resources"], json!([]));
     let history = w.run(&["history", "--json"]).expect(0).result();
-    let outcomes: Vec<&Value> = history["history"].as_array().unwrap().iter().map(|d| &d["outcome"]).collect();
+    let outcomes: Vec<&Value> = history["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| &d["outcome"])
+        .collect();
     assert_eq!(outcomes, ["succeeded"; 4]);
     let one = w.run(&["history", "1"]).expect(0).stdout;
-    assert!(one.contains("terraform_data.a") && one.contains("succeeded"), "{one}");
+    assert!(
+        one.contains("terraform_data.a") && one.contains("succeeded"),
+        "{one}"
+    );
     assert!(w.run(&["history", "77"]).expect(1).stderr.contains("77"));
 }
 
@@ -141,19 +228,34 @@ fn a_deploy_with_failures_ends_with_5_and_is_remembered() {
     let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
     let result = run.result();
     assert_eq!(result["outcome"], "failed");
-    assert_eq!(result["operations"], json!({"done": 1, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0}), "{run:#?}");
+    assert_eq!(
+        result["operations"],
+        json!({"done": 1, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0}),
+        "{run:#?}"
+    );
     let errors = run.diagnostics();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0]["range"]["start"]["line"], 8, "{errors:?}");
 
     let groups = w.run(&["failures", "--json"]).expect(0).result()["failures"].clone();
-    assert_eq!((groups.as_array().unwrap().len(), &groups[0]["addresses"]), (1, &json!(["terraform_data.b"])));
+    assert_eq!(
+        (groups.as_array().unwrap().len(), &groups[0]["addresses"]),
+        (1, &json!(["terraform_data.b"]))
+    );
     assert!(groups.to_string().contains("a is not y"), "{groups}");
     w.write("main.tf", &text("x"));
     deploy(&w);
     let text = w.run(&["failures"]).expect(0).stdout;
-    assert!(text.contains("since then: create of terraform_data.b in deploy 2 succeeded"), "{text}");
-    assert_eq!(w.run(&["failures", "--since", "0s", "--json"]).expect(0).result()["failures"], json!([]));
+    assert!(
+        text.contains("since then: create of terraform_data.b in deploy 2 succeeded"),
+        "{text}"
+    );
+    assert_eq!(
+        w.run(&["failures", "--since", "0s", "--json"])
+            .expect(0)
+            .result()["failures"],
+        json!([])
+    );
 }
 
 #[test]
@@ -168,23 +270,47 @@ fn a_sensitive_value_is_shown_nowhere() {
         vec!["stage", "--var", &var],
         vec!["stage", "--json", "--var", &var],
         vec!["deploy", "--auto-approve", "--json", "--var", &var],
-        vec!["deploy", "--auto-approve", "--log-level", "trace", "--replace", "terraform_data.a", "--var", &var],
+        vec![
+            "deploy",
+            "--auto-approve",
+            "--log-level",
+            "trace",
+            "--replace",
+            "terraform_data.a",
+            "--var",
+            &var,
+        ],
         vec!["state", "show", "terraform_data.a"],
         vec!["state", "show", "terraform_data.a", "--json"],
         vec!["history", "1", "--json"],
         vec!["logs", "--json"],
     ] {
         let run = w.run(&args).expect(0);
-        assert!(!run.stdout.contains(secret) && !run.stderr.contains(secret), "{args:?}: {run:#?}");
+        assert!(
+            !run.stdout.contains(secret) && !run.stderr.contains(secret),
+            "{args:?}: {run:#?}"
+        );
     }
-    assert!(w.run(&["state", "export"]).expect(0).stdout.contains(secret), "what must hold it does");
+    assert!(
+        w.run(&["state", "export"])
+            .expect(0)
+            .stdout
+            .contains(secret),
+        "what must hold it does"
+    );
     assert_eq!(mode(&w.store()), 0o600);
 }
 
 #[test]
 fn commands_that_only_read_create_nothing() {
     let w = two();
-    for args in [vec!["history"], vec!["failures"], vec!["logs"], vec!["state", "list"], vec!["state", "export"]] {
+    for args in [
+        vec!["history"],
+        vec!["failures"],
+        vec!["logs"],
+        vec!["state", "list"],
+        vec!["state", "export"],
+    ] {
         w.run(&args).expect(0);
         w.run(&["state", "list", "--json"]).expect(0);
     }
@@ -207,14 +333,26 @@ fn a_workspace_that_is_held_is_named_with_its_holder() {
     let w = two();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&w.path(), Access::ReadWrite).unwrap();
-    runtime.block_on(store.acquire_lock(this_process("a test that holds it"))).unwrap();
-    for args in [vec!["stage"], vec!["deploy", "--auto-approve"], vec!["destroy", "--auto-approve"]] {
+    runtime
+        .block_on(store.acquire_lock(this_process("a test that holds it")))
+        .unwrap();
+    for args in [
+        vec!["stage"],
+        vec!["deploy", "--auto-approve"],
+        vec!["destroy", "--auto-approve"],
+    ] {
         let run = w.run(&args).expect(4);
         assert!(run.stderr.contains("a test that holds it"), "{run:?}");
-        assert!(run.stderr.contains(&std::process::id().to_string()), "{run:?}");
+        assert!(
+            run.stderr.contains(&std::process::id().to_string()),
+            "{run:?}"
+        );
     }
     let run = w.run(&["stage", "--json"]).expect(4);
-    assert_eq!((run.result()["exit_code"].clone(), run.diagnostics().len()), (json!(4), 1));
+    assert_eq!(
+        (run.result()["exit_code"].clone(), run.diagnostics().len()),
+        (json!(4), 1)
+    );
     w.run(&["state", "list"]).expect(0);
     w.run(&["history"]).expect(0);
     runtime.block_on(store.release_lock()).unwrap();
@@ -223,12 +361,32 @@ fn a_workspace_that_is_held_is_named_with_its_holder() {
 
 #[test]
 fn addresses_that_are_nowhere_are_said_to_be() {
-    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n")]);
-    for (flag, address) in [("--target", "module.nowhere"), ("--exclude", "terraform_data.b"), ("--replace", "terraform_data.b[0]")] {
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  count = 2\n}\n",
+    )]);
+    for (flag, address) in [
+        ("--target", "module.nowhere"),
+        ("--exclude", "terraform_data.b"),
+        ("--replace", "terraform_data.b[0]"),
+    ] {
         let run = w.run(&["stage", flag, address]).expect(0);
-        assert!(run.stderr.contains(&format!("warning: {flag} names nothing")) && run.stderr.contains(address), "{run:?}");
+        assert!(
+            run.stderr
+                .contains(&format!("warning: {flag} names nothing"))
+                && run.stderr.contains(address),
+            "{run:?}"
+        );
     }
-    for (flag, address) in [("--target", "terraform_data.a"), ("--exclude", "terraform_data.a[1]"), ("--replace", "terraform_data.a[0]")] {
-        assert_eq!(w.run(&["stage", flag, address]).expect(0).stderr, "", "{flag} {address}");
+    for (flag, address) in [
+        ("--target", "terraform_data.a"),
+        ("--exclude", "terraform_data.a[1]"),
+        ("--replace", "terraform_data.a[0]"),
+    ] {
+        assert_eq!(
+            w.run(&["stage", flag, address]).expect(0).stderr,
+            "",
+            "{flag} {address}"
+        );
     }
 }

@@ -9,15 +9,28 @@ fn changed_between(files: &[(&str, &str)], change: impl FnOnce(&Workspace)) -> c
     w.run(&["stage", "--out", "friday"]).expect(0);
     change(&w);
     let run = w.run(&["deploy", "friday"]);
-    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "", "nothing runs");
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "",
+        "nothing runs"
+    );
     assert!(!w.path().join("ran").exists(), "nothing runs");
     run
 }
 
 fn stale(run: crate::support::Run, of: &str) {
     let run = run.expect(1);
-    assert!(run.stderr.contains(&format!("changed since it was staged: {of}")), "{}", run.stderr);
-    assert!(!run.stderr.contains("bug in the provider"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains(&format!("changed since it was staged: {of}")),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        !run.stderr.contains("bug in the provider"),
+        "{}",
+        run.stderr
+    );
 }
 
 const COMMAND: &str = r#"
@@ -28,13 +41,19 @@ resource "terraform_data" "a" {
 
 #[test]
 fn a_command_that_was_read_from_a_file_is_the_one_that_runs() {
-    let run = changed_between(&[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")], |w| w.write("cmd.sh", "echo other >> ran"));
+    let run = changed_between(
+        &[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")],
+        |w| w.write("cmd.sh", "echo other >> ran"),
+    );
     stale(run, "cmd.sh");
     // The same one runs.
     let w = Workspace::new(&[("main.tf", COMMAND), ("cmd.sh", "echo approved >> ran")]);
     w.run(&["stage", "--out", "friday"]).expect(0);
     w.run(&["deploy", "friday"]).expect(0);
-    assert_eq!(std::fs::read_to_string(w.path().join("ran")).unwrap(), "approved\n");
+    assert_eq!(
+        std::fs::read_to_string(w.path().join("ran")).unwrap(),
+        "approved\n"
+    );
 }
 
 #[test]
@@ -51,12 +70,19 @@ fn every_function_that_looks_at_files_counts() {
         ("filebase64sha512(\"f.txt\")", "f.txt"),
         ("try(file(\"none.txt\"), \"x\")", "none.txt"),
         ("fileexists(\"none.txt\") ? \"x\" : \"y\"", "none.txt"),
-        ("join(\",\", fileset(path.module, \"*.txt\"))", "the files that match *.txt"),
+        (
+            "join(\",\", fileset(path.module, \"*.txt\"))",
+            "the files that match *.txt",
+        ),
     ] {
         for main in [
             format!("resource \"terraform_data\" \"a\" {{ input = {expression} }}\n"),
-            format!("output \"o\" {{ value = {expression} }}\nresource \"terraform_data\" \"a\" {{}}\n"),
-            format!("locals {{ l = {expression} }}\nresource \"terraform_data\" \"a\" {{ triggers_replace = local.l }}\n"),
+            format!(
+                "output \"o\" {{ value = {expression} }}\nresource \"terraform_data\" \"a\" {{}}\n"
+            ),
+            format!(
+                "locals {{ l = {expression} }}\nresource \"terraform_data\" \"a\" {{ triggers_replace = local.l }}\n"
+            ),
             format!(
                 "resource \"terraform_data\" \"a\" {{\n provisioner \"local-exec\" {{\n  command = \"echo >> ran\"\n  environment = {{ X = {expression} }}\n }}\n}}\n"
             ),
@@ -70,10 +96,14 @@ fn every_function_that_looks_at_files_counts() {
     }
 }
 
-/// A command changes the file before it is read again: the deploy stops there, in words, and blames nobody else.
+/// A command changes the file before it is read again: the deploy stops there, in words, and blames
+/// nobody else.
 #[test]
 fn a_file_that_changes_while_the_deploy_runs_is_found_out_where_it_is_read() {
-    for (read, what) in [("file(\"f.txt\")", "input"), ("try(file(\"f.txt\"), \"none\")", "input")] {
+    for (read, what) in [
+        ("file(\"f.txt\")", "input"),
+        ("try(file(\"f.txt\"), \"none\")", "input"),
+    ] {
         let main = format!(
             r#"
 resource "terraform_data" "first" {{
@@ -93,16 +123,31 @@ output "o" {{ value = {read} }}
         );
         let w = Workspace::new(&[("main.tf", &main), ("f.txt", "one")]);
         let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
-        let errors: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+        let errors: Vec<Value> = run
+            .diagnostics()
+            .into_iter()
+            .filter(|d| d["severity"] == "error")
+            .collect();
         assert_eq!(errors.len(), 2, "{errors:#?}");
         for error in &errors {
             let text = error.to_string();
-            assert!(text.contains("changed since it was staged: f.txt") && !text.contains("bug"), "{text}");
+            assert!(
+                text.contains("changed since it was staged: f.txt") && !text.contains("bug"),
+                "{text}"
+            );
         }
         assert!(!w.path().join("ran").exists());
         // What had nothing to do with it was done, and the output is the one that was approved.
-        let state: Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
-        assert!(state["resources"].as_array().unwrap().iter().any(|r| r["name"] == "apart"), "{state:#}");
+        let state: Value =
+            serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
+        assert!(
+            state["resources"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|r| r["name"] == "apart"),
+            "{state:#}"
+        );
         assert_eq!(state["outputs"]["o"]["value"], "one");
         // The next stage goes by what is there now.
         w.write("main.tf", &main.replace("printf two > f.txt", "true"));
@@ -110,8 +155,8 @@ output "o" {{ value = {read} }}
     }
 }
 
-/// As packages are built: a command makes the file that its neighbour asks for. Whether it was there when the changes were
-/// worked out is what was approved; the next stage sees it.
+/// As packages are built: a command makes the file that its neighbour asks for. Whether it was
+/// there when the changes were worked out is what was approved; the next stage sees it.
 #[test]
 fn a_file_that_a_command_of_the_deploy_makes_was_not_there_for_this_deploy() {
     let main = r#"
@@ -131,16 +176,24 @@ output "code" {
     let w = Workspace::new(&[("main.tf", main)]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let code = || {
-        let state: serde_json::Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
-        state["outputs"]["code"]["value"].as_str().unwrap().to_owned()
+        let state: serde_json::Value =
+            serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
+        state["outputs"]["code"]["value"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
-    assert_eq!((code().as_str(), w.read("out.zip").as_str()), ("none", "made\n"));
+    assert_eq!(
+        (code().as_str(), w.read("out.zip").as_str()),
+        ("none", "made\n")
+    );
     w.run(&["deploy", "--auto-approve"]).expect(0);
     assert_ne!(code(), "none");
     assert!(w.run(&["stage"]).expect(0).stdout.contains("no changes"));
 }
 
-/// A file that a resource of the same configuration writes is read once that is done, at the next deploy.
+/// A file that a resource of the same configuration writes is read once that is done, at the next
+/// deploy.
 #[test]
 fn a_file_that_the_deploy_itself_writes_is_named_with_what_to_do() {
     let main = |content: &str| {
@@ -166,16 +219,35 @@ resource "terraform_data" "reads" {{
     w.run(&["deploy", "--auto-approve"]).expect(0);
     // What was read while staging is what was approved; the new content comes with the next one.
     let run = w.run(&["deploy", "--auto-approve"]).expect(0);
-    assert!(run.stdout.contains("terraform_data.reads"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("terraform_data.reads"),
+        "{}",
+        run.stdout
+    );
     let state = w.run(&["state", "export"]).expect(0).stdout;
-    assert!(state.contains("\"input\": {") && state.contains("two"), "{state}");
+    assert!(
+        state.contains("\"input\": {") && state.contains("two"),
+        "{state}"
+    );
     w.write(
         "main.tf",
-        &main("three").replace("depends_on = [local_file.f]", "triggers_replace = local_file.f.content\n  depends_on = [local_file.f]"),
+        &main("three").replace(
+            "depends_on = [local_file.f]",
+            "triggers_replace = local_file.f.content\n  depends_on = [local_file.f]",
+        ),
     );
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
-    assert!(run.stderr.contains("changed since it was staged: written.txt"), "{}", run.stderr);
-    assert!(run.stderr.contains("refer to that resource instead"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("changed since it was staged: written.txt"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr.contains("refer to that resource instead"),
+        "{}",
+        run.stderr
+    );
     w.run(&["deploy", "--auto-approve"]).expect(0);
 }
 
@@ -195,12 +267,20 @@ resource "terraform_data" "second" {
   depends_on = [terraform_data.first]
 }
 "#;
-    let silent = |run: &crate::support::Run| assert!(!format!("{run:?}").contains("hush-7f3a"), "{run:#?}");
-    let run = changed_between(&[("main.tf", main), ("hush-7f3a.txt", "one")], |w| w.write("hush-7f3a.txt", "two"));
+    let silent =
+        |run: &crate::support::Run| assert!(!format!("{run:?}").contains("hush-7f3a"), "{run:#?}");
+    let run = changed_between(&[("main.tf", main), ("hush-7f3a.txt", "one")], |w| {
+        w.write("hush-7f3a.txt", "two")
+    });
     silent(&run);
     stale(run, "a file whose name is sensitive");
     let w = Workspace::new(&[("main.tf", main), ("hush-7f3a.txt", "one"), ("go", "")]);
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     silent(&run);
-    assert!(run.stderr.contains("changed since it was staged: a file whose name is sensitive"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("changed since it was staged: a file whose name is sensitive"),
+        "{}",
+        run.stderr
+    );
 }

@@ -1,5 +1,5 @@
-//! A workspace may be a clone of anybody's repository: what lies where the store should be is refused in words before
-//! anything of it is touched, opened for writing or waited for.
+//! A workspace may be a clone of anybody's repository: what lies where the store should be is
+//! refused in words before anything of it is touched, opened for writing or waited for.
 
 use crate::support::{Run, Workspace, mode};
 use rusqlite::Connection;
@@ -8,7 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MAIN: &str = "resource \"terraform_data\" \"a\" {\n  input = \"one\"\n}\n";
-const COMMANDS: [&[&str]; 4] = [&["history"], &["state", "list"], &["stage"], &["deploy", "--auto-approve"]];
+const COMMANDS: [&[&str]; 4] = [
+    &["history"],
+    &["state", "list"],
+    &["stage"],
+    &["deploy", "--auto-approve"],
+];
 
 fn workspace() -> Workspace {
     Workspace::new(&[("main.tf", MAIN)])
@@ -18,7 +23,12 @@ fn workspace() -> Workspace {
 fn run(w: &Workspace, args: &[&str]) -> Run {
     let inner = w.command(args);
     let mut command = Command::new("timeout");
-    command.arg("60").arg(inner.get_program()).args(inner.get_args()).current_dir(w.path()).stdin(std::process::Stdio::null());
+    command
+        .arg("60")
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(w.path())
+        .stdin(std::process::Stdio::null());
     for (name, value) in inner.get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -27,7 +37,11 @@ fn run(w: &Workspace, args: &[&str]) -> Run {
     }
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 #[track_caller]
@@ -35,7 +49,10 @@ fn refused(w: &Workspace, says: &str) {
     for args in COMMANDS {
         let run = run(w, args);
         assert_eq!(run.code, Some(1), "{args:?}: {run:#?}");
-        assert!(run.stderr.contains("is refused") && run.stderr.contains(says), "{args:?}: nothing says {says:?}: {run:#?}");
+        assert!(
+            run.stderr.contains("is refused") && run.stderr.contains(says),
+            "{args:?}: nothing says {says:?}: {run:#?}"
+        );
         assert!(run.stderr.contains(".flightdeck"), "{args:?}: {run:#?}");
     }
 }
@@ -46,8 +63,17 @@ fn all(dir: &Path) -> Vec<String> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let meta = std::fs::symlink_metadata(&path).unwrap();
-        let content = if meta.is_file() { format!("{:?}", std::fs::read(&path).unwrap()) } else { String::new() };
-        out.push(format!("{} {:?} {:o} {content}", path.display(), meta.file_type(), meta.permissions().mode()));
+        let content = if meta.is_file() {
+            format!("{:?}", std::fs::read(&path).unwrap())
+        } else {
+            String::new()
+        };
+        out.push(format!(
+            "{} {:?} {:o} {content}",
+            path.display(),
+            meta.file_type(),
+            meta.permissions().mode()
+        ));
         if meta.is_dir() {
             out.extend(all(&path));
         }
@@ -84,8 +110,19 @@ fn a_link_in_place_of_the_directory_changes_nothing_behind_it() {
 
 #[test]
 fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
-    for name in ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", "lock", ".gitignore"] {
-        for (what, says) in [("link", "it is a symbolic link"), ("null", "it is a symbolic link"), ("pipe", "it is a named pipe")] {
+    for name in [
+        "flightdeck.db",
+        "flightdeck.db-wal",
+        "flightdeck.db-shm",
+        "flightdeck.db-journal",
+        "lock",
+        ".gitignore",
+    ] {
+        for (what, says) in [
+            ("link", "it is a symbolic link"),
+            ("null", "it is a symbolic link"),
+            ("pipe", "it is a named pipe"),
+        ] {
             let w = workspace();
             let victim = victim(&w);
             let place = w.path().join(".flightdeck").join(name);
@@ -93,7 +130,13 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
             match what {
                 "link" => symlink(victim.join("file"), &place).unwrap(),
                 "null" => symlink("/dev/null", &place).unwrap(),
-                _ => assert!(Command::new("mkfifo").arg(&place).status().unwrap().success()),
+                _ => assert!(
+                    Command::new("mkfifo")
+                        .arg(&place)
+                        .status()
+                        .unwrap()
+                        .success()
+                ),
             }
             let before = all(w.path().parent().unwrap());
             let null = mode(Path::new("/dev/null"));
@@ -105,7 +148,11 @@ fn a_link_pipe_or_device_in_place_of_a_file_of_the_store_is_refused() {
     let w = workspace();
     let victim = victim(&w);
     std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
-    std::fs::hard_link(victim.join("file"), w.path().join(".flightdeck/flightdeck.db-wal")).unwrap();
+    std::fs::hard_link(
+        victim.join("file"),
+        w.path().join(".flightdeck/flightdeck.db-wal"),
+    )
+    .unwrap();
     refused(&w, "it has other names");
     std::fs::rename(w.path().join(".flightdeck/flightdeck.db-wal"), w.store()).unwrap();
     for args in COMMANDS {
@@ -124,7 +171,12 @@ fn a_store_of_another_owner_is_refused() {
     for below in ["", "/flightdeck.db"] {
         let w = workspace();
         w.run(&["deploy", "--auto-approve"]).expect(0);
-        std::os::unix::fs::chown(format!("{}/.flightdeck{below}", w.path().display()), Some(12_345), None).unwrap();
+        std::os::unix::fs::chown(
+            format!("{}/.flightdeck{below}", w.path().display()),
+            Some(12_345),
+            None,
+        )
+        .unwrap();
         let before = all(&w.path());
         refused(&w, "it belongs to the user with the number 12345");
         assert_eq!(all(&w.path()), before);
@@ -139,28 +191,64 @@ fn a_database_with_anything_in_it_that_our_layouts_do_not_make_is_refused() {
     let whole = std::fs::read(w.store()).unwrap();
     let endless = "WITH RECURSIVE r(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM r) SELECT 'serial' AS key, value FROM r";
     for (what, sql, says) in [
-        ("a trigger", "CREATE TRIGGER t AFTER INSERT ON stage BEGIN DELETE FROM state_resource; END".to_owned(), "the trigger \"t\""),
-        ("a view", "CREATE VIEW v AS SELECT 1".to_owned(), "the view \"v\""),
-        ("a view for a table", format!("ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS {endless}"), "none of ours"),
+        (
+            "a trigger",
+            "CREATE TRIGGER t AFTER INSERT ON stage BEGIN DELETE FROM state_resource; END"
+                .to_owned(),
+            "the trigger \"t\"",
+        ),
+        (
+            "a view",
+            "CREATE VIEW v AS SELECT 1".to_owned(),
+            "the view \"v\"",
+        ),
+        (
+            "a view for a table",
+            format!("ALTER TABLE meta RENAME TO old; CREATE VIEW meta AS {endless}"),
+            "none of ours",
+        ),
         (
             "an endless trigger",
-            format!("CREATE TRIGGER e BEFORE UPDATE ON lock BEGIN SELECT count(*) FROM ({endless}); END"),
+            format!(
+                "CREATE TRIGGER e BEFORE UPDATE ON lock BEGIN SELECT count(*) FROM ({endless}); END"
+            ),
             "the trigger \"e\"",
         ),
-        ("another table", "CREATE TABLE mine (a)".to_owned(), "the table \"mine\""),
-        ("another column", "ALTER TABLE stage ADD COLUMN mine TEXT DEFAULT 'x'".to_owned(), "the table \"stage\""),
-        ("another index", "CREATE INDEX i ON stage (id) WHERE abs(id) > 0".to_owned(), "the index \"i\""),
+        (
+            "another table",
+            "CREATE TABLE mine (a)".to_owned(),
+            "the table \"mine\"",
+        ),
+        (
+            "another column",
+            "ALTER TABLE stage ADD COLUMN mine TEXT DEFAULT 'x'".to_owned(),
+            "the table \"stage\"",
+        ),
+        (
+            "another index",
+            "CREATE INDEX i ON stage (id) WHERE abs(id) > 0".to_owned(),
+            "the index \"i\"",
+        ),
     ] {
         let w = workspace();
         std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
-        std::fs::set_permissions(w.path().join(".flightdeck"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(
+            w.path().join(".flightdeck"),
+            std::fs::Permissions::from_mode(0o755),
+        )
+        .unwrap();
         std::fs::write(w.store(), &whole).unwrap();
         let conn = Connection::open(w.store()).unwrap();
-        conn.execute_batch(&sql).unwrap_or_else(|e| panic!("{what}: {e}"));
+        conn.execute_batch(&sql)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
         conn.close().unwrap();
         let before = all(&w.path());
         refused(&w, says);
-        assert_eq!(all(&w.path()), before, "{what}: it is left as it is, and nothing is put beside it");
+        assert_eq!(
+            all(&w.path()),
+            before,
+            "{what}: it is left as it is, and nothing is put beside it"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Instances of a provider configuration, each with a world of its own: the file that the bundled lab is given.
+//! Instances of a provider configuration, each with a world of its own: the file that the bundled
+//! lab is given.
 
 use crate::support::{Run, Workspace};
 use serde_json::Value;
@@ -43,14 +44,29 @@ fn deployed() -> Workspace {
 fn names(workspace: &Workspace, file: &str) -> Vec<String> {
     let text = std::fs::read_to_string(workspace.path().join(file)).unwrap();
     let world: Value = serde_json::from_str(&text).unwrap();
-    world["objects"].as_object().unwrap().values().map(|o| o["name"].as_str().unwrap().to_owned()).collect()
+    world["objects"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|o| o["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn refused(run: &Run, summary: &str) -> Vec<String> {
-    let errors: Vec<_> = run.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    let errors: Vec<_> = run
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["severity"] == "error")
+        .collect();
     assert_eq!(run.code, Some(1), "{run:#?}");
-    assert!(errors.iter().all(|d| d["summary"] == summary), "{errors:#?}");
-    errors.iter().map(|d| d["address"].as_str().unwrap_or_default().to_owned()).collect()
+    assert!(
+        errors.iter().all(|d| d["summary"] == summary),
+        "{errors:#?}"
+    );
+    errors
+        .iter()
+        .map(|d| d["address"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 #[test]
@@ -58,16 +74,35 @@ fn each_instance_is_a_connection_of_its_own_and_the_state_says_whose_an_object_i
     let workspace = Workspace::new(&[("main.tf", MAIN)]);
     let run = workspace.run(&["deploy", "--auto-approve", "--json"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
-    assert_eq!((names(&workspace, "one.json"), names(&workspace, "two.json")), (vec!["x".to_owned()], vec!["y".to_owned()]));
+    assert_eq!(
+        (names(&workspace, "one.json"), names(&workspace, "two.json")),
+        (vec!["x".to_owned()], vec!["y".to_owned()])
+    );
     for key in ["x", "y"] {
-        let said = format!("this process serves provider[\\\"flightdeck.internal/bundled/lab\\\"].by[\\\"{key}\\\"]");
-        assert!(run.stdout.contains(&said), "{said} is said nowhere: {}", run.stdout);
+        let said = format!(
+            "this process serves provider[\\\"flightdeck.internal/bundled/lab\\\"].by[\\\"{key}\\\"]"
+        );
+        assert!(
+            run.stdout.contains(&said),
+            "{said} is said nowhere: {}",
+            run.stdout
+        );
     }
-    assert_eq!(workspace.run(&["state", "export", "out.json"]).code, Some(0));
-    let state: Value = serde_json::from_str(&std::fs::read_to_string(workspace.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(
+        workspace.run(&["state", "export", "out.json"]).code,
+        Some(0)
+    );
+    let state: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace.path().join("out.json")).unwrap())
+            .unwrap();
     let resource = &state["resources"][0];
     assert_eq!(resource.get("provider"), None, "{state:#}");
-    let whose: Vec<_> = resource["instances"].as_array().unwrap().iter().map(|i| i["provider"].as_str().unwrap()).collect();
+    let whose: Vec<_> = resource["instances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| i["provider"].as_str().unwrap())
+        .collect();
     let of = |key| format!("provider[\"flightdeck.internal/bundled/lab\"].by[\"{key}\"]");
     assert_eq!(whose, [of("x"), of("y")]);
 }
@@ -76,10 +111,19 @@ fn each_instance_is_a_connection_of_its_own_and_the_state_says_whose_an_object_i
 fn an_instance_must_outlive_its_objects() {
     let workspace = deployed();
     let gone = workspace.run(&[&["stage", "--json"], &ONLY_X[..]].concat());
-    assert_eq!(refused(&gone, "Provider instance not present"), ["lab_network.n[\"y\"]"]);
+    assert_eq!(
+        refused(&gone, "Provider instance not present"),
+        ["lab_network.n[\"y\"]"]
+    );
     let run = workspace.run(&[&["deploy", "--auto-approve", "--json"], &ONLY_X[2..]].concat());
     assert_eq!(run.code, Some(0), "{run:#?}");
-    assert_eq!((names(&workspace, "one.json").len(), names(&workspace, "two.json").len()), (1, 0));
+    assert_eq!(
+        (
+            names(&workspace, "one.json").len(),
+            names(&workspace, "two.json").len()
+        ),
+        (1, 0)
+    );
     let run = workspace.run(&[&["stage", "--detailed-exitcode"], &ONLY_X[..]].concat());
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
@@ -87,12 +131,24 @@ fn an_instance_must_outlive_its_objects() {
 #[test]
 fn what_is_declared_no_longer_is_destroyed_by_the_instance_that_made_it() {
     let workspace = deployed();
-    workspace.write("main.tf", &MAIN[..MAIN.find("resource \"lab_network\"").unwrap()]);
+    workspace.write(
+        "main.tf",
+        &MAIN[..MAIN.find("resource \"lab_network\"").unwrap()],
+    );
     let run = workspace.run(&[&["stage", "--json"], &ONLY_X[..]].concat());
-    assert_eq!(refused(&run, "Provider instance not present"), ["lab_network.n[\"y\"]"]);
+    assert_eq!(
+        refused(&run, "Provider instance not present"),
+        ["lab_network.n[\"y\"]"]
+    );
     let run = workspace.run(&["deploy", "--auto-approve", "--json"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
-    assert_eq!((names(&workspace, "one.json").len(), names(&workspace, "two.json").len()), (0, 0));
+    assert_eq!(
+        (
+            names(&workspace, "one.json").len(),
+            names(&workspace, "two.json").len()
+        ),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -101,18 +157,32 @@ fn objects_of_a_block_that_is_gone_are_not_given_to_an_empty_one() {
     let (head, _) = MAIN.split_once("provider \"lab\"").unwrap();
     workspace.write("main.tf", head);
     let run = workspace.run(&["stage", "--json"]);
-    assert_eq!(refused(&run, "Provider configuration not present"), ["lab_network.n[\"x\"]", "lab_network.n[\"y\"]"]);
+    assert_eq!(
+        refused(&run, "Provider configuration not present"),
+        ["lab_network.n[\"x\"]", "lab_network.n[\"y\"]"]
+    );
 }
 
 #[test]
 fn a_block_that_gets_for_each_says_who_belongs_to_it_as_it_was() {
-    let plain =
-        MAIN.replace("  for_each = var.worlds\n", "").replace("${each.value}.json", "one.json").replace("lab.by[each.key]", "lab.by");
+    let plain = MAIN
+        .replace("  for_each = var.worlds\n", "")
+        .replace("${each.value}.json", "one.json")
+        .replace("lab.by[each.key]", "lab.by");
     let workspace = Workspace::new(&[("main.tf", &plain)]);
-    assert_eq!(workspace.run(&["deploy", "--auto-approve", "--json"]).code, Some(0));
-    workspace.write("main.tf", &MAIN[..MAIN.find("resource \"lab_network\"").unwrap()]);
+    assert_eq!(
+        workspace.run(&["deploy", "--auto-approve", "--json"]).code,
+        Some(0)
+    );
+    workspace.write(
+        "main.tf",
+        &MAIN[..MAIN.find("resource \"lab_network\"").unwrap()],
+    );
     let run = workspace.run(&["stage", "--json"]);
-    assert_eq!(refused(&run, "Provider instance not present"), ["lab_network.n[\"x\"]", "lab_network.n[\"y\"]"]);
+    assert_eq!(
+        refused(&run, "Provider instance not present"),
+        ["lab_network.n[\"x\"]", "lab_network.n[\"y\"]"]
+    );
 }
 
 #[test]
@@ -122,6 +192,12 @@ fn the_same_for_each_is_a_warning_from_the_start() {
     let run = workspace.run(&["stage", "--json"]);
     assert_eq!(run.code, Some(0), "{run:#?}");
     let said = run.diagnostics();
-    let warning = said.iter().find(|d| d["summary"] == "Provider configuration for_each matches resource");
-    assert_eq!(warning.map(|d| d["range"]["start"]["line"].clone()), Some(21.into()), "{said:#?}");
+    let warning = said
+        .iter()
+        .find(|d| d["summary"] == "Provider configuration for_each matches resource");
+    assert_eq!(
+        warning.map(|d| d["range"]["start"]["line"].clone()),
+        Some(21.into()),
+        "{said:#?}"
+    );
 }

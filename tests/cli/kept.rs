@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 fn the_plan_and_the_state_are_written_for_their_owner_alone() {
     let w = two();
     w.write("plan.json", "what was there before, longer than nothing");
-    w.run(&["stage", "--json", "--plan-json", "plan.json"]).expect(0);
+    w.run(&["stage", "--json", "--plan-json", "plan.json"])
+        .expect(0);
     let file = w.path().join("plan.json");
     let plan: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(plan["format_version"], "1.2");
@@ -17,7 +18,9 @@ fn the_plan_and_the_state_are_written_for_their_owner_alone() {
     deploy(&w);
     w.run(&["state", "export", "out.tfstate"]).expect(0);
     assert_eq!(mode(&w.path().join("out.tfstate")), 0o600);
-    let run = w.run(&["state", "export", "no/such/folder.tfstate"]).expect(1);
+    let run = w
+        .run(&["state", "export", "no/such/folder.tfstate"])
+        .expect(1);
     assert!(run.stderr.contains("no/such/folder.tfstate"), "{run:?}");
 }
 
@@ -25,11 +28,22 @@ fn the_plan_and_the_state_are_written_for_their_owner_alone() {
 fn a_stage_is_deployed_by_its_number_and_by_its_name() {
     let w = two();
     w.run(&["stage", "--target", "terraform_data.a"]).expect(0);
-    assert_eq!(w.run(&["deploy", "1", "--json"]).expect(0).result()["operations"]["done"], 1);
+    assert_eq!(
+        w.run(&["deploy", "1", "--json"]).expect(0).result()["operations"]["done"],
+        1
+    );
     w.run(&["stage", "--out", "the rest"]).expect(0);
     let result = w.run(&["deploy", "the rest", "--json"]).expect(0).result();
-    assert_eq!((&result["stage"], &result["operations"]["done"]), (&json!(2), &json!(1)));
-    assert!(w.run(&["deploy", "no such name"]).expect(1).stderr.contains("no such name"));
+    assert_eq!(
+        (&result["stage"], &result["operations"]["done"]),
+        (&json!(2), &json!(1))
+    );
+    assert!(
+        w.run(&["deploy", "no such name"])
+            .expect(1)
+            .stderr
+            .contains("no such name")
+    );
     assert!(w.run(&["deploy", "99"]).expect(1).stderr.contains("99"));
 }
 
@@ -40,7 +54,10 @@ fn a_stage_that_the_world_has_left_behind_is_refused() {
     w.write("main.tf", &TWO.replace("one", "other"));
     let run = w.run(&["deploy", "1"]).expect(1);
     assert!(run.stderr.contains("stale"), "{run:?}");
-    assert_eq!(w.run(&["history", "--json"]).expect(0).result()["history"], json!([]));
+    assert_eq!(
+        w.run(&["history", "--json"]).expect(0).result()["history"],
+        json!([])
+    );
     w.run(&["stage"]).expect(0);
     deploy(&w);
     let run = w.run(&["deploy", "2"]).expect(1);

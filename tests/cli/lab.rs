@@ -1,4 +1,5 @@
-//! Real plugin processes: the bundled lab, what can be broken in it, and what signals do to a deploy.
+//! Real plugin processes: the bundled lab, what can be broken in it, and what signals do to a
+//! deploy.
 
 use crate::support::{Run, Workspace};
 use providers::lab::control::{self, Fault, Kind};
@@ -61,12 +62,21 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(lab: &Lab) -> Self {
-        let mut child = lab.workspace.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap();
+        let mut child = lab
+            .workspace
+            .command(&["deploy", "--auto-approve", "--json"])
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines, seen: Vec::new() }
+        Self {
+            child,
+            lines,
+            seen: Vec::new(),
+        }
     }
 
-    /// Reads until the call that makes the first resource has been sent; the answer is the plugin's pid.
+    /// Reads until the call that makes the first resource has been sent; the answer is the plugin's
+    /// pid.
     pub(crate) fn until_applying(&mut self) -> i32 {
         self.until(|e| e["type"] == "call_started" && e["method"] == "ApplyResourceChange");
         let pid = |e: &Value| e["attempt"]["pid"].as_i64();
@@ -99,12 +109,29 @@ impl Running {
 
     /// The same, with all that was said on the way.
     pub(crate) fn end_with_words(mut self) -> (Option<i32>, Value, String) {
-        let rest: Vec<Value> = self.lines.by_ref().map(|l| serde_json::from_str(&l.unwrap()).unwrap()).collect();
+        let rest: Vec<Value> = self
+            .lines
+            .by_ref()
+            .map(|l| serde_json::from_str(&l.unwrap()).unwrap())
+            .collect();
         let mut stderr = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        self.child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut stderr)
+            .unwrap();
         assert!(!stderr.contains("panicked"), "{stderr}");
-        let said: Vec<String> = rest.iter().filter(|e| e["type"] == "diagnostic").map(ToString::to_string).collect();
-        (self.child.wait().unwrap().code(), rest.last().cloned().unwrap_or_default(), said.join("\n") + &stderr)
+        let said: Vec<String> = rest
+            .iter()
+            .filter(|e| e["type"] == "diagnostic")
+            .map(ToString::to_string)
+            .collect();
+        (
+            self.child.wait().unwrap().code(),
+            rest.last().cloned().unwrap_or_default(),
+            said.join("\n") + &stderr,
+        )
     }
 }
 
@@ -125,17 +152,39 @@ fn a_bundled_provider_goes_through_plugins_stage_deploy_no_op_and_destroy() {
     let lab = Lab::new(BUCKETS);
     let plugins = lab.run(&["plugins", "--json"]).expect(0).result()["plugins"].clone();
     assert_eq!(plugins.as_array().unwrap().len(), 1, "{plugins}");
-    assert_eq!(plugins[0]["attempts"][0]["verdict"]["kind"], "ready", "{plugins}");
+    assert_eq!(
+        plugins[0]["attempts"][0]["verdict"]["kind"], "ready",
+        "{plugins}"
+    );
     let text = lab.run(&["plugins"]).expect(0).stdout;
     assert!(text.contains("ready") && text.contains("bundled"), "{text}");
-    assert!(lab.run(&["plugins", "nothing-like-it"]).expect(1).stderr.contains("nothing-like-it"));
+    assert!(
+        lab.run(&["plugins", "nothing-like-it"])
+            .expect(1)
+            .stderr
+            .contains("nothing-like-it")
+    );
 
-    assert_eq!(lab.run(&["stage", "--json"]).expect(0).result()["changes"]["create"], 2);
+    assert_eq!(
+        lab.run(&["stage", "--json"]).expect(0).result()["changes"]["create"],
+        2
+    );
     assert_eq!(lab.deploy().expect(0).result()["operations"]["done"], 2);
     assert_eq!(control::objects(&lab.file()).unwrap().len(), 2);
-    assert_eq!(lab.run(&["stage", "--json", "--detailed-exitcode"]).expect(0).result()["changes"]["no_op"], 2);
-    let pid = lab.run(&["plugins", "--json"]).expect(0).result()["plugins"][0]["attempts"][0]["pid"].as_i64().unwrap();
-    assert!(gone(i32::try_from(pid).unwrap()), "no plugin outlives its command");
+    assert_eq!(
+        lab.run(&["stage", "--json", "--detailed-exitcode"])
+            .expect(0)
+            .result()["changes"]["no_op"],
+        2
+    );
+    let pid =
+        lab.run(&["plugins", "--json"]).expect(0).result()["plugins"][0]["attempts"][0]["pid"]
+            .as_i64()
+            .unwrap();
+    assert!(
+        gone(i32::try_from(pid).unwrap()),
+        "no plugin outlives its command"
+    );
 
     // Somebody removes one behind our back: it is made again.
     let first = control::objects(&lab.file()).unwrap()[0].id.clone();
@@ -143,42 +192,73 @@ fn a_bundled_provider_goes_through_plugins_stage_deploy_no_op_and_destroy() {
     let staged = lab.run(&["stage", "--json"]).expect(0);
     assert_eq!(staged.result()["changes"]["create"], 1);
     lab.deploy().expect(0);
-    assert_eq!(lab.run(&["destroy", "--auto-approve", "--json"]).expect(0).result()["operations"]["done"], 2);
+    assert_eq!(
+        lab.run(&["destroy", "--auto-approve", "--json"])
+            .expect(0)
+            .result()["operations"]["done"],
+        2
+    );
     assert!(control::objects(&lab.file()).unwrap().is_empty());
 }
 
 #[test]
 fn a_transient_error_goes_away_and_a_permanent_one_is_remembered() {
     let lab = Lab::new(BUCKETS);
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Transient) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Transient)
+    });
     lab.deploy().expect(5);
     lab.deploy().expect(0);
     let group = lab.run(&["failures", "--json"]).expect(0).result()["failures"][0].clone();
-    assert_eq!(group["followed_by"], "create of lab_bucket.a in deploy 2 succeeded");
+    assert_eq!(
+        group["followed_by"],
+        "create of lab_bucket.a in deploy 2 succeeded"
+    );
 
     lab.run(&["destroy", "--auto-approve"]).expect(0);
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Permanent) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Permanent)
+    });
     let run = lab.deploy().expect(5);
-    assert_eq!(run.result()["operations"], json!({"done": 0, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0}));
+    assert_eq!(
+        run.result()["operations"],
+        json!({"done": 0, "failed": 1, "not_attempted": 1, "unknown": 0, "half_replaced": 0})
+    );
     assert_eq!(run.diagnostics().len(), 1, "{:?}", run.diagnostics());
     let groups = lab.run(&["failures", "--json"]).expect(0).result()["failures"].clone();
     assert_eq!(groups[0]["addresses"], json!(["lab_bucket.a"]));
-    assert_eq!(groups[0]["deploys"], json!([4]), "not the same as the one before: {groups}");
+    assert_eq!(
+        groups[0]["deploys"],
+        json!([4]),
+        "not the same as the one before: {groups}"
+    );
     assert!(lab.run(&["history"]).expect(0).stdout.contains("failed"));
 }
 
 #[test]
 fn a_crash_is_one_incident_with_the_plugins_last_words() {
     let lab = Lab::new(BUCKETS);
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Crash) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Crash)
+    });
     let run = lab.deploy().expect(5);
     let operations = run.result()["operations"].clone();
-    assert_eq!(operations["failed"].as_u64().unwrap() + operations["unknown"].as_u64().unwrap(), 1, "{operations}");
+    assert_eq!(
+        operations["failed"].as_u64().unwrap() + operations["unknown"].as_u64().unwrap(),
+        1,
+        "{operations}"
+    );
     let crashes = run.lines().iter().filter(|e| e["what"] == "crash").count();
     assert_eq!(crashes, 1);
     let group = lab.run(&["failures", "--json"]).expect(0).result()["failures"][0].clone();
     assert_eq!(group["class"], "plugin_crashed", "{group}");
-    assert!(group["last_lines"].to_string().contains("panic"), "readable after the process is gone: {group}");
+    assert!(
+        group["last_lines"].to_string().contains("panic"),
+        "readable after the process is gone: {group}"
+    );
     assert!(lab.run(&["logs", "lab"]).expect(0).stdout.contains("panic"));
 }
 
@@ -186,26 +266,40 @@ fn a_crash_is_one_incident_with_the_plugins_last_words() {
 fn the_first_signal_stops_a_deploy_politely() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let lab = Lab::new(BUCKETS);
-        lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Hang) });
+        lab.breaks(Fault {
+            times: Some(1),
+            ..Fault::new(Kind::Hang)
+        });
         let mut running = Running::start(&lab);
         let pid = running.until_applying();
         running.signal(signal);
         let (code, result) = running.end();
-        assert_eq!((code, &result["outcome"]), (Some(130), &json!("cancelled")), "{result}");
         assert_eq!(
-            result["operations"]["not_attempted"].as_u64().unwrap() + result["operations"]["failed"].as_u64().unwrap(),
+            (code, &result["outcome"]),
+            (Some(130), &json!("cancelled")),
+            "{result}"
+        );
+        assert_eq!(
+            result["operations"]["not_attempted"].as_u64().unwrap()
+                + result["operations"]["failed"].as_u64().unwrap(),
             2,
             "{result}"
         );
         assert!(gone(pid));
-        assert_eq!(lab.run(&["history", "--json"]).expect(0).result()["history"][0]["outcome"], "cancelled");
+        assert_eq!(
+            lab.run(&["history", "--json"]).expect(0).result()["history"][0]["outcome"],
+            "cancelled"
+        );
     }
 }
 
 #[test]
 fn the_second_signal_kills_and_records_what_is_unknown() {
     let lab = Lab::new(BUCKETS);
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Hang) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Hang)
+    });
     let mut running = Running::start(&lab);
     let pid = running.until_applying();
     // A plugin that does not even answer when it is asked to stop.
@@ -225,10 +319,16 @@ fn the_second_signal_kills_and_records_what_is_unknown() {
 #[test]
 fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
     let lab = Lab::new(BUCKETS);
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Hang) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Hang)
+    });
     let mut running = Running::start(&lab);
     let pid = running.until_applying();
-    assert!(lab.run(&["stage"]).expect(4).stderr.contains("deploy"), "held while it runs");
+    assert!(
+        lab.run(&["stage"]).expect(4).stderr.contains("deploy"),
+        "held while it runs"
+    );
     running.signal(rustix::process::Signal::KILL);
     running.end();
     assert!(gone(pid), "the plugin dies with us");
@@ -237,20 +337,48 @@ fn a_killed_deploy_is_interrupted_its_plugin_gone_and_its_lock_free() {
     let run = lab.run(&["stage"]).expect(0);
     assert!((run.stdout + &run.stderr).contains("taken over"));
     let record = lab.run(&["history", "1", "--json"]).expect(0).result()["history"][0].clone();
-    assert_eq!((&record["operations"]["unknown"], &record["operations"]["not_attempted"]), (&json!(1), &json!(1)), "{record}");
+    assert_eq!(
+        (
+            &record["operations"]["unknown"],
+            &record["operations"]["not_attempted"]
+        ),
+        (&json!(1), &json!(1)),
+        "{record}"
+    );
 }
 
 #[test]
 fn a_provider_that_is_nowhere_is_told_once_with_its_places() {
     let w = Workspace::new(&[("main.tf", "resource \"random_pet\" \"name\" {\n}\n")]);
     let run = w.run(&["plugins"]).expect(3);
-    assert_eq!(run.stdout.matches("TF_REATTACH_PROVIDERS: not set").count(), 1, "{run:?}");
+    assert_eq!(
+        run.stdout.matches("TF_REATTACH_PROVIDERS: not set").count(),
+        1,
+        "{run:?}"
+    );
     assert!(!run.stdout.contains("from nowhere"), "{run:?}");
     assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     let stage = w.run(&["stage"]).expect(3);
-    assert_eq!(stage.stderr.matches("TF_REATTACH_PROVIDERS: not set").count(), 1, "{stage:?}");
+    assert_eq!(
+        stage
+            .stderr
+            .matches("TF_REATTACH_PROVIDERS: not set")
+            .count(),
+        1,
+        "{stage:?}"
+    );
     let json = w.run(&["plugins", "--json"]).expect(3);
     let diagnostic = json.diagnostics().first().cloned().unwrap();
-    assert_eq!(diagnostic["summary"].as_str().map(|s| s.lines().count()), Some(1), "{diagnostic}");
-    assert!(diagnostic["detail"].as_str().unwrap().contains("TF_REATTACH_PROVIDERS"), "{diagnostic}");
+    assert_eq!(
+        diagnostic["summary"].as_str().map(|s| s.lines().count()),
+        Some(1),
+        "{diagnostic}"
+    );
+    assert!(
+        diagnostic["detail"]
+            .as_str()
+            .unwrap()
+            .contains("TF_REATTACH_PROVIDERS"),
+        "{diagnostic}"
+    );
 }

@@ -1,5 +1,6 @@
-//! The store is taken away, replaced or cut off while a deploy runs: nothing more is begun, that is said, and what was done
-//! is in a rescue file. And who may work on a workspace: as the system says, from every namespace.
+//! The store is taken away, replaced or cut off while a deploy runs: nothing more is begun, that is
+//! said, and what was done is in a rescue file. And who may work on a workspace: as the system
+//! says, from every namespace.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{self, Fault, Kind, On};
@@ -17,14 +18,30 @@ resource "lab_bucket" "f" { name = "f-${lab_bucket.e.name}" }
 "#;
 
 fn chain() -> Lab {
-    let lab = Lab::new(&CHAIN.replace("{ name", "{\n  name").replace(" }\n", "\n}\n"));
-    lab.breaks(Fault { on: On::Create, ms: Some(150), ..Fault::new(Kind::Latency) });
+    let lab = Lab::new(
+        &CHAIN
+            .replace("{ name", "{\n  name")
+            .replace(" }\n", "\n}\n"),
+    );
+    lab.breaks(Fault {
+        on: On::Create,
+        ms: Some(150),
+        ..Fault::new(Kind::Latency)
+    });
     lab
 }
 
 fn rescued(lab: &Lab) -> Vec<PathBuf> {
-    let all = std::fs::read_dir(lab.workspace.path()).unwrap().map(|e| e.unwrap().path());
-    all.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("flightdeck-rescue-")).collect()
+    let all = std::fs::read_dir(lab.workspace.path())
+        .unwrap()
+        .map(|e| e.unwrap().path());
+    all.filter(|p| {
+        p.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("flightdeck-rescue-")
+    })
+    .collect()
 }
 
 fn beside(store: &Path, ending: &str) -> PathBuf {
@@ -39,7 +56,14 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         std::fs::copy(store, &copy).unwrap();
         std::fs::rename(copy, store).unwrap();
     };
-    let cut: fn(&Path) = |store| std::fs::OpenOptions::new().write(true).open(store).unwrap().set_len(0).unwrap();
+    let cut: fn(&Path) = |store| {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(store)
+            .unwrap()
+            .set_len(0)
+            .unwrap()
+    };
     let without_log: fn(&Path) = |store| std::fs::remove_file(beside(store, "-wal")).unwrap();
     for (what, takes_away, why) in [
         ("removed", removed, "it is gone"),
@@ -55,11 +79,21 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         if what == "removed" {
             let second = lab.run(&["deploy", "--auto-approve"]);
             let held = second.code == Some(4) && second.stderr.contains("held by");
-            assert!(held || (second.code == Some(1) && second.stderr.contains("flightdeck-rescue-")), "{what}: {second:?}");
+            assert!(
+                held || (second.code == Some(1) && second.stderr.contains("flightdeck-rescue-")),
+                "{what}: {second:?}"
+            );
         }
         let (code, result, said) = running.end_with_words();
-        assert_eq!((code, &result["outcome"]), (Some(1), &"error".into()), "{what}: {result}\n{said}");
-        assert!(said.contains(why) && said.contains("flightdeck-rescue-"), "{what}: {said}");
+        assert_eq!(
+            (code, &result["outcome"]),
+            (Some(1), &"error".into()),
+            "{what}: {result}\n{said}"
+        );
+        assert!(
+            said.contains(why) && said.contains("flightdeck-rescue-"),
+            "{what}: {said}"
+        );
         let made = control::objects(&lab.file()).unwrap().len();
         assert!((1..6).contains(&made), "{what}: {made} were made");
 
@@ -73,11 +107,23 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
         }
         std::fs::rename(&files[0], &store).unwrap();
         let listed = lab.run(&["state", "list", "--json"]).expect(0);
-        assert_eq!(listed.result()["resources"].as_array().unwrap().len(), made, "{what}: {listed:?}");
+        assert_eq!(
+            listed.result()["resources"].as_array().unwrap().len(),
+            made,
+            "{what}: {listed:?}"
+        );
         control::clear_all(&lab.file()).unwrap();
         let next = lab.deploy().expect(0).result();
-        assert_eq!(next["operations"]["done"].as_u64(), Some(6 - made as u64), "{what}: {next}");
-        assert_eq!(control::objects(&lab.file()).unwrap().len(), 6, "{what}: nothing was made twice");
+        assert_eq!(
+            next["operations"]["done"].as_u64(),
+            Some(6 - made as u64),
+            "{what}: {next}"
+        );
+        assert_eq!(
+            control::objects(&lab.file()).unwrap().len(),
+            6,
+            "{what}: nothing was made twice"
+        );
     }
 }
 
@@ -85,26 +131,42 @@ fn a_store_that_is_taken_away_during_a_deploy_stops_it_and_nothing_is_lost() {
 fn elsewhere(lab: &Lab, args: &[&str]) -> Option<(Option<i32>, String)> {
     let inner = lab.workspace.command(args);
     let mut outer = Command::new("unshare");
-    outer.args(["--pid", "--fork", "--mount-proc"]).arg(inner.get_program()).args(inner.get_args()).current_dir(lab.workspace.path());
+    outer
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(lab.workspace.path());
     for (name, value) in inner.get_envs() {
         match value {
             Some(value) => outer.env(name, value),
             None => outer.env_remove(name),
         };
     }
-    let tried = Command::new("unshare").args(["--pid", "--fork", "--mount-proc", "true"]).output();
+    let tried = Command::new("unshare")
+        .args(["--pid", "--fork", "--mount-proc", "true"])
+        .output();
     if !tried.is_ok_and(|o| o.status.success()) {
         println!("skipped: a pid namespace cannot be made here");
         return None;
     }
     let ended = outer.output().unwrap();
-    Some((ended.status.code(), format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr))))
+    Some((
+        ended.status.code(),
+        format!(
+            "{}{}",
+            String::from_utf8_lossy(&ended.stdout),
+            String::from_utf8_lossy(&ended.stderr)
+        ),
+    ))
 }
 
 /// `FLIGHTDECK_TEST_RACES` says how often (default 2).
 #[test]
 fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
-    let rounds = std::env::var("FLIGHTDECK_TEST_RACES").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+    let rounds = std::env::var("FLIGHTDECK_TEST_RACES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(2);
     let (mut worked, mut held) = (0, 0);
     for _ in 0..rounds {
         let lab = chain();
@@ -134,22 +196,38 @@ fn of_many_that_begin_at_once_one_works_and_nothing_is_made_twice() {
         }
         assert!(ends.iter().any(|(code, _)| *code == Some(0)), "{ends:?}");
         assert_eq!(control::objects(&lab.file()).unwrap().len(), 6, "{ends:?}");
-        assert_eq!(lab.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"], 6);
+        assert_eq!(
+            lab.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"],
+            6
+        );
     }
-    println!("met: {rounds} races of six: {worked} worked, {held} were told who holds the workspace");
+    println!(
+        "met: {rounds} races of six: {worked} worked, {held} were told who holds the workspace"
+    );
 }
 
 #[test]
 fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Hang) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Hang)
+    });
     let mut running = Running::start(&lab);
     running.until_applying();
-    let Some((code, said)) = elsewhere(&lab, &["stage"]) else { return };
+    let Some((code, said)) = elsewhere(&lab, &["stage"]) else {
+        return;
+    };
     assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("held by") && said.contains("--force-unlock"), "{said}");
+    assert!(
+        said.contains("held by") && said.contains("--force-unlock"),
+        "{said}"
+    );
     let (_, said) = elsewhere(&lab, &["history", "--json"]).unwrap();
-    assert!(said.contains("\"outcome\":\"running\""), "a deploy that runs is not interrupted: {said}");
+    assert!(
+        said.contains("\"outcome\":\"running\""),
+        "a deploy that runs is not interrupted: {said}"
+    );
     // Its socket is there still, and it ends as it should.
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
@@ -161,12 +239,17 @@ fn a_lock_is_held_in_the_eyes_of_another_pid_namespace_too() {
 #[test]
 fn a_holder_that_was_killed_is_gone_in_the_eyes_of_another_pid_namespace_too() {
     let lab = Lab::new("resource \"lab_bucket\" \"a\" {\n  name = \"a\"\n}\n");
-    lab.breaks(Fault { times: Some(1), ..Fault::new(Kind::Hang) });
+    lab.breaks(Fault {
+        times: Some(1),
+        ..Fault::new(Kind::Hang)
+    });
     let mut running = Running::start(&lab);
     running.until_applying();
     running.signal(rustix::process::Signal::KILL);
     running.end();
-    let Some((code, said)) = elsewhere(&lab, &["stage"]) else { return };
+    let Some((code, said)) = elsewhere(&lab, &["stage"]) else {
+        return;
+    };
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("taken over"), "{said}");
 }

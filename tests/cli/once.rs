@@ -15,12 +15,27 @@ fn an_error_in_a_module_is_told_once_for_all_of_its_calls() {
         let workspace = Workspace::new(&[("main.tf", CALLS), ("m/main.tf", fault)]);
         for command in ["validate", "stage"] {
             let run = workspace.run(&[command, "--json"]);
-            let said: Vec<_> = run.diagnostics().into_iter().filter(|d| d["range"]["filename"] == "m/main.tf").collect();
-            let summaries: std::collections::BTreeSet<_> = said.iter().map(|d| d["summary"].to_string()).collect();
-            assert_eq!((run.code, said.len()), (Some(1), summaries.len()), "{fault}: {run:#?}");
-            assert!(said.iter().all(|d| d["further"]["count"] == 2), "{fault}: {said:#?}");
+            let said: Vec<_> = run
+                .diagnostics()
+                .into_iter()
+                .filter(|d| d["range"]["filename"] == "m/main.tf")
+                .collect();
+            let summaries: std::collections::BTreeSet<_> =
+                said.iter().map(|d| d["summary"].to_string()).collect();
+            assert_eq!(
+                (run.code, said.len()),
+                (Some(1), summaries.len()),
+                "{fault}: {run:#?}"
+            );
+            assert!(
+                said.iter().all(|d| d["further"]["count"] == 2),
+                "{fault}: {said:#?}"
+            );
             let text = workspace.run(&[command]).stderr;
-            assert!(text.contains("The same at further places, 2 in all"), "{text}");
+            assert!(
+                text.contains("The same at further places, 2 in all"),
+                "{text}"
+            );
         }
     }
 }

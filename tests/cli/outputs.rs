@@ -22,10 +22,20 @@ fn a_number_is_no_name_of_a_stage() {
     w.run(&["stage", "--out", "friday"]).expect(0);
     // One that got such a name from an earlier version means neither.
     let store = rusqlite::Connection::open(w.store()).unwrap();
-    store.execute("UPDATE stage SET name = '2' WHERE name = 'friday'", []).unwrap();
+    store
+        .execute("UPDATE stage SET name = '2' WHERE name = 'friday'", [])
+        .unwrap();
     let run = w.run(&["deploy", "2"]).expect(1);
-    assert!(run.stderr.contains("number of one stage and the name of another"), "{run:?}");
-    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n", "nothing was applied");
+    assert!(
+        run.stderr
+            .contains("number of one stage and the name of another"),
+        "{run:?}"
+    );
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "terraform_data.a\n",
+        "nothing was applied"
+    );
 }
 
 #[test]
@@ -44,13 +54,22 @@ fn the_store_is_not_written_over_by_whatever_name_it_goes() {
         "there/x",
     ];
     for name in names {
-        for args in [vec!["state", "export", name], vec!["stage", "--plan-json", name]] {
+        for args in [
+            vec!["state", "export", name],
+            vec!["stage", "--plan-json", name],
+        ] {
             let run = w.run(&args).expect(1);
-            assert!(run.stderr.contains(".flightdeck") && run.stderr.contains("name a file elsewhere"), "{args:?}: {run:?}");
+            assert!(
+                run.stderr.contains(".flightdeck") && run.stderr.contains("name a file elsewhere"),
+                "{args:?}: {run:?}"
+            );
         }
     }
     assert!(std::fs::read(w.store()).unwrap().starts_with(&before[..16]));
-    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n");
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "terraform_data.a\n"
+    );
     assert!(!w.path().join(".flightdeck/new.json").exists());
 }
 
@@ -72,7 +91,10 @@ fn what_is_not_written_whole_ends_with_an_error_in_every_command_with_output() {
         &["--help"],
     ];
     for args in commands {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
         let ended = w.command(args).stdout(Stdio::from(full)).output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{args:?}: {said}");
@@ -82,9 +104,16 @@ fn what_is_not_written_whole_ends_with_an_error_in_every_command_with_output() {
         drop(child.stdout.take());
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!((ended.status.code(), said.contains("error")), (Some(0), false), "{args:?}: {said}");
+        assert_eq!(
+            (ended.status.code(), said.contains("error")),
+            (Some(0), false),
+            "{args:?}: {said}"
+        );
     }
-    for args in [["state", "export", "/dev/full"], ["stage", "--plan-json", "/dev/full"]] {
+    for args in [
+        ["state", "export", "/dev/full"],
+        ["stage", "--plan-json", "/dev/full"],
+    ] {
         let run = w.run(&args).expect(1);
         assert!(run.stderr.contains("/dev/full"), "{run:?}");
     }

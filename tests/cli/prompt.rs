@@ -5,9 +5,17 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::time::Duration;
 
-/// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what it showed.
+/// Runs the binary in a pseudo-terminal, answers its question with `answer`; its exit code and what
+/// it showed.
 fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
-    let pty = native_pty_system().openpty(PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let pty = native_pty_system()
+        .openpty(PtySize {
+            rows: 40,
+            cols: 120,
+            pixel_width: 0,
+            pixel_height: 0,
+        })
+        .unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_flightdeck"));
     command.args(args);
     command.cwd(w.path());
@@ -24,7 +32,10 @@ fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
         let mut buffer = [0; 4_096];
         // An error is how a pseudo-terminal says that the other side is gone.
         while let Ok(n @ 1..) = reader.read(&mut buffer) {
-            if said.send(String::from_utf8_lossy(&buffer[..n]).into_owned()).is_err() {
+            if said
+                .send(String::from_utf8_lossy(&buffer[..n]).into_owned())
+                .is_err()
+            {
                 return;
             }
         }
@@ -45,7 +56,10 @@ fn answered(w: &Workspace, args: &[&str], answer: &str) -> (u32, String) {
 }
 
 fn one() -> Workspace {
-    Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n")])
+    Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n",
+    )])
 }
 
 #[test]
@@ -54,7 +68,10 @@ fn yes_applies_and_colours_are_there() {
     let (code, shown) = answered(&w, &["deploy"], "yes\n");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("\u{1b}[32m"), "{shown:?}");
-    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "terraform_data.a\n");
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "terraform_data.a\n"
+    );
     let (code, shown) = answered(&w, &["--no-color", "destroy"], "yes\n");
     assert_eq!(code, 0, "{shown}");
     assert!(!shown.contains("\u{1b}[3"), "no colours: {shown:?}");
@@ -80,8 +97,14 @@ fn the_live_line_leaves_nothing_behind() {
     terminal.process(shown.as_bytes());
     let screen = terminal.screen().contents();
     let first = screen.lines().next().unwrap_or_default();
-    assert!(first.trim_start().starts_with("+ terraform_data.a"), "{screen}");
-    assert!(!screen.contains(|c| ('\u{2800}'..='\u{28ff}').contains(&c)), "a spinner is left: {screen}");
+    assert!(
+        first.trim_start().starts_with("+ terraform_data.a"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains(|c| ('\u{2800}'..='\u{28ff}').contains(&c)),
+        "a spinner is left: {screen}"
+    );
 }
 
 #[test]
@@ -89,8 +112,19 @@ fn the_question_names_the_commands_that_a_yes_runs() {
     let text = "resource \"terraform_data\" \"a\" {\n  count = 10\n  provisioner \"local-exec\" {\n    command = \"echo number ${count.index}; exit 3\"\n  }\n}\n";
     let w = Workspace::new(&[("main.tf", text)]);
     let (_, shown) = answered(&w, &["--no-color", "deploy"], "no\n");
-    let question = &shown[shown.find("Stage #1 runs 10 commands on this machine:").unwrap_or_else(|| panic!("{shown}"))..];
-    assert!(question.contains("terraform_data.a[0]: echo number 0; exit 3"), "{question}");
-    assert!(question.contains("and 2 more") && !question.contains("number 9"), "{question}");
-    assert!(question.find("and 2 more") < question.find("taken for a yes"), "{question}");
+    let question = &shown[shown
+        .find("Stage #1 runs 10 commands on this machine:")
+        .unwrap_or_else(|| panic!("{shown}"))..];
+    assert!(
+        question.contains("terraform_data.a[0]: echo number 0; exit 3"),
+        "{question}"
+    );
+    assert!(
+        question.contains("and 2 more") && !question.contains("number 9"),
+        "{question}"
+    );
+    assert!(
+        question.find("and 2 more") < question.find("taken for a yes"),
+        "{question}"
+    );
 }

@@ -1,5 +1,5 @@
-//! Commands of `local-exec`: nothing of them outlives flightdeck, each is on record before it runs, and whatever they write
-//! is read to its end.
+//! Commands of `local-exec`: nothing of them outlives flightdeck, each is on record before it runs,
+//! and whatever they write is read to its end.
 
 use crate::lab::gone;
 use crate::support::{Run, Workspace};
@@ -17,7 +17,9 @@ fn with(command: &str, more: &str) -> Workspace {
 }
 
 fn start(w: &Workspace) -> Child {
-    w.command(&["deploy", "--auto-approve", "--json"]).spawn().unwrap()
+    w.command(&["deploy", "--auto-approve", "--json"])
+        .spawn()
+        .unwrap()
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
@@ -44,7 +46,8 @@ fn calls(w: &Workspace) -> String {
 }
 
 fn operation(w: &Workspace, deploy: &str) -> Value {
-    w.run(&["history", deploy, "--json"]).expect(0).result()["history"][0]["operation_list"][0].clone()
+    w.run(&["history", deploy, "--json"]).expect(0).result()["history"][0]["operation_list"][0]
+        .clone()
 }
 
 fn said(run: &Run) -> String {
@@ -52,30 +55,46 @@ fn said(run: &Run) -> String {
 }
 
 /// The shell starts another one, to which no parent-death signal reaches.
-const SLOW: &str =
-    "echo begin >> calls; echo $$ > shell; [ -e quick ] || sh -c 'echo $$ > inner; sleep 3; echo inner >> calls'; echo made >> calls";
+const SLOW: &str = "echo begin >> calls; echo $$ > shell; [ -e quick ] || sh -c 'echo $$ > inner; sleep 3; echo inner >> calls'; echo made >> calls";
 
 #[test]
 fn a_command_dies_with_flightdeck_with_all_that_it_started_and_is_named_as_unknown() {
     let w = with(SLOW, "");
     let mut child = start(&w);
-    let (shell, inner) = (number_in(w.path().join("shell")), number_in(w.path().join("inner")));
+    let (shell, inner) = (
+        number_in(w.path().join("shell")),
+        number_in(w.path().join("inner")),
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(gone(shell) && gone(inner), "nothing of it goes on");
     assert_eq!(calls(&w), "begin\n");
     assert_eq!(operation(&w, "1")["state"], "unknown");
     let staged = w.run(&["stage"]).expect(0);
-    assert!(said(&staged).contains("local-exec provisioner 1 of terraform_data.a was begun in deploy #1"), "{staged:?}");
-    assert!(said(&staged).contains("flightdeck state untaint terraform_data.a"), "{staged:?}");
+    assert!(
+        said(&staged)
+            .contains("local-exec provisioner 1 of terraform_data.a was begun in deploy #1"),
+        "{staged:?}"
+    );
+    assert!(
+        said(&staged).contains("flightdeck state untaint terraform_data.a"),
+        "{staged:?}"
+    );
     // Reading the object back tells nothing of the command.
     assert!(said(&w.run(&["state", "list"]).expect(0)).contains("provisioner 1"));
 
     w.write("quick", "");
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    assert_eq!(calls(&w), "begin\nbegin\nmade\n", "once more, with a new object, and not beside the first");
+    assert_eq!(
+        calls(&w),
+        "begin\nbegin\nmade\n",
+        "once more, with a new object, and not beside the first"
+    );
     let settled = operation(&w, "1")["step"].as_str().unwrap().to_owned();
-    assert!(settled.contains("settled: destroy in deploy #2"), "{settled}");
+    assert!(
+        settled.contains("settled: destroy in deploy #2"),
+        "{settled}"
+    );
     assert!(!said(&w.run(&["stage"]).expect(0)).contains("provisioner 1"));
 }
 
@@ -86,14 +105,35 @@ fn an_operator_may_say_that_what_a_killed_command_did_is_enough() {
     number_in(w.path().join("inner"));
     child.kill().unwrap();
     child.wait().unwrap();
-    let run = w.run(&["state", "untaint", "terraform_data.a", "--json"]).expect(0);
+    let run = w
+        .run(&["state", "untaint", "terraform_data.a", "--json"])
+        .expect(0);
     let change = run.result()["state_changes"][0].clone();
-    assert_eq!((&change["what"], &change["settled"][0]), (&"untainted".into(), &"local-exec provisioner 1 in deploy #1".into()));
+    assert_eq!(
+        (&change["what"], &change["settled"][0]),
+        (
+            &"untainted".into(),
+            &"local-exec provisioner 1 in deploy #1".into()
+        )
+    );
     assert!(said(&w.run(&["stage"]).expect(0)).contains("no changes"));
-    assert!(w.run(&["state", "untaint", "terraform_data.a"]).expect(1).stderr.contains("not tainted"));
+    assert!(
+        w.run(&["state", "untaint", "terraform_data.a"])
+            .expect(1)
+            .stderr
+            .contains("not tainted")
+    );
     w.run(&["state", "taint", "terraform_data.a"]).expect(0);
-    assert_eq!(w.run(&["stage", "--json"]).expect(0).result()["changes"]["replace"], 1);
-    assert!(w.run(&["state", "taint", "terraform_data.b"]).expect(1).stderr.contains("not in the state"));
+    assert_eq!(
+        w.run(&["stage", "--json"]).expect(0).result()["changes"]["replace"],
+        1
+    );
+    assert!(
+        w.run(&["state", "taint", "terraform_data.b"])
+            .expect(1)
+            .stderr
+            .contains("not in the state")
+    );
 }
 
 #[test]
@@ -107,8 +147,17 @@ fn a_command_that_closed_its_outputs_does_not_survive_the_second_signal() {
     assert_eq!(ended.code(), Some(130));
     assert!(gone(shell));
     let operation = operation(&w, "1");
-    assert_eq!(operation["state"], "failed", "its end is known: {operation}");
-    assert!(operation["failure"]["detail"].as_str().unwrap().contains("was killed with the deploy"), "{operation}");
+    assert_eq!(
+        operation["state"], "failed",
+        "its end is known: {operation}"
+    );
+    assert!(
+        operation["failure"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("was killed with the deploy"),
+        "{operation}"
+    );
 }
 
 #[test]
@@ -117,16 +166,26 @@ fn what_a_command_leaves_in_the_background_after_a_good_end_stays() {
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let left = number_in(w.path().join("left"));
     let pid = rustix::process::Pid::from_raw(left).unwrap();
-    assert!(rustix::process::test_kill_process(pid).is_ok(), "it runs still");
+    assert!(
+        rustix::process::test_kill_process(pid).is_ok(),
+        "it runs still"
+    );
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
 #[test]
 fn bytes_that_are_no_text_and_a_line_without_end_are_read_to_the_end() {
-    let w = with("printf 'a\\377b\\n'; head -c 300000000 /dev/zero; echo; echo last", "");
+    let w = with(
+        "printf 'a\\377b\\n'; head -c 300000000 /dev/zero; echo; echo last",
+        "",
+    );
     let run = w.run(&["deploy", "--auto-approve"]).expect(0);
     let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
-    assert!(logs.contains("a\u{fffd}b") && logs.contains("bytes more") && logs.contains("last"), "{}", &logs[..logs.len().min(400)]);
+    assert!(
+        logs.contains("a\u{fffd}b") && logs.contains("bytes more") && logs.contains("last"),
+        "{}",
+        &logs[..logs.len().min(400)]
+    );
     drop(run);
 }
 
@@ -134,14 +193,26 @@ fn bytes_that_are_no_text_and_a_line_without_end_are_read_to_the_end() {
 fn what_a_command_with_secrets_says_is_hidden_however_it_spells_them() {
     let more = "    environment = { S = var.s }";
     let w = with("echo $S; echo $S | rev; echo $S >&2; exit 3", more);
-    w.write("variables.tf", "variable \"s\" {\n  sensitive = true\n  default   = \"qxz\"\n}\n");
-    let run = w.run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"]).expect(5);
-    let all =
-        [said(&run), w.run(&["logs"]).expect(0).stdout, w.run(&["failures"]).expect(0).stdout, w.run(&["history", "1"]).expect(0).stdout];
+    w.write(
+        "variables.tf",
+        "variable \"s\" {\n  sensitive = true\n  default   = \"qxz\"\n}\n",
+    );
+    let run = w
+        .run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"])
+        .expect(5);
+    let all = [
+        said(&run),
+        w.run(&["logs"]).expect(0).stdout,
+        w.run(&["failures"]).expect(0).stdout,
+        w.run(&["history", "1"]).expect(0).stdout,
+    ];
     for text in &all {
         assert!(!text.contains("qxz") && !text.contains("zxq"), "{text}");
     }
-    assert!(all[1].contains("output hidden") && all[0].contains("exit status: 3"), "{all:?}");
+    assert!(
+        all[1].contains("output hidden") && all[0].contains("exit status: 3"),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -151,13 +222,17 @@ fn a_program_that_is_not_there_is_named_and_a_failed_command_says_its_last_words
     assert!(run.stderr.contains("/no/such/shell"), "{run:?}");
     let w = with("echo first; echo why >&2; exit 7", "");
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
-    assert!(run.stderr.contains("exit status: 7") && run.stderr.contains("why"), "{run:?}");
+    assert!(
+        run.stderr.contains("exit status: 7") && run.stderr.contains("why"),
+        "{run:?}"
+    );
     let w = with("kill -SEGV $$", "");
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
     assert!(run.stderr.contains("SIGSEGV"), "{run:?}");
 }
 
-/// A workspace with commands that are known, known in part, secret in part, and run before a destruction.
+/// A workspace with commands that are known, known in part, secret in part, and run before a
+/// destruction.
 fn commands() -> Workspace {
     let text = r#"
 variable "token" {
@@ -203,9 +278,19 @@ fn commands_are_named_before_they_run_and_secrets_in_them_are_masked() {
     });
     let all = staged.result()["commands"].clone();
     assert_eq!(all.as_array().map(Vec::len), Some(3), "{all}");
-    assert_eq!((&all[0]["command"], &all[1], &all[2]["command"]), (&"echo plain >> calls".into(), &python, &"(known after apply)".into()));
+    assert_eq!(
+        (&all[0]["command"], &all[1], &all[2]["command"]),
+        (
+            &"echo plain >> calls".into(),
+            &python,
+            &"(known after apply)".into()
+        )
+    );
     let text = w.run(&["stage", "--out", "all"]).expect(0).stdout;
-    assert!(text.contains("runs on this machine: echo plain >> calls\n"), "{text}");
+    assert!(
+        text.contains("runs on this machine: echo plain >> calls\n"),
+        "{text}"
+    );
     assert!(text.contains("[\"python3\", \"-c\"] print('(known after apply)', '(sensitive value)', 'x')  (in ./sub)"), "{text}");
     assert!(!text.contains("echo gone"), "nothing is destroyed: {text}");
     assert!(!w.path().join("calls").exists(), "staging runs nothing");
@@ -213,14 +298,26 @@ fn commands_are_named_before_they_run_and_secrets_in_them_are_masked() {
     assert!(kept.contains("runs on this machine: echo plain"), "{kept}");
 
     // A replacement runs those of both halves, in that order; a destruction its own alone.
-    let text = w.run(&["stage", "--replace", "terraform_data.a"]).expect(0).stdout;
-    let (before, after) = (text.find("before it is destroyed: echo gone x\n      echo over\n"), text.find("echo plain"));
+    let text = w
+        .run(&["stage", "--replace", "terraform_data.a"])
+        .expect(0)
+        .stdout;
+    let (before, after) = (
+        text.find("before it is destroyed: echo gone x\n      echo over\n"),
+        text.find("echo plain"),
+    );
     assert!(before.is_some() && before < after, "{text}");
     let all = w.run(&["stage", "--destroy", "--json"]).expect(0).result()["commands"].clone();
     assert_eq!(all.as_array().map(Vec::len), Some(1), "{all}");
     assert_eq!(all[0]["on_destroy"], true);
-    assert!(w.run(&["stage", "--json"]).expect(0).result()["commands"].is_null(), "nothing is made, nothing runs");
+    assert!(
+        w.run(&["stage", "--json"]).expect(0).result()["commands"].is_null(),
+        "nothing is made, nothing runs"
+    );
     w.run(&["state", "taint", "terraform_data.a"]).expect(0);
     let text = w.run(&["stage"]).expect(0).stdout;
-    assert!(text.contains("echo plain") && !text.contains("echo gone"), "a tainted object runs none at its end: {text}");
+    assert!(
+        text.contains("echo plain") && !text.contains("echo gone"),
+        "a tainted object runs none at its end: {text}"
+    );
 }

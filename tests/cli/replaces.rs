@@ -1,4 +1,5 @@
-//! Replacements: what is destroyed is made again before the next is destroyed, and one done by half is named.
+//! Replacements: what is destroyed is made again before the next is destroyed, and one done by half
+//! is named.
 
 use crate::lab::{Lab, Running};
 use providers::lab::control::{self, Fault, Kind, On};
@@ -16,7 +17,11 @@ fn networks(lab: &Lab, second: u8) {
 }
 
 fn slow(on: On, ms: u64) -> Fault {
-    Fault { on, ms: Some(ms), ..Fault::new(Kind::Latency) }
+    Fault {
+        on,
+        ms: Some(ms),
+        ..Fault::new(Kind::Latency)
+    }
 }
 
 fn deployed() -> Lab {
@@ -40,24 +45,51 @@ fn a_deploy_that_is_stopped_ends_the_replacements_that_have_begun() {
     running.until(|e| e["type"] == "operation" && e["state"] == "done");
     running.signal(rustix::process::Signal::INT);
     let (code, result) = running.end();
-    assert_eq!((code, &result["outcome"]), (Some(130), &json!("cancelled")), "{result}");
+    assert_eq!(
+        (code, &result["outcome"]),
+        (Some(130), &json!("cancelled")),
+        "{result}"
+    );
     let operations = &result["operations"];
-    assert_eq!(of(operations, "done") + of(operations, "not_attempted"), MANY, "{operations}");
+    assert_eq!(
+        of(operations, "done") + of(operations, "not_attempted"),
+        MANY,
+        "{operations}"
+    );
     assert!((1..MANY).contains(&of(operations, "done")), "{operations}");
     // Nothing that is not attempted has lost its object, in the world or in the state.
-    assert_eq!(control::objects(&lab.file()).unwrap().len(), MANY, "{operations}");
-    assert_eq!(lab.run(&["state", "list", "--json"]).expect(0).result()["resources"].as_array().unwrap().len(), MANY);
+    assert_eq!(
+        control::objects(&lab.file()).unwrap().len(),
+        MANY,
+        "{operations}"
+    );
+    assert_eq!(
+        lab.run(&["state", "list", "--json"]).expect(0).result()["resources"]
+            .as_array()
+            .unwrap()
+            .len(),
+        MANY
+    );
     let next = lab.run(&["stage", "--json"]).expect(0).result();
-    assert_eq!((&next["changes"]["replace"], &next["changes"]["create"]), (&operations["not_attempted"], &json!(0)), "{next}");
+    assert_eq!(
+        (&next["changes"]["replace"], &next["changes"]["create"]),
+        (&operations["not_attempted"], &json!(0)),
+        "{next}"
+    );
 }
 
 #[test]
 fn no_more_replacements_are_begun_at_a_time_than_operations_may_run() {
     let lab = deployed();
     lab.breaks(slow(On::Create, 20));
-    let run = lab.run(&["deploy", "--auto-approve", "--json", "--parallelism", "3"]).expect(0);
+    let run = lab
+        .run(&["deploy", "--auto-approve", "--json", "--parallelism", "3"])
+        .expect(0);
     let (mut missing, mut most) = (std::collections::BTreeSet::new(), 0);
-    let answers = run.lines().into_iter().filter(|e| e["type"] == "call_finished" && e["method"] == "ApplyResourceChange");
+    let answers = run
+        .lines()
+        .into_iter()
+        .filter(|e| e["type"] == "call_finished" && e["method"] == "ApplyResourceChange");
     for answer in answers {
         let resource = answer["resource"].as_str().unwrap().to_owned();
         // The first answer destroys, the second creates.
@@ -66,23 +98,42 @@ fn no_more_replacements_are_begun_at_a_time_than_operations_may_run() {
         }
         most = most.max(missing.len());
     }
-    assert_eq!(most, 3, "what is destroyed is made again before the next is destroyed");
+    assert_eq!(
+        most, 3,
+        "what is destroyed is made again before the next is destroyed"
+    );
 }
 
 #[test]
 fn a_replacement_of_which_the_new_object_was_not_made_is_done_by_half() {
     let lab = deployed();
-    lab.breaks(Fault { on: On::Create, times: Some(1), ..Fault::new(Kind::Permanent) });
+    lab.breaks(Fault {
+        on: On::Create,
+        times: Some(1),
+        ..Fault::new(Kind::Permanent)
+    });
     let run = lab.deploy().expect(5);
     let operations = run.result()["operations"].clone();
-    assert_eq!(operations, json!({"done": MANY - 1, "failed": 0, "not_attempted": 0, "unknown": 0, "half_replaced": 1}));
+    assert_eq!(
+        operations,
+        json!({"done": MANY - 1, "failed": 0, "not_attempted": 0, "unknown": 0, "half_replaced": 1})
+    );
     let record = lab.run(&["history", "2", "--json"]).expect(0).result()["history"][0].clone();
     let half = |o: &&Value| o["state"] == "half_replaced";
-    let half = record["operation_list"].as_array().unwrap().iter().find(half).unwrap().clone();
+    let half = record["operation_list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(half)
+        .unwrap()
+        .clone();
     assert_eq!(half["step"], "destroyed, not re-created", "{half}");
     assert!(half["failure"]["summary"].is_string(), "{half}");
     let text = lab.run(&["history", "2"]).expect(0).stdout;
-    assert!(text.contains("1 half replaced") && text.contains("destroyed, not re-created"), "{text}");
+    assert!(
+        text.contains("1 half replaced") && text.contains("destroyed, not re-created"),
+        "{text}"
+    );
     let said = lab.run(&["history"]).expect(0).stdout;
     assert!(said.contains("1 half replaced"), "{said}");
 }
@@ -91,7 +142,11 @@ fn a_replacement_of_which_the_new_object_was_not_made_is_done_by_half() {
 fn what_is_killed_between_two_halves_is_done_by_half() {
     let lab = deployed();
     // Creating hangs, is asked to stop and then killed: what was destroyed by then is missing.
-    lab.breaks(Fault { on: On::Create, times: Some(1_000), ..Fault::new(Kind::Hang) });
+    lab.breaks(Fault {
+        on: On::Create,
+        times: Some(1_000),
+        ..Fault::new(Kind::Hang)
+    });
     let mut running = Running::start(&lab);
     running.until(|e| e["type"] == "operation" && e["step"] == "creating");
     running.signal(rustix::process::Signal::KILL);
@@ -99,9 +154,17 @@ fn what_is_killed_between_two_halves_is_done_by_half() {
     let record = lab.run(&["history", "2", "--json"]).expect(0).result()["history"][0].clone();
     let counts = &record["operations"];
     let gone = MANY - control::objects(&lab.file()).unwrap().len();
-    assert_eq!(of(counts, "half_replaced") + of(counts, "unknown") + of(counts, "not_attempted"), MANY, "{counts}");
-    // What the killed calls did is unknown; what is known to be destroyed counts as such, and nothing of it as not attempted.
-    assert!(of(counts, "half_replaced") <= gone && gone <= MANY - of(counts, "not_attempted"), "{gone} gone: {counts}");
+    assert_eq!(
+        of(counts, "half_replaced") + of(counts, "unknown") + of(counts, "not_attempted"),
+        MANY,
+        "{counts}"
+    );
+    // What the killed calls did is unknown; what is known to be destroyed counts as such, and
+    // nothing of it as not attempted.
+    assert!(
+        of(counts, "half_replaced") <= gone && gone <= MANY - of(counts, "not_attempted"),
+        "{gone} gone: {counts}"
+    );
 }
 
 #[test]
@@ -122,25 +185,76 @@ resource "lab_thing" "u" {
 }
 "#;
     let lab = Lab::new(things);
-    lab.run(&["deploy", "--auto-approve", "--var", "size=1"]).expect(0);
+    lab.run(&["deploy", "--auto-approve", "--var", "size=1"])
+        .expect(0);
     for (on, name) in [(On::Delete, "failed"), (On::Create, "triggered")] {
-        lab.breaks(Fault { on, name: Some(name.to_owned()), ..Fault::new(Kind::Permanent) });
+        lab.breaks(Fault {
+            on,
+            name: Some(name.to_owned()),
+            ..Fault::new(Kind::Permanent)
+        });
     }
-    let (done, failed) = ("--replace=lab_thing.t[\"done\"]", "--replace=lab_thing.t[\"failed\"]");
-    let run = lab.run(&["deploy", "--auto-approve", "--json", "--var", "size=2", done, failed]).expect(5).result();
-    assert_eq!(run["operations"], json!({"done": 2, "failed": 2, "not_attempted": 0, "unknown": 0, "half_replaced": 0}));
+    let (done, failed) = (
+        "--replace=lab_thing.t[\"done\"]",
+        "--replace=lab_thing.t[\"failed\"]",
+    );
+    let run = lab
+        .run(&[
+            "deploy",
+            "--auto-approve",
+            "--json",
+            "--var",
+            "size=2",
+            done,
+            failed,
+        ])
+        .expect(5)
+        .result();
+    assert_eq!(
+        run["operations"],
+        json!({"done": 2, "failed": 2, "not_attempted": 0, "unknown": 0, "half_replaced": 0})
+    );
     control::clear_all(&lab.file()).unwrap();
 
-    // By itself nothing would be replaced: neither what was asked for, nor what was triggered by what is done.
-    let anew = lab.run(&["stage", "--json", "--var", "size=2"]).expect(0).result();
+    // By itself nothing would be replaced: neither what was asked for, nor what was triggered by
+    // what is done.
+    let anew = lab
+        .run(&["stage", "--json", "--var", "size=2"])
+        .expect(0)
+        .result();
     assert_eq!(anew["changes"]["replace"], 0, "{anew}");
-    let rest = lab.run(&["stage", "--json", "--rest-of", "2", "--out", "rest"]).expect(0);
+    let rest = lab
+        .run(&["stage", "--json", "--rest-of", "2", "--out", "rest"])
+        .expect(0);
     let replaced = |c: &&Value| c["action"].as_str().unwrap().starts_with("replace");
-    let staged = rest.lines().into_iter().find(|l| l["type"] == "staged").unwrap();
-    let replaced: Vec<&str> =
-        staged["changes"].as_array().unwrap().iter().filter(replaced).map(|c| c["address"].as_str().unwrap()).collect();
-    assert_eq!(replaced, ["lab_thing.t[\"failed\"]", "lab_thing.u"], "{staged}");
+    let staged = rest
+        .lines()
+        .into_iter()
+        .find(|l| l["type"] == "staged")
+        .unwrap();
+    let replaced: Vec<&str> = staged["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(replaced)
+        .map(|c| c["address"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        replaced,
+        ["lab_thing.t[\"failed\"]", "lab_thing.u"],
+        "{staged}"
+    );
     lab.run(&["deploy", "rest"]).expect(0);
-    assert!(lab.run(&["stage", "--rest-of", "3"]).expect(1).stderr.contains("nothing is left of deploy #3"));
-    assert!(lab.run(&["stage", "--rest-of", "9"]).expect(1).stderr.contains("there is no deploy 9"));
+    assert!(
+        lab.run(&["stage", "--rest-of", "3"])
+            .expect(1)
+            .stderr
+            .contains("nothing is left of deploy #3")
+    );
+    assert!(
+        lab.run(&["stage", "--rest-of", "9"])
+            .expect(1)
+            .stderr
+            .contains("there is no deploy 9")
+    );
 }

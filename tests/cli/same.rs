@@ -1,4 +1,5 @@
-//! The same configuration gives the same lines in the same order on every run, whichever of its parts was worked out first.
+//! The same configuration gives the same lines in the same order on every run, whichever of its
+//! parts was worked out first.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -10,22 +11,43 @@ const RUNS: usize = 20;
 fn resources() -> String {
     let mut text = String::new();
     for i in 0..50 {
-        let needs = if i > 4 { format!("terraform_data.r{}.id", i - 5) } else { "null".to_owned() };
-        writeln!(text, "resource \"terraform_data\" \"r{i}\" {{\n  input = [{needs}, {i}]\n}}").unwrap();
+        let needs = if i > 4 {
+            format!("terraform_data.r{}.id", i - 5)
+        } else {
+            "null".to_owned()
+        };
+        writeln!(
+            text,
+            "resource \"terraform_data\" \"r{i}\" {{\n  input = [{needs}, {i}]\n}}"
+        )
+        .unwrap();
     }
     text + "resource \"terraform_data\" \"many\" {\n  count = 150\n  input = [count.index, terraform_data.r0.id]\n}\n\
             output \"all\" {\n  value = terraform_data.many[*].id\n}\n"
 }
 
-/// What lines say but for what differs from run to run: numbers of events, times, processes. How far a stage has come is
-/// told as it comes.
+/// What lines say but for what differs from run to run: numbers of events, times, processes. How
+/// far a stage has come is told as it comes.
 fn said(lines: Vec<Value>) -> Vec<Value> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(map) => {
                 map.retain(|key, _| {
-                    !["seq", "at", "at_ms", "since", "began", "ended", "took_ms", "staged_at", "pid", "start_time", "stage", "timestamp"]
-                        .contains(&key.as_str())
+                    ![
+                        "seq",
+                        "at",
+                        "at_ms",
+                        "since",
+                        "began",
+                        "ended",
+                        "took_ms",
+                        "staged_at",
+                        "pid",
+                        "start_time",
+                        "stage",
+                        "timestamp",
+                    ]
+                    .contains(&key.as_str())
                 });
                 map.values_mut().for_each(strip);
             }
@@ -45,9 +67,18 @@ fn said(lines: Vec<Value>) -> Vec<Value> {
 fn a_plan_of_many_resources_is_the_same_on_every_run() {
     let workspace = Workspace::new(&[("main.tf", &resources())]);
     let first = said(workspace.run(&["stage", "--json"]).expect(0).lines());
-    assert!(first.iter().any(|l| l["type"] == "staged" && l["changes"].as_array().is_some_and(|c| c.len() == 200)), "{first:#?}");
+    assert!(
+        first
+            .iter()
+            .any(|l| l["type"] == "staged"
+                && l["changes"].as_array().is_some_and(|c| c.len() == 200)),
+        "{first:#?}"
+    );
     for _ in 1..RUNS {
-        assert_eq!(said(workspace.run(&["stage", "--json"]).expect(0).lines()), first);
+        assert_eq!(
+            said(workspace.run(&["stage", "--json"]).expect(0).lines()),
+            first
+        );
     }
 }
 
@@ -68,7 +99,10 @@ fn many_errors_come_in_the_same_order_on_every_run() {
     let errors = first.iter().filter(|l| l["type"] == "diagnostic").count();
     assert_eq!(errors, 10, "{first:#?}");
     for _ in 1..RUNS {
-        assert_eq!(said(workspace.run(&["stage", "--json"]).expect(1).lines()), first);
+        assert_eq!(
+            said(workspace.run(&["stage", "--json"]).expect(1).lines()),
+            first
+        );
     }
 }
 
@@ -76,13 +110,29 @@ fn many_errors_come_in_the_same_order_on_every_run() {
 #[test]
 fn an_object_that_is_declared_no_longer_goes_for_the_same_reason_on_every_run() {
     let both = "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n";
-    let workspace = Workspace::new(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/main.tf", both)]);
+    let workspace = Workspace::new(&[
+        ("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"),
+        ("m/main.tf", both),
+    ]);
     workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    std::fs::write(workspace.path().join("m/main.tf"), "resource \"terraform_data\" \"a\" {}\n").unwrap();
+    std::fs::write(
+        workspace.path().join("m/main.tf"),
+        "resource \"terraform_data\" \"a\" {}\n",
+    )
+    .unwrap();
     for _ in 0..RUNS {
         let lines = workspace.run(&["stage", "--json"]).expect(0).lines();
         let staged = lines.iter().find(|l| l["type"] == "staged").unwrap();
-        let goes = staged["changes"].as_array().unwrap().iter().find(|c| c["address"] == "module.m.terraform_data.b").unwrap();
-        assert_eq!((&goes["action"], &goes["why"]), (&"destroy".into(), &"no longer in the configuration".into()), "{goes:#}");
+        let goes = staged["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|c| c["address"] == "module.m.terraform_data.b")
+            .unwrap();
+        assert_eq!(
+            (&goes["action"], &goes["why"]),
+            (&"destroy".into(), &"no longer in the configuration".into()),
+            "{goes:#}"
+        );
     }
 }

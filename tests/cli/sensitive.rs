@@ -7,11 +7,15 @@ use serde_json::{Value, json};
 /// Nowhere in what a run said.
 fn unsaid(run: &Run, secrets: &[&str]) {
     for secret in secrets {
-        assert!(!run.stdout.contains(secret) && !run.stderr.contains(secret), "{secret} in {run:#?}");
+        assert!(
+            !run.stdout.contains(secret) && !run.stderr.contains(secret),
+            "{secret} in {run:#?}"
+        );
     }
 }
 
-/// `terraform_data.input` has no fixed type: it is kept with its type beside it, and the way to the secret leads through both.
+/// `terraform_data.input` has no fixed type: it is kept with its type beside it, and the way to the
+/// secret leads through both.
 #[test]
 fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
     const MAIN: &str = r#"
@@ -31,7 +35,10 @@ fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
     let secrets = ["q#7"];
     let staged = w.run(&["stage"]).expect(0);
     unsaid(&staged, &secrets);
-    unsaid(&w.run(&["deploy", "--auto-approve", "--json"]).expect(0), &secrets);
+    unsaid(
+        &w.run(&["deploy", "--auto-approve", "--json"]).expect(0),
+        &secrets,
+    );
     let shown = w.run(&["state", "show", "terraform_data.a"]).expect(0);
     unsaid(&shown, &secrets);
     for line in [
@@ -45,7 +52,11 @@ fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
         assert!(shown.stdout.contains(line), "{line}: {shown:#?}");
     }
     let whole = w.run(&["state", "show", "terraform_data.whole"]).expect(0);
-    assert!(whole.stdout.contains("input = (sensitive)") && whole.stdout.contains("output = (sensitive)"), "{whole:#?}");
+    assert!(
+        whole.stdout.contains("input = (sensitive)")
+            && whole.stdout.contains("output = (sensitive)"),
+        "{whole:#?}"
+    );
     for args in [
         &["state", "list", "--json"][..],
         &["state", "show", "terraform_data.a", "--json"],
@@ -56,11 +67,19 @@ fn a_sensitive_member_of_a_value_without_a_fixed_type_is_shown_nowhere() {
     // What it was and what it is to be.
     w.write("terraform.tfvars", "pin = \"r#8\"\n");
     let secrets = ["q#7", "r#8"];
-    for args in [&["stage"][..], &["stage", "--json"], &["stage", "--destroy"], &["stage", "--destroy", "--json"]] {
+    for args in [
+        &["stage"][..],
+        &["stage", "--json"],
+        &["stage", "--destroy"],
+        &["stage", "--destroy", "--json"],
+    ] {
         let run = w.run(args).expect(0);
         unsaid(&run, &secrets);
     }
-    unsaid(&w.run(&["deploy", "--auto-approve", "--json"]).expect(0), &secrets);
+    unsaid(
+        &w.run(&["deploy", "--auto-approve", "--json"]).expect(0),
+        &secrets,
+    );
     for args in [&["history", "--json"][..], &["history", "2", "--json"]] {
         unsaid(&w.run(args).expect(0), &secrets);
     }
@@ -76,10 +95,21 @@ fn the_plan_representation_masks_what_is_sensitive_in_a_value_without_a_fixed_ty
     let w = Workspace::new(&[("main.tf", MAIN)]);
     deploy(&w);
     w.run(&["stage", "--plan-json", "plan.json"]).expect(0);
-    let plan: Value = serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap()).unwrap();
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
+            .unwrap();
     let prior = &plan["prior_state"]["values"]["root_module"]["resources"][0];
     let input = json!({"pin": "x", "type": "string", "value": ["y", "z"]});
-    assert_eq!(prior["values"]["input"], input, "as it is, without its type");
-    assert_eq!(prior["sensitive_values"]["input"], json!({"pin": true, "value": [true, false]}));
-    assert_eq!(plan["resource_changes"][0]["change"]["before_sensitive"]["input"], json!({"pin": true, "value": [true, false]}));
+    assert_eq!(
+        prior["values"]["input"], input,
+        "as it is, without its type"
+    );
+    assert_eq!(
+        prior["sensitive_values"]["input"],
+        json!({"pin": true, "value": [true, false]})
+    );
+    assert_eq!(
+        plan["resource_changes"][0]["change"]["before_sensitive"]["input"],
+        json!({"pin": true, "value": [true, false]})
+    );
 }

@@ -24,7 +24,9 @@ pub(crate) struct Run {
 impl Workspace {
     /// With these files.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let it = Self { root: tempfile::tempdir().unwrap() };
+        let it = Self {
+            root: tempfile::tempdir().unwrap(),
+        };
         std::fs::create_dir(it.path()).unwrap();
         files.iter().for_each(|(name, text)| it.write(name, text));
         it
@@ -47,15 +49,28 @@ impl Workspace {
     /// The binary with these arguments, ready to be run.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flightdeck"));
-        command.args(args).current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(args)
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("TF_") || name.to_string_lossy().starts_with("FLIGHTDECK_") {
+            if name.to_string_lossy().starts_with("TF_")
+                || name.to_string_lossy().starts_with("FLIGHTDECK_")
+            {
                 command.env_remove(name);
             }
         }
         let home = self.root.path();
-        command.env("HOME", home).env("XDG_CONFIG_HOME", home.join("config")).env("XDG_DATA_HOME", home.join("data"));
-        command.env_remove("NO_COLOR").env_remove("RUST_LOG").env_remove("RUST_BACKTRACE");
+        command
+            .env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_DATA_HOME", home.join("data"));
+        command
+            .env_remove("NO_COLOR")
+            .env_remove("RUST_LOG")
+            .env_remove("RUST_BACKTRACE");
         command
     }
 
@@ -85,7 +100,8 @@ impl Run {
 
     /// Each line of stdout, which must be a JSON object.
     pub(crate) fn lines(&self) -> Vec<Value> {
-        let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        let parse =
+            |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         self.stdout.lines().map(parse).collect()
     }
 
@@ -101,7 +117,10 @@ impl Run {
     }
 
     pub(crate) fn diagnostics(&self) -> Vec<Value> {
-        self.lines().into_iter().filter(|l| l["type"] == "diagnostic").collect()
+        self.lines()
+            .into_iter()
+            .filter(|l| l["type"] == "diagnostic")
+            .collect()
     }
 }
 

@@ -1,6 +1,7 @@
-//! Targets and excludes: each combination with each mode, beside what the reference engine (OpenTofu 1.12.6) was seen to do
-//! with the same configuration. `targets/observed.jsonl` has one run a line: what was planned, and what its apply changed in
-//! the state and its outputs; `here` and `why` say where we mean to differ.
+//! Targets and excludes: each combination with each mode, beside what the reference engine
+//! (OpenTofu 1.12.6) was seen to do with the same configuration. `targets/observed.jsonl` has one
+//! run a line: what was planned, and what its apply changed in the state and its outputs; `here`
+//! and `why` say where we mean to differ.
 
 use crate::support::Workspace;
 use serde_json::{Map, Value, json};
@@ -23,7 +24,13 @@ fn world(name: &str) -> Workspace {
         }
     }
     let workspace = Workspace::new(&[]);
-    add(&workspace, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/targets").join(name), "");
+    add(
+        &workspace,
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/cli/targets")
+            .join(name),
+        "",
+    );
     workspace
 }
 
@@ -33,9 +40,20 @@ fn state(w: &Workspace) -> (Map<String, Value>, Map<String, Value>) {
     let mut objects = Map::new();
     for resource in doc["resources"].as_array().unwrap() {
         for instance in resource["instances"].as_array().unwrap() {
-            let mut address = resource["module"].as_str().map(|m| format!("{m}.")).unwrap_or_default();
-            address += if resource["mode"] == "data" { "data." } else { "" };
-            address += &format!("{}.{}", resource["type"].as_str().unwrap(), resource["name"].as_str().unwrap());
+            let mut address = resource["module"]
+                .as_str()
+                .map(|m| format!("{m}."))
+                .unwrap_or_default();
+            address += if resource["mode"] == "data" {
+                "data."
+            } else {
+                ""
+            };
+            address += &format!(
+                "{}.{}",
+                resource["type"].as_str().unwrap(),
+                resource["name"].as_str().unwrap()
+            );
             match &instance["index_key"] {
                 Value::Null => {}
                 key => address += &format!("[{key}]"),
@@ -44,35 +62,72 @@ fn state(w: &Workspace) -> (Map<String, Value>, Map<String, Value>) {
             objects.insert(address, input.get("value").unwrap_or(input).clone());
         }
     }
-    let outputs = doc["outputs"].as_object().unwrap().iter().map(|(name, o)| (name.clone(), o["value"].clone())).collect();
+    let outputs = doc["outputs"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, o)| (name.clone(), o["value"].clone()))
+        .collect();
     (objects, outputs)
 }
 
 /// What is other than before; what is there no longer is `(gone)`.
 fn difference(before: &Map<String, Value>, after: &Map<String, Value>) -> Value {
     let mut out = Map::new();
-    for name in before.keys().chain(after.keys()).filter(|n| before.get(*n) != after.get(*n)) {
-        out.insert(name.clone(), after.get(name).cloned().unwrap_or_else(|| "(gone)".into()));
+    for name in before
+        .keys()
+        .chain(after.keys())
+        .filter(|n| before.get(*n) != after.get(*n))
+    {
+        out.insert(
+            name.clone(),
+            after.get(name).cloned().unwrap_or_else(|| "(gone)".into()),
+        );
     }
     out.into()
 }
 
 fn words(changes: impl Iterator<Item = (String, Value)>) -> Value {
-    let word = |actions: &Value| match actions.as_array().unwrap().iter().map(|a| a.as_str().unwrap()).collect::<Vec<_>>()[..] {
+    let word = |actions: &Value| match actions
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a.as_str().unwrap())
+        .collect::<Vec<_>>()[..]
+    {
         [one @ ("create" | "update" | "read" | "no-op")] => one.to_owned(),
         ["delete"] => "destroy".to_owned(),
         _ => "replace".to_owned(),
     };
-    let acting = changes.map(|(name, actions)| (name, word(&actions))).filter(|(_, word)| word != "no-op");
-    acting.map(|(name, word)| (name, Value::from(word))).collect::<Map<_, _>>().into()
+    let acting = changes
+        .map(|(name, actions)| (name, word(&actions)))
+        .filter(|(_, word)| word != "no-op");
+    acting
+        .map(|(name, word)| (name, Value::from(word)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// Stages and deploys in a workspace that is as the run found it.
 fn run(w: &Workspace, case: &Value) -> Value {
     let mode = case["world"].as_str().unwrap();
-    let (kind, addresses) = ["target", "exclude"].into_iter().find_map(|k| Some((k, case.get(k)?))).unwrap();
-    let mut args: Vec<String> = vec!["stage".into(), "--json".into(), "--plan-json".into(), "plan.json".into()];
-    args.extend(addresses.as_array().unwrap().iter().flat_map(|a| [format!("--{kind}"), a.as_str().unwrap().to_owned()]));
+    let (kind, addresses) = ["target", "exclude"]
+        .into_iter()
+        .find_map(|k| Some((k, case.get(k)?)))
+        .unwrap();
+    let mut args: Vec<String> = vec![
+        "stage".into(),
+        "--json".into(),
+        "--plan-json".into(),
+        "plan.json".into(),
+    ];
+    args.extend(
+        addresses
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|a| [format!("--{kind}"), a.as_str().unwrap().to_owned()]),
+    );
     match mode {
         "destroy" => args.push("--destroy".into()),
         "refresh-only" => args.push("--refresh-only".into()),
@@ -88,11 +143,25 @@ fn run(w: &Workspace, case: &Value) -> Value {
         out["error"] = "plan".into();
         return out;
     }
-    let plan: Value = serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap()).unwrap();
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
+            .unwrap();
     let resources = plan["resource_changes"].as_array().unwrap().iter();
-    out["changes"] = words(resources.map(|c| (c["address"].as_str().unwrap().to_owned(), c["change"]["actions"].clone())));
-    out["outputs"] = words(plan["output_changes"].as_object().unwrap().iter().map(|(n, c)| (n.clone(), c["actions"].clone())));
-    w.run(&["deploy", "--json", &staged.result()["stage"].to_string()]).expect(0);
+    out["changes"] = words(resources.map(|c| {
+        (
+            c["address"].as_str().unwrap().to_owned(),
+            c["change"]["actions"].clone(),
+        )
+    }));
+    out["outputs"] = words(
+        plan["output_changes"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(n, c)| (n.clone(), c["actions"].clone())),
+    );
+    w.run(&["deploy", "--json", &staged.result()["stage"].to_string()])
+        .expect(0);
     let after = state(w);
     out["state"] = difference(&before.0, &after.0);
     out["kept"] = difference(&before.1, &after.1);
@@ -104,7 +173,9 @@ fn due(case: &Value) -> Value {
     let mut due = case.clone();
     let all = due.as_object_mut().unwrap();
     all.remove("why");
-    let Some(Value::Object(here)) = all.remove("here") else { return due };
+    let Some(Value::Object(here)) = all.remove("here") else {
+        return due;
+    };
     for (field, value) in here {
         if value.is_null() {
             all.remove(&field);
@@ -117,15 +188,27 @@ fn due(case: &Value) -> Value {
 
 #[test]
 fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
-    let cases: Vec<Value> = OBSERVED.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(cases.len() > 150 && cases.iter().all(|c| c.get("here").is_none() == c.get("why").is_none()));
+    let cases: Vec<Value> = OBSERVED
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        cases.len() > 150
+            && cases
+                .iter()
+                .all(|c| c.get("here").is_none() == c.get("why").is_none())
+    );
     let full = world("world");
     full.run(&["deploy", "--auto-approve"]).expect(0);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut wrong = Vec::new();
         while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let w = world(if case["world"] == "less" { "less" } else { "world" });
+            let w = world(if case["world"] == "less" {
+                "less"
+            } else {
+                "world"
+            });
             if case["world"] != "new" {
                 std::fs::create_dir(w.path().join(".flightdeck")).unwrap();
                 std::fs::copy(full.store(), w.store()).unwrap();
@@ -139,12 +222,22 @@ fn targets_and_excludes_reach_as_far_as_was_observed_in_every_mode() {
     };
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
     });
-    assert!(wrong.is_empty(), "{} of {} runs:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} runs:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }
 
-/// An object apart from the target, in a module of its own, is used by what depends on the target: it stays.
+/// An object apart from the target, in a module of its own, is used by what depends on the target:
+/// it stays.
 #[test]
 fn a_targeted_destroy_leaves_what_its_dependents_need() {
     let w = Workspace::new(&[
@@ -156,53 +249,129 @@ module "m" { source = "./m" }
 resource "terraform_data" "n" { input = [terraform_data.a.id, module.m.id] }
 "#,
         ),
-        ("m/main.tf", "resource \"terraform_data\" \"u\" {}\noutput \"id\" { value = terraform_data.u.id }\n"),
+        (
+            "m/main.tf",
+            "resource \"terraform_data\" \"u\" {}\noutput \"id\" { value = terraform_data.u.id }\n",
+        ),
     ]);
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    let staged = w.run(&["stage", "--destroy", "--target", "terraform_data.a"]).expect(0);
-    assert!(!staged.stdout.contains("terraform_data.u"), "{}", staged.stdout);
-    w.run(&["destroy", "--auto-approve", "--target", "terraform_data.a"]).expect(0);
-    assert_eq!(w.run(&["state", "list"]).expect(0).stdout, "module.m.terraform_data.u\n");
+    let staged = w
+        .run(&["stage", "--destroy", "--target", "terraform_data.a"])
+        .expect(0);
+    assert!(
+        !staged.stdout.contains("terraform_data.u"),
+        "{}",
+        staged.stdout
+    );
+    w.run(&["destroy", "--auto-approve", "--target", "terraform_data.a"])
+        .expect(0);
+    assert_eq!(
+        w.run(&["state", "list"]).expect(0).stdout,
+        "module.m.terraform_data.u\n"
+    );
 }
 
-/// A resource that is named without a key, in a module that is there several times: all of them are meant.
+/// A resource that is named without a key, in a module that is there several times: all of them are
+/// meant.
 #[test]
 fn a_resource_named_without_keys_means_all_its_instances() {
     let w = world("world");
     w.run(&["deploy", "--auto-approve"]).expect(0);
-    w.run(&["destroy", "--auto-approve", "--target", "module.m.module.deep.terraform_data.core"]).expect(0);
+    w.run(&[
+        "destroy",
+        "--auto-approve",
+        "--target",
+        "module.m.module.deep.terraform_data.core",
+    ])
+    .expect(0);
     let left = w.run(&["state", "list"]).expect(0).stdout;
-    assert!(!left.contains("core") && !left.contains("late") && left.contains("module.m[\"q\"].terraform_data.in"), "{left}");
-    w.run(&["destroy", "--auto-approve", "--exclude", "module.m.terraform_data.in"]).expect(0);
+    assert!(
+        !left.contains("core")
+            && !left.contains("late")
+            && left.contains("module.m[\"q\"].terraform_data.in"),
+        "{left}"
+    );
+    w.run(&[
+        "destroy",
+        "--auto-approve",
+        "--exclude",
+        "module.m.terraform_data.in",
+    ])
+    .expect(0);
     let left = w.run(&["state", "list"]).expect(0).stdout;
     // What they need stays with them.
-    let kept =
-        ["module.m[\"p\"].terraform_data.in", "module.m[\"q\"].terraform_data.in", "terraform_data.a[\"x\"]", "terraform_data.a[\"y\"]"];
+    let kept = [
+        "module.m[\"p\"].terraform_data.in",
+        "module.m[\"q\"].terraform_data.in",
+        "terraform_data.a[\"x\"]",
+        "terraform_data.a[\"y\"]",
+    ];
     assert_eq!(left.lines().collect::<Vec<_>>(), kept);
 }
 
 #[test]
 fn targets_and_excludes_are_not_combined() {
     let w = world("world");
-    let run = w.run(&["stage", "--target", "terraform_data.a", "--exclude", "terraform_data.b"]).expect(1);
-    assert!(run.stderr.contains("--target and --exclude cannot be combined"), "{}", run.stderr);
+    let run = w
+        .run(&[
+            "stage",
+            "--target",
+            "terraform_data.a",
+            "--exclude",
+            "terraform_data.b",
+        ])
+        .expect(1);
+    assert!(
+        run.stderr
+            .contains("--target and --exclude cannot be combined"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// An instance that a target needs, of a resource that is a target by another instance.
 #[test]
 fn a_target_that_is_cut_off_from_what_it_needs_is_refused() {
     let w = world("world");
-    let run = w.run(&["stage", "--target", "terraform_data.a[\"x\"]", "--target", "terraform_data.b[\"y\"]"]).expect(1);
-    assert!(run.stderr.contains("terraform_data.b[\"y\"] needs terraform_data.a[\"y\"], which is not there"), "{}", run.stderr);
+    let run = w
+        .run(&[
+            "stage",
+            "--target",
+            "terraform_data.a[\"x\"]",
+            "--target",
+            "terraform_data.b[\"y\"]",
+        ])
+        .expect(1);
+    assert!(
+        run.stderr
+            .contains("terraform_data.b[\"y\"] needs terraform_data.a[\"y\"], which is not there"),
+        "{}",
+        run.stderr
+    );
 }
 
-/// What comes along with a target though it is not needed is shown, said to be left out, and left out.
+/// What comes along with a target though it is not needed is shown, said to be left out, and left
+/// out.
 #[test]
 fn what_a_target_does_not_need_is_left_out_in_words() {
     let w = world("world");
-    let staged = w.run(&["stage", "--target", "terraform_data.c"]).expect(0).stdout;
-    assert!(staged.contains("terraform_data.b[\"y\"]  left out") && staged.contains("5 to create, of which 2 left out"), "{staged}");
+    let staged = w
+        .run(&["stage", "--target", "terraform_data.c"])
+        .expect(0)
+        .stdout;
+    assert!(
+        staged.contains("terraform_data.b[\"y\"]  left out")
+            && staged.contains("5 to create, of which 2 left out"),
+        "{staged}"
+    );
     w.run(&["deploy", "1"]).expect(0);
     let there = w.run(&["state", "list"]).expect(0).stdout;
-    assert_eq!(there.lines().collect::<Vec<_>>(), ["terraform_data.a[\"x\"]", "terraform_data.b[\"x\"]", "terraform_data.c"]);
+    assert_eq!(
+        there.lines().collect::<Vec<_>>(),
+        [
+            "terraform_data.a[\"x\"]",
+            "terraform_data.b[\"x\"]",
+            "terraform_data.c"
+        ]
+    );
 }

@@ -1,5 +1,5 @@
-//! Plugins that come with a workspace's own files: none is launched without a yes for these very files, which is remembered
-//! in the user's own directory.
+//! Plugins that come with a workspace's own files: none is launched without a yes for these very
+//! files, which is remembered in the user's own directory.
 
 use crate::support::{Run, Workspace};
 use std::os::unix::fs::PermissionsExt;
@@ -13,9 +13,19 @@ fn clone(folder: &str) -> (Workspace, PathBuf) {
     let text = "terraform {\n  required_providers {\n    lab = { source = \"acme/lab\" }\n  }\n}\nprovider \"lab\" {\n  file = \"lab.json\"\n}\n\
                 resource \"lab_thing\" \"a\" { name = \"a\" }\n";
     let w = Workspace::new(&[("main.tf", text)]);
-    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    let arch = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "amd64"
+    };
     let name = format!("{folder}/{PACKAGE}/linux_{arch}/terraform-provider-lab_v1.0.0");
-    w.write(&name, &format!("#!/bin/sh\necho launched >> launches\nexec {} plugin serve lab\n", env!("CARGO_BIN_EXE_flightdeck")));
+    w.write(
+        &name,
+        &format!(
+            "#!/bin/sh\necho launched >> launches\nexec {} plugin serve lab\n",
+            env!("CARGO_BIN_EXE_flightdeck")
+        ),
+    );
     let path = w.path().join(name);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     (w, path)
@@ -27,29 +37,61 @@ fn launched(w: &Workspace) -> bool {
 
 fn refused(w: &Workspace, run: &Run) {
     assert!(!launched(w), "{run:?}");
-    let words = ["acme/lab", "terraform-provider-lab_v1.0.0", "h1:", "--trust-workspace-plugins"];
-    assert!(words.iter().all(|word| run.stderr.contains(word) || run.stdout.contains(word)), "{run:?}");
+    let words = [
+        "acme/lab",
+        "terraform-provider-lab_v1.0.0",
+        "h1:",
+        "--trust-workspace-plugins",
+    ];
+    assert!(
+        words
+            .iter()
+            .all(|word| run.stderr.contains(word) || run.stdout.contains(word)),
+        "{run:?}"
+    );
 }
 
 #[test]
 fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_digest() {
     let (w, plugin) = clone("terraform.d/plugins");
-    for words in [&["plugins"][..], &["stage"], &["deploy", "--auto-approve"], &["destroy", "--auto-approve"]] {
+    for words in [
+        &["plugins"][..],
+        &["stage"],
+        &["deploy", "--auto-approve"],
+        &["destroy", "--auto-approve"],
+    ] {
         refused(&w, &w.run(words).expect(3));
     }
     let run = w.run(&["stage", "--json"]).expect(3);
-    assert_eq!(run.diagnostics()[0]["summary"], "A plugin that comes with the workspace needs a yes");
+    assert_eq!(
+        run.diagnostics()[0]["summary"],
+        "A plugin that comes with the workspace needs a yes"
+    );
     assert_eq!(run.diagnostics()[0]["range"]["filename"], "main.tf");
-    let event = run.lines().into_iter().find(|l| l["type"] == "untrusted_plugins").unwrap();
-    assert_eq!(event["plugins"][0]["executable"], plugin.canonicalize().unwrap().display().to_string());
+    let event = run
+        .lines()
+        .into_iter()
+        .find(|l| l["type"] == "untrusted_plugins")
+        .unwrap();
+    assert_eq!(
+        event["plugins"][0]["executable"],
+        plugin.canonicalize().unwrap().display().to_string()
+    );
     refused(&w, &run);
 
     // One yes, for all that comes after it; kept with the user and not with the clone.
     let run = w.run(&["stage", "--trust-workspace-plugins"]).expect(0);
-    assert!(run.stderr.contains("trusted from now on") && launched(&w), "{run:?}");
+    assert!(
+        run.stderr.contains("trusted from now on") && launched(&w),
+        "{run:?}"
+    );
     w.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(launched(&w));
-    let kept = w.path().parent().unwrap().join("data/flightdeck/trusted-plugins");
+    let kept = w
+        .path()
+        .parent()
+        .unwrap()
+        .join("data/flightdeck/trusted-plugins");
     assert_eq!(std::fs::read_to_string(&kept).unwrap().lines().count(), 1);
     assert_eq!(crate::support::mode(&kept), 0o600);
 
@@ -58,11 +100,23 @@ fn a_clones_own_plugin_is_not_launched_without_a_yes_that_is_remembered_by_its_d
     std::fs::write(&plugin, format!("{text}# changed\n")).unwrap();
     let run = w.run(&["stage"]).expect(3);
     refused(&w, &run);
-    assert!(run.stderr.contains("not what a yes was given for before"), "{run:?}");
-    let run = w.run(&["--trust-workspace-plugins", "plugins", "--json"]).expect(0);
+    assert!(
+        run.stderr.contains("not what a yes was given for before"),
+        "{run:?}"
+    );
+    let run = w
+        .run(&["--trust-workspace-plugins", "plugins", "--json"])
+        .expect(0);
     assert!(run.stderr.contains("trusted from now on"), "{run:?}");
-    let seen: Vec<u64> = run.lines().iter().filter_map(|l| l["seq"].as_u64()).collect();
-    assert!(seen.is_sorted() && seen.len() > 3 && launched(&w), "the events are those of one run: {seen:?}");
+    let seen: Vec<u64> = run
+        .lines()
+        .iter()
+        .filter_map(|l| l["seq"].as_u64())
+        .collect();
+    assert!(
+        seen.is_sorted() && seen.len() > 3 && launched(&w),
+        "the events are those of one run: {seen:?}"
+    );
     std::fs::write(&plugin, text).unwrap();
     w.run(&["stage"]).expect(0);
     assert!(launched(&w), "both have their yes");
@@ -73,10 +127,17 @@ fn a_yes_within_the_workspace_counts_for_nothing() {
     let (w, _) = clone("terraform.d/plugins");
     w.run(&["stage", "--trust-workspace-plugins"]).expect(0);
     assert!(launched(&w));
-    let (data, inside) = (w.path().parent().unwrap().join("data"), w.path().join("data"));
+    let (data, inside) = (
+        w.path().parent().unwrap().join("data"),
+        w.path().join("data"),
+    );
     std::fs::rename(data, &inside).unwrap();
     for words in [&["stage"][..], &["stage", "--trust-workspace-plugins"]] {
-        let run = w.command(words).env("XDG_DATA_HOME", &inside).output().unwrap();
+        let run = w
+            .command(words)
+            .env("XDG_DATA_HOME", &inside)
+            .output()
+            .unwrap();
         assert!(!run.status.success() && !launched(&w), "{run:?}");
     }
 }
@@ -86,7 +147,16 @@ fn what_init_leaves_is_launched_and_what_is_committed_in_its_place_is_asked_for(
     let (w, _) = clone(".terraform/providers");
     w.run(&["stage"]).expect(0);
     assert!(launched(&w));
-    let git = |words: &[&str]| assert!(Command::new("git").args(words).current_dir(w.path()).status().unwrap().success());
+    let git = |words: &[&str]| {
+        assert!(
+            Command::new("git")
+                .args(words)
+                .current_dir(w.path())
+                .status()
+                .unwrap()
+                .success()
+        )
+    };
     git(&["init", "-q"]);
     git(&["add", "main.tf"]);
     w.run(&["stage"]).expect(0);
@@ -96,8 +166,16 @@ fn what_init_leaves_is_launched_and_what_is_committed_in_its_place_is_asked_for(
     // A link from there to other files of the clone is no installation either.
     git(&["rm", "-rq", "--cached", ".terraform"]);
     std::fs::create_dir(w.path().join("vendor")).unwrap();
-    std::fs::rename(w.path().join(".terraform/providers/registry.opentofu.org"), w.path().join("vendor/it")).unwrap();
-    std::os::unix::fs::symlink("../../vendor/it", w.path().join(".terraform/providers/registry.opentofu.org")).unwrap();
+    std::fs::rename(
+        w.path().join(".terraform/providers/registry.opentofu.org"),
+        w.path().join("vendor/it"),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(
+        "../../vendor/it",
+        w.path().join(".terraform/providers/registry.opentofu.org"),
+    )
+    .unwrap();
     refused(&w, &w.run(&["stage"]).expect(3));
 }
 
@@ -106,10 +184,17 @@ fn what_the_user_names_is_launched_wherever_it_is() {
     let (w, plugin) = clone("terraform.d/plugins");
     let folder = plugin.parent().unwrap();
     std::fs::copy(&plugin, folder.join("terraform-provider-lab")).unwrap();
-    let rc = format!("provider_installation {{\n  dev_overrides {{\n    \"acme/lab\" = {:?}\n  }}\n}}\n", folder.display().to_string());
+    let rc = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"acme/lab\" = {:?}\n  }}\n}}\n",
+        folder.display().to_string()
+    );
     let file = w.path().parent().unwrap().join("user.tfrc");
     std::fs::write(&file, rc).unwrap();
-    let run = w.command(&["stage"]).env("TF_CLI_CONFIG_FILE", &file).output().unwrap();
+    let run = w
+        .command(&["stage"])
+        .env("TF_CLI_CONFIG_FILE", &file)
+        .output()
+        .unwrap();
     assert!(run.status.success() && launched(&w), "{run:?}");
 }
 
@@ -119,8 +204,17 @@ fn what_changes_after_the_yes_is_not_launched_again() {
     let first = "#!/bin/sh\necho launched >> launches\necho '# another' >> \"$0\"\nexit 7\n";
     std::fs::write(&plugin, first).unwrap();
     let mut command = w.command(&["stage", "--trust-workspace-plugins"]);
-    let run = command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "10").output().unwrap();
+    let run = command
+        .env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "10")
+        .output()
+        .unwrap();
     assert_eq!(run.status.code(), Some(3), "{run:?}");
-    assert!(String::from_utf8_lossy(&run.stderr).contains("is not what a yes was given for any more"), "{run:?}");
-    assert_eq!(std::fs::read_to_string(w.path().join("launches")).unwrap(), "launched\n");
+    assert!(
+        String::from_utf8_lossy(&run.stderr).contains("is not what a yes was given for any more"),
+        "{run:?}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(w.path().join("launches")).unwrap(),
+        "launched\n"
+    );
 }

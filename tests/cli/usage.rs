@@ -22,40 +22,84 @@ fn wrong_usage_ends_with_1_and_its_words() {
 
 #[test]
 fn wrong_usage_ends_with_a_result_where_a_program_listens() {
-    let run = Workspace::new(&[]).run(&["-C", ".", "stage", "--json", "--no-such-flag"]).expect(1);
-    assert_eq!(run.result(), json!({"type": "result", "format_version": "1.0", "command": "stage", "outcome": "error", "exit_code": 1}));
+    let run = Workspace::new(&[])
+        .run(&["-C", ".", "stage", "--json", "--no-such-flag"])
+        .expect(1);
+    assert_eq!(
+        run.result(),
+        json!({"type": "result", "format_version": "1.0", "command": "stage", "outcome": "error", "exit_code": 1})
+    );
 }
 
 #[test]
 fn help_and_version_are_no_errors() {
     let w = Workspace::new(&[]);
     let help = w.run(&["--help"]).expect(0);
-    for command in ["plugins", "stage", "deploy", "destroy", "history", "failures", "state", "logs", "demo", "completions"] {
+    for command in [
+        "plugins",
+        "stage",
+        "deploy",
+        "destroy",
+        "history",
+        "failures",
+        "state",
+        "logs",
+        "demo",
+        "completions",
+    ] {
         assert!(help.stdout.contains(command), "{command}");
     }
-    assert!(w.run(&["--version"]).expect(0).stdout.starts_with("flightdeck "));
-    assert!(w.run(&["stage", "--help"]).expect(0).stdout.contains("--detailed-exitcode"));
+    assert!(
+        w.run(&["--version"])
+            .expect(0)
+            .stdout
+            .starts_with("flightdeck ")
+    );
+    assert!(
+        w.run(&["stage", "--help"])
+            .expect(0)
+            .stdout
+            .contains("--detailed-exitcode")
+    );
 }
 
 #[test]
 fn commands_that_are_not_there_yet_are_refused_by_name() {
     let w = Workspace::new(&[]);
-    for (name, rest) in [("doctor", ""), ("plugin new", "x"), ("plugin check", "x"), ("plugin conform", "x"), ("state adopt", "")] {
-        let args: Vec<&str> = name.split(' ').chain(rest.split(' ')).filter(|word| !word.is_empty()).collect();
+    for (name, rest) in [
+        ("doctor", ""),
+        ("plugin new", "x"),
+        ("plugin check", "x"),
+        ("plugin conform", "x"),
+        ("state adopt", ""),
+    ] {
+        let args: Vec<&str> = name
+            .split(' ')
+            .chain(rest.split(' '))
+            .filter(|word| !word.is_empty())
+            .collect();
         let run = w.run(&args).expect(1);
-        assert!(run.stderr.contains(&format!("`{name}` is not there yet")), "{run:?}");
+        assert!(
+            run.stderr.contains(&format!("`{name}` is not there yet")),
+            "{run:?}"
+        );
     }
 }
 
 #[test]
 fn a_word_that_is_neither_command_nor_directory_finds_the_nearest_command() {
     let run = Workspace::new(&[]).run(&["stgae"]).expect(1);
-    assert!(run.stderr.contains("did you mean `flightdeck stage`?"), "{run:?}");
+    assert!(
+        run.stderr.contains("did you mean `flightdeck stage`?"),
+        "{run:?}"
+    );
 }
 
 #[test]
 fn a_directory_that_is_not_there_is_refused() {
-    let run = Workspace::new(&[]).run(&["-C", "nowhere", "stage"]).expect(1);
+    let run = Workspace::new(&[])
+        .run(&["-C", "nowhere", "stage"])
+        .expect(1);
     assert!(run.stderr.contains("nowhere"), "{run:?}");
 }
 
@@ -71,16 +115,26 @@ fn the_console_needs_a_terminal() {
 #[test]
 fn a_deploy_that_nobody_can_agree_to_is_refused_before_anything_happens() {
     let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\n")]);
-    for args in [vec!["deploy"], vec!["apply"], vec!["destroy"], vec!["deploy", "--json"]] {
+    for args in [
+        vec!["deploy"],
+        vec!["apply"],
+        vec!["destroy"],
+        vec!["deploy", "--json"],
+    ] {
         let run = w.run(&args).expect(1);
-        assert!((run.stderr.clone() + &run.stdout).contains("--auto-approve"), "{run:?}");
+        assert!(
+            (run.stderr.clone() + &run.stdout).contains("--auto-approve"),
+            "{run:?}"
+        );
     }
     assert!(!w.store().exists());
 }
 
 #[test]
 fn a_finished_stage_takes_no_more_of_stages_flags() {
-    let run = Workspace::new(&[]).run(&["deploy", "3", "--target", "a.b"]).expect(1);
+    let run = Workspace::new(&[])
+        .run(&["deploy", "3", "--target", "a.b"])
+        .expect(1);
     assert!(run.stderr.contains("--target"), "{run:?}");
 }
 
@@ -88,23 +142,44 @@ fn a_finished_stage_takes_no_more_of_stages_flags() {
 fn completions_and_the_manual_page_come_from_the_same_table() {
     let w = Workspace::new(&[]);
     for shell in ["bash", "zsh", "fish"] {
-        assert!(w.run(&["completions", shell]).expect(0).stdout.contains("detailed-exitcode"), "{shell}");
+        assert!(
+            w.run(&["completions", shell])
+                .expect(0)
+                .stdout
+                .contains("detailed-exitcode"),
+            "{shell}"
+        );
     }
     let man = w.run(&["man"]).expect(0).stdout;
-    assert!(man.starts_with(".ie") || man.contains(".TH flightdeck"), "{}", &man[..80]);
+    assert!(
+        man.starts_with(".ie") || man.contains(".TH flightdeck"),
+        "{}",
+        &man[..80]
+    );
     assert!(man.contains("auto\\-approve"));
 }
 
 #[test]
 fn a_number_in_the_environment_that_is_none_is_named() {
     let w = Workspace::new(&[]);
-    let output = w.command(&["history"]).env("FLIGHTDECK_SLOTS", "many").output().unwrap();
+    let output = w
+        .command(&["history"])
+        .env("FLIGHTDECK_SLOTS", "many")
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("FLIGHTDECK_SLOTS"));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("FLIGHTDECK_SLOTS")
+    );
 }
 
 #[test]
 fn no_lines_of_plugins_are_said_to_be_none() {
     let run = Workspace::new(&[]).run(&["logs"]).expect(0);
-    assert_eq!((run.stdout.as_str(), run.stderr.trim()), ("", "no such lines on record"));
+    assert_eq!(
+        (run.stdout.as_str(), run.stderr.trim()),
+        ("", "no such lines on record")
+    );
 }

@@ -1,4 +1,5 @@
-//! How long something usually takes is told by type and by what is done, over the runs of a workspace.
+//! How long something usually takes is told by type and by what is done, over the runs of a
+//! workspace.
 
 use crate::lab::Lab;
 use crate::support::Run;
@@ -11,32 +12,65 @@ const TWO: &str = "resource \"lab_bucket\" \"quick\" {\n  name = \"quick\"\n}\n\
 /// What is usual of an operation, as a deploy tells it before it begins.
 fn usual(run: &Run, address: &str) -> Option<u64> {
     let lines = run.lines();
-    let started = lines.iter().find(|l| l["type"] == "deploy_started").unwrap();
+    let started = lines
+        .iter()
+        .find(|l| l["type"] == "deploy_started")
+        .unwrap();
     let operations = started["operations"].as_array().unwrap();
     operations.iter().find(|o| o["address"] == address).unwrap()["usual_ms"].as_u64()
 }
 
 fn call<'a>(lines: &'a [Value], address: &str) -> &'a Value {
-    let apply = |l: &&Value| l["type"] == "call_finished" && l["method"] == "ApplyResourceChange" && l["resource"] == address;
+    let apply = |l: &&Value| {
+        l["type"] == "call_finished"
+            && l["method"] == "ApplyResourceChange"
+            && l["resource"] == address
+    };
     lines.iter().find(apply).unwrap()
 }
 
 #[test]
 fn what_is_usual_is_by_type_and_action_and_not_by_method() {
     let lab = Lab::new(TWO);
-    lab.breaks(Fault { ms: Some(900), resource: Some("lab_thing".into()), on: On::Create, ..Fault::new(Kind::Latency) });
+    lab.breaks(Fault {
+        ms: Some(900),
+        resource: Some("lab_thing".into()),
+        on: On::Create,
+        ..Fault::new(Kind::Latency)
+    });
     let first = lab.deploy().expect(0);
-    assert_eq!((usual(&first, "lab_bucket.quick"), usual(&first, "lab_thing.slow")), (None, None), "nothing is known of any yet");
+    assert_eq!(
+        (
+            usual(&first, "lab_bucket.quick"),
+            usual(&first, "lab_thing.slow")
+        ),
+        (None, None),
+        "nothing is known of any yet"
+    );
     let lines = first.lines();
     let made = call(&lines, "lab_thing.slow");
-    assert_eq!((&made["resource_type"], &made["action"]), (&"lab_thing".into(), &"create".into()));
+    assert_eq!(
+        (&made["resource_type"], &made["action"]),
+        (&"lab_thing".into(), &"create".into())
+    );
     // How long they take to be made says nothing of how long they take to be destroyed.
     let destroyed = lab.run(&["destroy", "--auto-approve", "--json"]).expect(0);
     assert_eq!(usual(&destroyed, "lab_thing.slow"), None);
     let again = lab.deploy().expect(0);
-    let (quick, slow) = (usual(&again, "lab_bucket.quick").unwrap(), usual(&again, "lab_thing.slow").unwrap());
+    let (quick, slow) = (
+        usual(&again, "lab_bucket.quick").unwrap(),
+        usual(&again, "lab_thing.slow").unwrap(),
+    );
     assert!(quick < 900 && slow >= 800, "{quick} ms and {slow} ms");
     // One that is replaced is destroyed and made.
-    let replaced = lab.run(&["deploy", "--auto-approve", "--json", "--replace", "lab_thing.slow"]).expect(0);
+    let replaced = lab
+        .run(&[
+            "deploy",
+            "--auto-approve",
+            "--json",
+            "--replace",
+            "lab_thing.slow",
+        ])
+        .expect(0);
     assert!(usual(&replaced, "lab_thing.slow").unwrap() >= slow);
 }

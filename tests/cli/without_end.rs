@@ -1,5 +1,5 @@
-//! Nothing is without an end: what is worked out hears signals and knows a bound of memory, and what may never come is
-//! refused before it is waited for.
+//! Nothing is without an end: what is worked out hears signals and knows a bound of memory, and
+//! what may never come is refused before it is waited for.
 
 use crate::support::{Run, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,19 +12,35 @@ const LOOPS: &str = "locals {\n  n = range(1000)\n  x = length([for a in local.n
 const SOON: Duration = Duration::from_secs(400);
 
 fn signal(child: &Child, signal: Signal) {
-    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), signal).unwrap();
+    kill_process(
+        Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(),
+        signal,
+    )
+    .unwrap();
 }
 
-/// Waits until a process has used the processor for a while: it works, and is not starting any more.
+/// Waits until a process has used the processor for a while: it works, and is not starting any
+/// more.
 fn busy(child: &Child) {
     let began = Instant::now();
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-        let ticks: u64 = stat.rsplit(") ").next().unwrap().split(' ').nth(11).unwrap().parse().unwrap();
+        let ticks: u64 = stat
+            .rsplit(") ")
+            .next()
+            .unwrap()
+            .split(' ')
+            .nth(11)
+            .unwrap()
+            .parse()
+            .unwrap();
         if ticks > 80 {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(300), "it does not work: {stat}");
+        assert!(
+            began.elapsed() < Duration::from_secs(300),
+            "it does not work: {stat}"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -40,7 +56,11 @@ fn ended(mut child: Child) -> Run {
     }
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Run {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 #[test]
@@ -49,7 +69,9 @@ fn a_signal_ends_what_is_being_worked_out() {
     let template = format!("output \"t\" {{\n  value = length(\"{text}\")\n}}\n");
     // Every file of the machine, many times over.
     let pattern = "{**,**,**}/{**,**,**}/*";
-    let files = format!("output \"f\" {{\n  value = length([for x in range(1000) : fileset(\"/\", \"{pattern}\")])\n}}\n");
+    let files = format!(
+        "output \"f\" {{\n  value = length([for x in range(1000) : fileset(\"/\", \"{pattern}\")])\n}}\n"
+    );
     for (what, main) in [("for", LOOPS), ("template", &template), ("fileset", &files)] {
         let w = Workspace::new(&[("main.tf", main)]);
         for how in [Signal::INT, Signal::TERM] {
@@ -78,31 +100,70 @@ fn the_third_signal_ends_it_whatever_it_does() {
 #[test]
 fn a_bomb_ends_with_words_that_name_the_expression() {
     for (what, value) in [
-        ("for", "[for a in range(1000) : [for b in range(1000) : \"${local.long} ${a} ${b}\"]]"),
-        ("setproduct", "[for a in range(100) : setproduct(range(100), range(100), range(100))]"),
-        ("a text", "[for a in range(1000) : join(local.long, [for b in range(1000) : local.long])]"),
-        ("a replacement", "replace(join(\"a\", range(1000)), \"a\", join(local.long, range(1000)))"),
-        ("objects", "{ for a in range(1000) : a => { for b in range(1000) : b => { c = \"x${a}${local.long}\" } } }"),
-        ("a template", "\"%{ for a in range(1000) }%{ for b in range(1000) }${local.long}%{ endfor }%{ endfor }\""),
+        (
+            "for",
+            "[for a in range(1000) : [for b in range(1000) : \"${local.long} ${a} ${b}\"]]",
+        ),
+        (
+            "setproduct",
+            "[for a in range(100) : setproduct(range(100), range(100), range(100))]",
+        ),
+        (
+            "a text",
+            "[for a in range(1000) : join(local.long, [for b in range(1000) : local.long])]",
+        ),
+        (
+            "a replacement",
+            "replace(join(\"a\", range(1000)), \"a\", join(local.long, range(1000)))",
+        ),
+        (
+            "objects",
+            "{ for a in range(1000) : a => { for b in range(1000) : b => { c = \"x${a}${local.long}\" } } }",
+        ),
+        (
+            "a template",
+            "\"%{ for a in range(1000) }%{ for b in range(1000) }${local.long}%{ endfor }%{ endfor }\"",
+        ),
     ] {
         let w = Workspace::new(&[(
             "main.tf",
-            &format!("output \"bomb\" {{\n  value = {value}\n}}\nlocals {{\n  long = join(\",\", range(1000))\n}}\n"),
+            &format!(
+                "output \"bomb\" {{\n  value = {value}\n}}\nlocals {{\n  long = join(\",\", range(1000))\n}}\n"
+            ),
         )]);
         let mut command = w.command(&["stage"]);
-        let run = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "150M").spawn().unwrap());
+        let run = ended(
+            command
+                .env("FLIGHTDECK_MEMORY_LIMIT", "150M")
+                .spawn()
+                .unwrap(),
+        );
         assert_eq!(run.code, Some(1), "{what}: {run:#?}");
-        assert!(run.stderr.contains("main.tf:2") && run.stderr.contains("memory"), "{what}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("main.tf:2") && run.stderr.contains("memory"),
+            "{what}: {}",
+            run.stderr
+        );
     }
     let w = Workspace::new(&[]);
     let mut command = w.command(&["stage"]);
-    let run = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "a lot").spawn().unwrap());
-    assert!(run.code == Some(1) && run.stderr.contains("FLIGHTDECK_MEMORY_LIMIT"), "{run:#?}");
+    let run = ended(
+        command
+            .env("FLIGHTDECK_MEMORY_LIMIT", "a lot")
+            .spawn()
+            .unwrap(),
+    );
+    assert!(
+        run.code == Some(1) && run.stderr.contains("FLIGHTDECK_MEMORY_LIMIT"),
+        "{run:#?}"
+    );
 }
 
 /// Local values `a0` to `a40`, each made of the one before it.
 fn doubled(first: &str, twice: impl Fn(&str) -> String) -> String {
-    let each: Vec<String> = (0..40).map(|i| format!("  a{} = {}\n", i + 1, twice(&format!("local.a{i}")))).collect();
+    let each: Vec<String> = (0..40)
+        .map(|i| format!("  a{} = {}\n", i + 1, twice(&format!("local.a{i}"))))
+        .collect();
     format!("locals {{\n  a0 = {first}\n{}}}\n", each.concat())
 }
 
@@ -115,33 +176,74 @@ fn what_holds_the_same_many_times_over_ends_with_words_that_name_the_expression(
     for (what, locals, value, words) in [
         ("lists", &lists, "jsonencode(local.a40)", "Value too large"),
         ("objects", &objects, "local.a40", "Value too large"),
-        ("loops", &doubled("[1]", |a| format!("[for i in [1, 2] : {a}]")), "length(local.a40)", "Value too large"),
+        (
+            "loops",
+            &doubled("[1]", |a| format!("[for i in [1, 2] : {a}]")),
+            "length(local.a40)",
+            "Value too large",
+        ),
         ("functions", &lists, "length(flatten(local.a20))", "memory"),
         ("texts", &texts, "length(local.a40)", "memory"),
     ] {
-        let w = Workspace::new(&[("main.tf", locals), ("outputs.tf", &format!("output \"o\" {{\n  value = {value}\n}}\n"))]);
+        let w = Workspace::new(&[
+            ("main.tf", locals),
+            (
+                "outputs.tf",
+                &format!("output \"o\" {{\n  value = {value}\n}}\n"),
+            ),
+        ]);
         let mut command = w.command(&["stage"]);
-        let run = ended(command.env("FLIGHTDECK_MEMORY_LIMIT", "120M").spawn().unwrap());
+        let run = ended(
+            command
+                .env("FLIGHTDECK_MEMORY_LIMIT", "120M")
+                .spawn()
+                .unwrap(),
+        );
         assert_eq!(run.code, Some(1), "{what}: {run:#?}");
-        assert!(run.stderr.contains(words) && run.stderr.contains(".tf:"), "{what}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(words) && run.stderr.contains(".tf:"),
+            "{what}: {}",
+            run.stderr
+        );
     }
 }
 
 #[test]
 fn templates_that_render_each_other_end_at_their_depth_however_often_they_do() {
-    let file = ("t.tpl", "${templatefile(\"t.tpl\", { n = n + 1 })}${templatefile(\"t.tpl\", { n = n + 2 })}");
-    let text = "locals {\n  t = \"$${templatestring(t, { t = t })}$${templatestring(t, { t = t })}\"\n}\n";
-    for (what, value) in [("file", "templatefile(\"t.tpl\", { n = 1 })"), ("text", "templatestring(local.t, { t = local.t })")] {
-        let w = Workspace::new(&[("main.tf", &format!("output \"o\" {{\n  value = {value}\n}}\n")), file, ("locals.tf", text)]);
+    let file = (
+        "t.tpl",
+        "${templatefile(\"t.tpl\", { n = n + 1 })}${templatefile(\"t.tpl\", { n = n + 2 })}",
+    );
+    let text =
+        "locals {\n  t = \"$${templatestring(t, { t = t })}$${templatestring(t, { t = t })}\"\n}\n";
+    for (what, value) in [
+        ("file", "templatefile(\"t.tpl\", { n = 1 })"),
+        ("text", "templatestring(local.t, { t = local.t })"),
+    ] {
+        let w = Workspace::new(&[
+            (
+                "main.tf",
+                &format!("output \"o\" {{\n  value = {value}\n}}\n"),
+            ),
+            file,
+            ("locals.tf", text),
+        ]);
         let run = ended(w.command(&["stage"]).spawn().unwrap());
         assert_eq!(run.code, Some(1), "{what}: {run:#?}");
-        assert!(run.stderr.contains("main.tf:2") && run.stderr.contains("maximum recursion depth"), "{what}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("main.tf:2") && run.stderr.contains("maximum recursion depth"),
+            "{what}: {}",
+            run.stderr
+        );
     }
 }
 
 #[test]
 fn a_pipe_or_device_in_place_of_a_file_is_refused_and_not_waited_for() {
-    let main = ("main.tf", "variable \"x\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {}\n");
+    let main = (
+        "main.tf",
+        "variable \"x\" {\n  default = 1\n}\nresource \"terraform_data\" \"a\" {}\n",
+    );
     for (place, args, extra) in [
         ("more.tf", &["stage"][..], None),
         ("more.tf.json", &["stage"], None),
@@ -150,10 +252,26 @@ fn a_pipe_or_device_in_place_of_a_file_is_refused_and_not_waited_for() {
         ("more.auto.tfvars", &["stage"], None),
         ("own.tfvars", &["stage", "--var-file", "own.tfvars"], None),
         (".terraform.lock.hcl", &["stage"], None),
-        ("m/main.tf", &["stage"], Some("module \"m\" {\n  source = \"./m\"\n}\n")),
-        ("read", &["stage"], Some("output \"o\" {\n  value = file(\"read\")\n}\n")),
-        ("read", &["stage"], Some("output \"o\" {\n  value = filesha256(\"read\")\n}\n")),
-        ("read", &["stage"], Some("output \"o\" {\n  value = templatefile(\"read\", {})\n}\n")),
+        (
+            "m/main.tf",
+            &["stage"],
+            Some("module \"m\" {\n  source = \"./m\"\n}\n"),
+        ),
+        (
+            "read",
+            &["stage"],
+            Some("output \"o\" {\n  value = file(\"read\")\n}\n"),
+        ),
+        (
+            "read",
+            &["stage"],
+            Some("output \"o\" {\n  value = filesha256(\"read\")\n}\n"),
+        ),
+        (
+            "read",
+            &["stage"],
+            Some("output \"o\" {\n  value = templatefile(\"read\", {})\n}\n"),
+        ),
     ] {
         for device in [false, true] {
             let w = Workspace::new(&[main]);
@@ -165,11 +283,21 @@ fn a_pipe_or_device_in_place_of_a_file_is_refused_and_not_waited_for() {
             if device {
                 std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
             } else {
-                assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+                assert!(
+                    Command::new("mkfifo")
+                        .arg(&path)
+                        .status()
+                        .unwrap()
+                        .success()
+                );
             }
             let run = ended(w.command(args).spawn().unwrap());
             assert_eq!(run.code, Some(1), "{place} {extra:?} {device}: {run:#?}");
-            assert!(run.stderr.contains("regular file"), "{place} {extra:?} {device}: {}", run.stderr);
+            assert!(
+                run.stderr.contains("regular file"),
+                "{place} {extra:?} {device}: {}",
+                run.stderr
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The console is killed while it creates something; the next one begins with what is unknown, in the command line's words.
+//! The console is killed while it creates something; the next one begins with what is unknown, in
+//! the command line's words.
 
 use crate::kit::*;
 use providers::lab::control;
@@ -7,16 +8,30 @@ use std::process::Command;
 
 /// The text of a popup's lines, without what is drawn around them.
 fn words(screen: &str) -> String {
-    let inner = |line: &str| line.split('│').max_by_key(|part| part.len()).unwrap_or_default().trim().to_owned();
+    let inner = |line: &str| {
+        line.split('│')
+            .max_by_key(|part| part.len())
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
     screen.lines().map(inner).collect::<Vec<_>>().join(" ")
 }
 
 /// What is unknown here, as the command line tells it to programs.
 fn told(w: &Workspace) -> String {
-    let out = Command::new(FLIGHTDECK).args(["state", "list", "--json"]).current_dir(w.path()).output().unwrap();
+    let out = Command::new(FLIGHTDECK)
+        .args(["state", "list", "--json"])
+        .current_dir(w.path())
+        .output()
+        .unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
-    let mut lines = text.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let warning = lines.find(|l| l["summary"] == "Unknown outcome").expect("something is unknown");
+    let mut lines = text
+        .lines()
+        .map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let warning = lines
+        .find(|l| l["summary"] == "Unknown outcome")
+        .expect("something is unknown");
     warning["detail"].as_str().unwrap().to_owned()
 }
 
@@ -39,13 +54,15 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
 
     let mut c = w.console();
     c.wait("unknown outcomes", LONG).unwrap();
-    c.wait("? create lab_bucket.logs   deploy #1", SOON).unwrap();
+    c.wait("? create lab_bucket.logs   deploy #1", SOON)
+        .unwrap();
     let detail = told(&w);
     c.wait_until(|s| words(s).contains(&detail), SOON).unwrap();
     c.wait("● ready", LONG).unwrap();
     // The deploy of the record stands where the last deploy stands.
     c.keys("\x1b").unwrap();
-    c.wait_until(|s| !s.contains("it is not there…"), SOON).unwrap();
+    c.wait_until(|s| !s.contains("it is not there…"), SOON)
+        .unwrap();
     c.keys("4").unwrap();
     c.wait("deploy #1 · ! interrupted", SOON).unwrap();
     c.wait("may be there (U)", SOON).unwrap();
@@ -59,7 +76,11 @@ fn after_kill_9_during_a_create_the_console_begins_with_what_is_unknown_and_sett
     c.keys("X").unwrap();
     c.wait("was lab_bucket.logs never made?", SOON).unwrap();
     c.keys("y").unwrap();
-    c.wait_until(|s| !s.contains("unknown outcome") && !s.contains("may be there"), SOON).unwrap();
+    c.wait_until(
+        |s| !s.contains("unknown outcome") && !s.contains("may be there"),
+        SOON,
+    )
+    .unwrap();
     c.keys("a").unwrap();
     c.wait("apply stage #2?", SOON).unwrap();
     c.keys("y").unwrap();

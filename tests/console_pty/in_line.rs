@@ -9,8 +9,19 @@ use providers::lab::control;
 fn operations_whose_calls_wait_for_the_only_slot_are_queued_and_not_running() {
     let w = Workspace::bundled();
     let text = std::fs::read_to_string(w.path().join("main.tf")).unwrap();
-    std::fs::write(w.path().join("main.tf"), text.replace("  name = \"logs\"", "  count = 3\n  name  = \"logs-${count.index}\"")).unwrap();
-    let slow = control::Fault { ms: Some(3_000), on: control::On::Create, ..control::Fault::new(control::Kind::Latency) };
+    std::fs::write(
+        w.path().join("main.tf"),
+        text.replace(
+            "  name = \"logs\"",
+            "  count = 3\n  name  = \"logs-${count.index}\"",
+        ),
+    )
+    .unwrap();
+    let slow = control::Fault {
+        ms: Some(3_000),
+        on: control::On::Create,
+        ..control::Fault::new(control::Kind::Latency)
+    };
     control::set(&w.path().join("lab.json"), slow).unwrap();
     let mut command = CommandBuilder::new(FLIGHTDECK);
     command.arg(w.path());

@@ -1,5 +1,6 @@
-//! To the shell and back, as often as one likes: ctrl-z, `fg`, `bg`, and being stopped by others. Under real shells, which
-//! differ in what they do to the terminal of a program that they bring back.
+//! To the shell and back, as often as one likes: ctrl-z, `fg`, `bg`, and being stopped by others.
+//! Under real shells, which differ in what they do to the terminal of a program that they bring
+//! back.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -19,7 +20,11 @@ impl Job {
     /// Under each shell that there is.
     fn under_each(mut test: impl FnMut(Self)) {
         let shells: [&[&str]; 2] = [&["sh", "-i"], &["bash", "--norc", "--noprofile", "-i"]];
-        let there = |shell: &&[&str]| ["/bin", "/usr/bin"].iter().any(|p| std::path::Path::new(p).join(shell[0]).exists());
+        let there = |shell: &&[&str]| {
+            ["/bin", "/usr/bin"]
+                .iter()
+                .any(|p| std::path::Path::new(p).join(shell[0]).exists())
+        };
         for shell in shells.into_iter().filter(there) {
             println!("under {}", shell[0]);
             let w = Workspace::bundled();
@@ -27,13 +32,15 @@ impl Job {
             command.args(&shell[1..]);
             command.env("PS1", format!("{PROMPT} "));
             command.env_remove("ENV");
-            // What the shell itself asks of the terminal is not to be taken for what the console left behind.
+            // What the shell itself asks of the terminal is not to be taken for what the console
+            // left behind.
             let inputrc = w.path().join("inputrc");
             std::fs::write(&inputrc, "set enable-bracketed-paste off\n").unwrap();
             command.env("INPUTRC", inputrc);
             let mut c = Pty::start(command, 120, 40).unwrap();
             c.wait(PROMPT, SOON).unwrap();
-            c.keys(&format!("{FLIGHTDECK} '{}'\r", w.path().display())).unwrap();
+            c.keys(&format!("{FLIGHTDECK} '{}'\r", w.path().display()))
+                .unwrap();
             let mut job = Self { c, w };
             job.has_the_terminal();
             job.c.wait("● ready", LONG).unwrap();
@@ -44,40 +51,63 @@ impl Job {
     fn wait_until(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) {
         let end = Instant::now() + SOON;
         while !self.c.with_screen(&wanted) {
-            assert!(Instant::now() < end, "waited until {what}; the screen says:\n{}", self.c.text());
+            assert!(
+                Instant::now() < end,
+                "waited until {what}; the screen says:\n{}",
+                self.c.text()
+            );
             std::thread::sleep(LOOK);
         }
     }
 
     /// The console draws and hears single keys.
     fn has_the_terminal(&mut self) {
-        // Of one that was stopped by others the screen is there still, with the prompt on it: a key that is typed before it has
-        // drawn again may be the shell's.
+        // Of one that was stopped by others the screen is there still, with the prompt on it: a key
+        // that is typed before it has drawn again may be the shell's.
         let there = |text: &str| text.contains("1 Plugins") && !text.contains(PROMPT);
-        self.wait_until("the console alone is there", |s| s.alternate_screen() && there(&s.contents()));
+        self.wait_until("the console alone is there", |s| {
+            s.alternate_screen() && there(&s.contents())
+        });
         self.c.keys("3").unwrap();
-        self.wait_until("a key is heard", |s| s.contents().contains("Nothing staged yet"));
+        self.wait_until("a key is heard", |s| {
+            s.contents().contains("Nothing staged yet")
+        });
         self.c.keys("1").unwrap();
-        self.wait_until("another key is heard", |s| s.contents().contains("LAST WORDS"));
+        self.wait_until("another key is heard", |s| {
+            s.contents().contains("LAST WORDS")
+        });
     }
 
     /// The shell has it, in the mode that programs expect.
     fn shell_has_the_terminal(&mut self, n: u32) {
-        self.wait_until("the shell asks", |s| !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT));
+        self.wait_until("the shell asks", |s| {
+            !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT)
+        });
         self.c.with_screen(given_back);
         // Not to be found in what is typed, but in what is answered.
-        self.c.keys(&format!("stty -a | grep -q ' icanon' && stty -a | grep -q ' echo ' && echo \"cooked \"{n}\r")).unwrap();
+        self.c
+            .keys(&format!(
+                "stty -a | grep -q ' icanon' && stty -a | grep -q ' echo ' && echo \"cooked \"{n}\r"
+            ))
+            .unwrap();
         self.c.wait(&format!("cooked {n}"), SOON).unwrap();
-        self.wait_until("the shell asks again", |s| s.contents().trim_end().ends_with(PROMPT));
+        self.wait_until("the shell asks again", |s| {
+            s.contents().trim_end().ends_with(PROMPT)
+        });
     }
 
     fn console(&self) -> i32 {
-        plugins(pid(&self.c)).first().expect("the shell has a child").0
+        plugins(pid(&self.c))
+            .first()
+            .expect("the shell has a child")
+            .0
     }
 
     fn leave(mut self) {
         self.c.keys("q").unwrap();
-        self.wait_until("the shell asks", |s| !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT));
+        self.wait_until("the shell asks", |s| {
+            !s.alternate_screen() && s.contents().trim_end().ends_with(PROMPT)
+        });
         self.c.with_screen(given_back);
         self.c.keys("exit\r").unwrap();
         self.c.end(SOON).unwrap();
@@ -138,9 +168,21 @@ fn in_the_background_it_goes_on_and_leaves_the_terminal_alone() {
 
 /// Session and process group were opened outside of the container: in it, both have the number 0.
 #[test]
-fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_says_that_nobody_could_bring_it_back() {
-    let container = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
-    if !std::process::Command::new("unshare").args(container).arg("true").status().is_ok_and(|s| s.success()) {
+fn in_a_container_whose_session_is_outside_of_it_the_console_works_and_ctrl_z_says_that_nobody_could_bring_it_back()
+ {
+    let container = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ];
+    if !std::process::Command::new("unshare")
+        .args(container)
+        .arg("true")
+        .status()
+        .is_ok_and(|s| s.success())
+    {
         println!("skipped: this machine lets nobody make a pid namespace");
         return;
     }

@@ -21,7 +21,10 @@ pub fn demo(columns: u16, rows: u16, variables: &[(&str, &str)]) -> (Pty, TempDi
     command.arg("demo");
     command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "50");
     command.env("TMPDIR", place.path());
-    (Pty::start_with(command, columns, rows, variables).unwrap(), place)
+    (
+        Pty::start_with(command, columns, rows, variables).unwrap(),
+        place,
+    )
 }
 
 /// A workspace with a bucket of the bundled lab.
@@ -67,8 +70,11 @@ impl Workspace {
     /// Nobody holds it: the lock's row is gone, and not only its holder.
     #[track_caller]
     pub fn is_free(&self) {
-        let store = rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
-        let holders: i64 = store.query_row("SELECT count(*) FROM lock", [], |r| r.get(0)).unwrap();
+        let store =
+            rusqlite::Connection::open(self.path().join(".flightdeck/flightdeck.db")).unwrap();
+        let holders: i64 = store
+            .query_row("SELECT count(*) FROM lock", [], |r| r.get(0))
+            .unwrap();
         assert_eq!(holders, 0, "the lock is still held");
     }
 }
@@ -81,12 +87,19 @@ pub fn stat(pid: i32) -> Option<(i32, char, u64)> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may have anything in it.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    Some((fields[1].parse().ok()?, fields[0].chars().next()?, fields[19].parse().ok()?))
+    Some((
+        fields[1].parse().ok()?,
+        fields[0].chars().next()?,
+        fields[19].parse().ok()?,
+    ))
 }
 
 /// The plugins of a console: its children.
 pub fn plugins(console: i32) -> Vec<Process> {
-    let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse().ok());
     let children = pids.filter_map(|pid| stat(pid).filter(|s| s.0 == console).map(|s| (pid, s.2)));
     children.collect()
 }
@@ -96,7 +109,10 @@ pub fn all_gone(processes: &[Process]) {
     assert!(!processes.is_empty(), "there was no plugin to begin with");
     let end = Instant::now() + SOON;
     // One that is dead and not yet waited for by its new parent is gone.
-    while let Some(p) = processes.iter().find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z')) {
+    while let Some(p) = processes
+        .iter()
+        .find(|p| stat(p.0).is_some_and(|s| s.2 == p.1 && s.1 != 'Z'))
+    {
         assert!(Instant::now() < end, "plugin {} is still there", p.0);
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -112,10 +128,17 @@ pub fn send(pid: i32, signal: Signal) {
 
 #[track_caller]
 pub fn given_back(screen: &vt100::Screen) {
-    assert!(!screen.alternate_screen(), "the alternate screen is left on");
+    assert!(
+        !screen.alternate_screen(),
+        "the alternate screen is left on"
+    );
     assert!(!screen.hide_cursor(), "the cursor is left hidden");
     assert!(!screen.bracketed_paste(), "bracketed paste is left on");
-    assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is left captured");
+    assert_eq!(
+        screen.mouse_protocol_mode(),
+        vt100::MouseProtocolMode::None,
+        "the mouse is left captured"
+    );
 }
 
 /// A workspace whose plugin is this program, launched from a folder.
@@ -128,8 +151,9 @@ pub fn workspace_of(program: &str) -> (Workspace, PathBuf) {
     std::fs::write(&plugin, program).unwrap();
     std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
     let settings = w.path().join("settings.rc");
-    let text =
-        format!("provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n");
+    let text = format!(
+        "provider_installation {{\n  dev_overrides {{\n    \"example.com/demo/lab\" = {folder:?}\n  }}\n  direct {{}}\n}}\n"
+    );
     std::fs::write(&settings, text).unwrap();
     (w, settings)
 }

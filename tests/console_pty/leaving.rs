@@ -1,4 +1,5 @@
-//! However it is left: the terminal is given back, what still runs is named while it is waited for, and nothing stays behind.
+//! However it is left: the terminal is given back, what still runs is named while it is waited for,
+//! and nothing stays behind.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -58,7 +59,10 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     let w = Workspace::bundled();
     let mut c = w.console();
     c.wait("● ready", LONG).unwrap();
-    let fault = control::Fault { times: Some(1), ..control::Fault::new(control::Kind::Hang) };
+    let fault = control::Fault {
+        times: Some(1),
+        ..control::Fault::new(control::Kind::Hang)
+    };
     control::set(&w.path().join("lab.json"), fault).unwrap();
     c.keys("3s").unwrap();
     c.wait("1 change · 1 taken", LONG).unwrap();
@@ -69,29 +73,51 @@ fn a_request_to_end_while_a_change_hangs_asks_the_plugin_to_stop_and_records_the
     let (pid, running) = (pid(&c), plugins(pid(&c)));
     send(pid, Signal::TERM);
     // On the given back screen it says what it waits for, since when, and what comes next.
-    c.wait("deploy #1 has not ended: 1 operation that runs is waited for", SOON).unwrap();
-    c.wait_until(|s| s.contains("0 of 1 done; lab_bucket.logs creating for") && s.contains("the plugins are asked to stop in"), SOON)
-        .unwrap();
+    c.wait(
+        "deploy #1 has not ended: 1 operation that runs is waited for",
+        SOON,
+    )
+    .unwrap();
+    c.wait_until(
+        |s| {
+            s.contains("0 of 1 done; lab_bucket.logs creating for")
+                && s.contains("the plugins are asked to stop in")
+        },
+        SOON,
+    )
+    .unwrap();
     c.with_screen(|s| assert!(!s.alternate_screen(), "the console is still there"));
     let clock = c.text();
     c.wait_until(|s| s != clock, SOON).unwrap();
     // One who does not want to wait for the next rung takes it.
     c.keys("\x03").unwrap();
-    c.wait("plugins are asked to stop what they do", SOON).unwrap();
+    c.wait("plugins are asked to stop what they do", SOON)
+        .unwrap();
     c.wait("Deploy #1 ", LONG).unwrap();
     let (code, screen) = c.end(LONG).unwrap();
     assert_eq!(code, 0);
     given_back(&screen);
     let said = screen.contents();
-    assert!(!said.contains("creating for"), "the live line is left behind: {said}");
+    assert!(
+        !said.contains("creating for"),
+        "the live line is left behind: {said}"
+    );
     all_gone(&running);
     w.is_free();
-    let out = Command::new(FLIGHTDECK).args(["history", "--json"]).current_dir(w.path()).output().unwrap();
+    let out = Command::new(FLIGHTDECK)
+        .args(["history", "--json"])
+        .current_dir(w.path())
+        .output()
+        .unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
-    assert!(text.contains("\"outcome\":\"cancelled\"") || text.contains("\"outcome\":\"failed\""), "{text}");
+    assert!(
+        text.contains("\"outcome\":\"cancelled\"") || text.contains("\"outcome\":\"failed\""),
+        "{text}"
+    );
 }
 
-/// What a launch waits for is not waited for any more: today's plugins may take minutes to say that they are up.
+/// What a launch waits for is not waited for any more: today's plugins may take minutes to say that
+/// they are up.
 #[test]
 fn leaving_while_plugins_start_does_not_wait_for_them_to_be_up() {
     let (w, settings) = workspace_of("#!/bin/sh\nexec sleep 600\n");
@@ -109,10 +135,13 @@ fn leaving_while_plugins_start_does_not_wait_for_them_to_be_up() {
     w.is_free();
 }
 
-/// A plugin that does not end when it is asked to has its grace, and its name on the screen meanwhile.
+/// A plugin that does not end when it is asked to has its grace, and its name on the screen
+/// meanwhile.
 #[test]
 fn leaving_names_the_plugins_that_it_waits_for() {
-    let (w, settings) = workspace_of(&format!("#!/bin/sh\ntrap '' TERM\n{FLIGHTDECK} plugin serve lab\nexec sleep 600\n"));
+    let (w, settings) = workspace_of(&format!(
+        "#!/bin/sh\ntrap '' TERM\n{FLIGHTDECK} plugin serve lab\nexec sleep 600\n"
+    ));
     let mut command = CommandBuilder::new(FLIGHTDECK);
     command.arg(w.path());
     command.env("TF_CLI_CONFIG_FILE", &settings);
@@ -124,7 +153,11 @@ fn leaving_names_the_plugins_that_it_waits_for() {
     let (code, screen) = c.end(SOON).unwrap();
     assert_eq!(code, 0);
     given_back(&screen);
-    assert!(!screen.contents().contains("stopping"), "{}", screen.contents());
+    assert!(
+        !screen.contents().contains("stopping"),
+        "{}",
+        screen.contents()
+    );
     w.is_free();
 }
 
@@ -133,13 +166,20 @@ fn a_terminal_that_goes_away_takes_no_plugin_and_no_lock_with_it() {
     let w = Workspace::bundled();
     // Somebody else has the terminal, and is killed.
     let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "leaving::child_holds_a_terminal", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "leaving::child_holds_a_terminal",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("WORKSPACE", w.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = BufReader::new(holder.stdout.take().unwrap()).lines();
-    let said = lines.map_while(Result::ok).find_map(|l| l.split_once("console ")?.1.trim().parse::<i32>().ok());
+    let said = lines
+        .map_while(Result::ok)
+        .find_map(|l| l.split_once("console ")?.1.trim().parse::<i32>().ok());
     let console = said.expect("the holder says which console it has");
     let (running, began) = (plugins(console), stat(console).unwrap().2);
     holder.kill().unwrap();

@@ -1,5 +1,5 @@
-//! The console in a real (pseudo-)terminal: the binary itself, its plugins, its keys; and that the terminal is given back
-//! however it ends, with no plugin left and the workspace free.
+//! The console in a real (pseudo-)terminal: the binary itself, its plugins, its keys; and that the
+//! terminal is given back however it ends, with no plugin left and the workspace free.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests end the test")]
@@ -56,7 +56,8 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     // The failure, in its row and in full beside it.
     c.keys("g").unwrap();
     c.wait("create failed", SOON).unwrap();
-    c.wait("AccessDenied: this account may not do that", SOON).unwrap();
+    c.wait("AccessDenied: this account may not do that", SOON)
+        .unwrap();
     // What is left, once more.
     c.keys("t").unwrap();
     c.wait("stage #2 ·", LONG).unwrap();
@@ -84,7 +85,11 @@ fn the_demo_is_staged_narrowed_deployed_fails_is_retried_and_remembered() {
     assert_eq!(code, 0);
     given_back(&screen);
     all_gone(&running);
-    let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(place.path())
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
     assert!(left.is_empty(), "the demo leaves {left:?}");
 }
 
@@ -117,11 +122,18 @@ fn a_stage_of_outputs_alone_is_shown_and_applied_and_then_there_is_nothing_to_ch
 fn without_a_terminal_it_says_so_and_ends_with_one() {
     let w = Workspace::bundled();
     for arguments in [vec![w.path().as_os_str()], vec!["demo".as_ref()]] {
-        let out = Command::new(FLIGHTDECK).args(arguments).stdin(Stdio::null()).output().unwrap();
+        let out = Command::new(FLIGHTDECK)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
         assert_eq!(out.status.code(), Some(1));
         assert!(out.stdout.is_empty());
         let said = String::from_utf8(out.stderr).unwrap();
-        assert!(said.contains("the console needs a terminal") && said.contains("--help"), "{said}");
+        assert!(
+            said.contains("the console needs a terminal") && said.contains("--help"),
+            "{said}"
+        );
         assert!(!said.contains('\u{1b}'), "{said:?}");
     }
     assert!(!w.path().join(".flightdeck").exists());
@@ -146,7 +158,9 @@ fn colours(bytes: &[u8]) -> Vec<String> {
         rest.starts_with('m').then(|| parameters.to_owned())
     });
     let is_colour = |n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107);
-    sequences.filter(|s| s.split(';').any(|n| n.parse().is_ok_and(is_colour))).collect()
+    sequences
+        .filter(|s| s.split(';').any(|n| n.parse().is_ok_and(is_colour)))
+        .collect()
 }
 
 #[test]
@@ -159,7 +173,11 @@ fn without_colour_none_is_written_and_signs_still_tell_the_state() {
     // The tab of the screen and the row under the cursor are still seen.
     c.with_screen(|s| {
         let inverse = |row: u16, text: &str| {
-            let line: String = (0..120).filter_map(|x| s.cell(row, x)).filter(|c| c.inverse()).map(|c| c.contents().to_owned()).collect();
+            let line: String = (0..120)
+                .filter_map(|x| s.cell(row, x))
+                .filter(|c| c.inverse())
+                .map(|c| c.contents().to_owned())
+                .collect();
             assert!(line.contains(text), "line {row}: {line:?}");
         };
         inverse(1, "3 Stage");
@@ -196,7 +214,11 @@ fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
     // While a list is long and its end is looked at.
     c.keys("G").unwrap();
     c.resize(40, 12).unwrap();
-    c.wait_until(|s| s.lines().count() <= 12 && s.contains("lab_thing.release"), SOON).unwrap();
+    c.wait_until(
+        |s| s.lines().count() <= 12 && s.contains("lab_thing.release"),
+        SOON,
+    )
+    .unwrap();
     c.resize(200, 60).unwrap();
     c.wait("lock: you", SOON).unwrap();
     c.wait("create", SOON).unwrap();
@@ -226,7 +248,10 @@ fn serving() -> String {
 }
 
 fn variables<'a>(w: &'a Workspace, settings: &'a Path) -> [(&'static str, &'a str); 2] {
-    [("WORKSPACE", w.path().to_str().unwrap()), ("TF_CLI_CONFIG_FILE", settings.to_str().unwrap())]
+    [
+        ("WORKSPACE", w.path().to_str().unwrap()),
+        ("TF_CLI_CONFIG_FILE", settings.to_str().unwrap()),
+    ]
 }
 
 #[test]
@@ -241,7 +266,11 @@ fn a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and
     let (code, screen) = c.end(LONG).unwrap();
     assert_ne!(code, 0);
     given_back(&screen);
-    assert!(screen.contents().contains("broken on purpose"), "{}", screen.contents());
+    assert!(
+        screen.contents().contains("broken on purpose"),
+        "{}",
+        screen.contents()
+    );
     all_gone(&running);
     w.is_free();
 }
@@ -258,7 +287,13 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
     c.keys("1").unwrap();
     c.wait("demo: task", SOON).unwrap();
     // Where it came from is in the log, and not over the screen.
-    c.with_screen(|s| assert!(s.alternate_screen() && !s.contents().contains("panicked at"), "{}", s.contents()));
+    c.with_screen(|s| {
+        assert!(
+            s.alternate_screen() && !s.contents().contains("panicked at"),
+            "{}",
+            s.contents()
+        )
+    });
     c.keys("6").unwrap();
     c.wait("The state is empty", SOON).unwrap();
     c.keys("q").unwrap();
@@ -271,12 +306,20 @@ fn a_panic_in_a_task_is_told_and_the_console_goes_on() {
 
 /// The console as the binary runs it, on `WORKSPACE` and in this process.
 fn console<S: Surface>(options: ConsoleOptions, take: impl FnOnce(bool) -> std::io::Result<S>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        let settings = Settings { strict: false, ..Settings::new(std::env::var_os("WORKSPACE").unwrap()) };
+        let settings = Settings {
+            strict: false,
+            ..Settings::new(std::env::var_os("WORKSPACE").unwrap())
+        };
         let engine = Engine::start(settings).await.unwrap();
         let after = async { engine.shutdown().await };
-        flightdeck::app::run::run_with(engine.clone(), options, take, after).await.unwrap();
+        flightdeck::app::run::run_with(engine.clone(), options, take, after)
+            .await
+            .unwrap();
     });
 }
 
@@ -289,7 +332,11 @@ impl Surface for Fragile {
     }
 
     fn draw(&mut self, state: &State) -> std::io::Result<()> {
-        assert_ne!(state.frame.looks.theme, ThemeName::Light, "broken on purpose");
+        assert_ne!(
+            state.frame.looks.theme,
+            ThemeName::Light,
+            "broken on purpose"
+        );
         self.0.draw(state)
     }
 
@@ -305,15 +352,30 @@ impl Surface for Fragile {
 #[test]
 #[ignore = "run in a terminal by a_panic_in_the_loop_gives_back_the_terminal_the_plugins_and_the_workspace_and_is_reported"]
 fn child_panics_in_the_loop() {
-    console(ConsoleOptions::default(), |mouse| Screen::enter(mouse).map(Fragile));
+    console(ConsoleOptions::default(), |mouse| {
+        Screen::enter(mouse).map(Fragile)
+    });
 }
 
 #[test]
 #[ignore = "run in a terminal by a_panic_in_a_task_is_told_and_the_console_goes_on"]
 fn child_panics_in_a_task() {
-    let faults = vec![Fault { key: '1', id: "panic".into(), doc: "a task panics".into() }];
-    let demo = Some(DemoHook { faults, act: Arc::new(|_| panic!("broken on purpose")) });
-    console(ConsoleOptions { demo, ..ConsoleOptions::default() }, Screen::enter);
+    let faults = vec![Fault {
+        key: '1',
+        id: "panic".into(),
+        doc: "a task panics".into(),
+    }];
+    let demo = Some(DemoHook {
+        faults,
+        act: Arc::new(|_| panic!("broken on purpose")),
+    });
+    console(
+        ConsoleOptions {
+            demo,
+            ..ConsoleOptions::default()
+        },
+        Screen::enter,
+    );
 }
 
 #[test]
@@ -322,7 +384,11 @@ fn a_panic_of_another_thread_leaves_the_terminal_to_the_console() {
     c.wait("still drawing", SOON).unwrap();
     c.with_screen(|s| {
         assert!(s.alternate_screen());
-        assert!(!s.contents().contains("broken on purpose"), "{}", s.contents());
+        assert!(
+            !s.contents().contains("broken on purpose"),
+            "{}",
+            s.contents()
+        );
     });
     c.keys("q").unwrap();
     let (code, screen) = c.end(SOON).unwrap();
@@ -334,9 +400,14 @@ fn a_panic_of_another_thread_leaves_the_terminal_to_the_console() {
 #[ignore = "run in a terminal by a_panic_of_another_thread_leaves_the_terminal_to_the_console"]
 async fn child_panics_in_another_thread() {
     let mut screen = Screen::enter(true).unwrap();
-    std::thread::spawn(|| panic!("broken on purpose")).join().unwrap_err();
+    std::thread::spawn(|| panic!("broken on purpose"))
+        .join()
+        .unwrap_err();
     let mut state = State::new("still drawing", "/");
     state.frame.size = screen.size();
     screen.draw(&state).unwrap();
-    assert_eq!(screen.input().await.unwrap().unwrap(), Input::Key(Key::char('q')));
+    assert_eq!(
+        screen.input().await.unwrap().unwrap(),
+        Input::Key(Key::char('q'))
+    );
 }

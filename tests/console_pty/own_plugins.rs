@@ -1,4 +1,5 @@
-//! A plugin that comes with the workspace's own files: asked for in the console before it is launched.
+//! A plugin that comes with the workspace's own files: asked for in the console before it is
+//! launched.
 
 use crate::kit::*;
 use crate::pty::Pty;
@@ -8,12 +9,22 @@ use std::os::unix::fs::PermissionsExt;
 #[test]
 fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
     let w = Workspace::new("acme/lab");
-    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
-    let folder = w.path().join(format!("terraform.d/plugins/registry.opentofu.org/acme/lab/1.0.0/linux_{arch}"));
+    let arch = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "amd64"
+    };
+    let folder = w.path().join(format!(
+        "terraform.d/plugins/registry.opentofu.org/acme/lab/1.0.0/linux_{arch}"
+    ));
     std::fs::create_dir_all(&folder).unwrap();
     let plugin = folder.join("terraform-provider-lab_v1.0.0");
     let launched = w.path().join("launched");
-    std::fs::write(&plugin, format!("#!/bin/sh\ntouch {launched:?}\nexec {FLIGHTDECK} plugin serve lab\n")).unwrap();
+    std::fs::write(
+        &plugin,
+        format!("#!/bin/sh\ntouch {launched:?}\nexec {FLIGHTDECK} plugin serve lab\n"),
+    )
+    .unwrap();
     std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o755)).unwrap();
     let home = tempfile::tempdir().unwrap();
     let console = || {
@@ -27,7 +38,8 @@ fn a_plugin_of_the_workspace_is_launched_after_a_typed_yes_alone() {
     c.wait("launch the workspace's own plugins?", SOON).unwrap();
     c.wait("h1:", SOON).unwrap();
     c.keys("\u{1b}").unwrap();
-    c.wait_until(|screen| !screen.contains("own plugins?"), SOON).unwrap();
+    c.wait_until(|screen| !screen.contains("own plugins?"), SOON)
+        .unwrap();
     // A stage looks for it, and asks again.
     c.keys("3s").unwrap();
     c.wait("launch the workspace's own plugins?", SOON).unwrap();

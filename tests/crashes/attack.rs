@@ -1,4 +1,5 @@
-//! What is done to a deploy at a moment, and how its workspace is made whole again where that has to be done by hand.
+//! What is done to a deploy at a moment, and how its workspace is made whole again where that has
+//! to be done by hand.
 
 use crate::kill::Random;
 use crate::world::World;
@@ -30,12 +31,19 @@ impl Attack {
             Ok("stop") => Self::Stop,
             Ok("ladder") => Self::Ladder,
             Ok("lose-store") => Self::LoseStore,
-            Ok(other) => panic!("FLIGHTDECK_TEST_ATTACK={other}: there are kill, stop, ladder, lose-store"),
+            Ok(other) => {
+                panic!("FLIGHTDECK_TEST_ATTACK={other}: there are kill, stop, ladder, lose-store")
+            }
         }
     }
 
     /// Carries it out, and waits for the end of the process.
-    pub(crate) fn carry_out(self, world: &World, child: &mut Child, random: &mut Random) -> ExitStatus {
+    pub(crate) fn carry_out(
+        self,
+        world: &World,
+        child: &mut Child,
+        random: &mut Random,
+    ) -> ExitStatus {
         match self {
             // It may have ended just now: then there is nobody to kill, which is no error.
             Self::Kill => child.kill().unwrap(),
@@ -53,26 +61,41 @@ impl Attack {
             if let Some(status) = child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < until, "{self:?}: it has not ended after {ENDS_WITHIN:?}");
+            assert!(
+                Instant::now() < until,
+                "{self:?}: it has not ended after {ENDS_WITHIN:?}"
+            );
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Puts a rescue file into the place of the store, as its words say. The answer: whether there is anything to look at; a
-    /// store that was lost when all was written down is lost.
+    /// Puts a rescue file into the place of the store, as its words say. The answer: whether there
+    /// is anything to look at; a store that was lost when all was written down is lost.
     pub(crate) fn make_whole(self, world: &World) -> Result<bool, String> {
         if self != Self::LoseStore {
             return Ok(true);
         }
         let store = world.workspace.store();
-        let names = std::fs::read_dir(world.workspace.path()).unwrap().flatten().map(|e| e.path());
-        let rescued: Vec<PathBuf> = names.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("flightdeck-rescue-")).collect();
+        let names = std::fs::read_dir(world.workspace.path())
+            .unwrap()
+            .flatten()
+            .map(|e| e.path());
+        let rescued: Vec<PathBuf> = names
+            .filter(|p| {
+                p.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with("flightdeck-rescue-")
+            })
+            .collect();
         let dir = store.parent().unwrap();
         match rescued.as_slice() {
             [] => Ok(false),
             [file] => {
                 std::fs::create_dir_all(dir).unwrap();
-                ["", "-wal", "-shm"].iter().for_each(|e| drop(std::fs::remove_file(beside(&store, e))));
+                ["", "-wal", "-shm"]
+                    .iter()
+                    .for_each(|e| drop(std::fs::remove_file(beside(&store, e))));
                 std::fs::rename(file, &store).unwrap();
                 Ok(true)
             }
@@ -83,7 +106,11 @@ impl Attack {
 
 fn send(child: &Child) {
     // It may have ended just now.
-    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap_or_default();
+    kill_process(
+        Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(),
+        Signal::INT,
+    )
+    .unwrap_or_default();
 }
 
 fn beside(store: &Path, ending: &str) -> PathBuf {
@@ -97,7 +124,12 @@ fn lose(store: &Path, random: &mut Random) {
             std::fs::copy(store, beside(store, ".new")).unwrap();
             std::fs::rename(beside(store, ".new"), store).unwrap();
         }
-        2 => std::fs::OpenOptions::new().write(true).open(store).unwrap().set_len(0).unwrap(),
+        2 => std::fs::OpenOptions::new()
+            .write(true)
+            .open(store)
+            .unwrap()
+            .set_len(0)
+            .unwrap(),
         _ => std::fs::remove_file(beside(store, "-wal")).unwrap_or_default(),
     }
 }

@@ -10,22 +10,32 @@ fn attributes(object: &StateObject) -> Value {
     serde_json::from_str(&object.attributes).unwrap()
 }
 
-/// Whether the state has what the lab has: the lab keeps no attribute by which trouble is asked for.
+/// Whether the state has what the lab has: the lab keeps no attribute by which trouble is asked
+/// for.
 fn same(state: &Value, real: &Value) -> bool {
-    real.as_object().unwrap().iter().all(|(name, value)| state[name] == *value)
+    real.as_object()
+        .unwrap()
+        .iter()
+        .all(|(name, value)| state[name] == *value)
 }
 
 impl Known {
     fn is_unknown(&self, address: &str, deposed: &str, step: &OperationStep) -> bool {
-        self.unknown.iter().any(|u| u.address == address && u.deposed == deposed && u.step == *step)
+        self.unknown
+            .iter()
+            .any(|u| u.address == address && u.deposed == deposed && u.step == *step)
     }
 
     fn current(&self, address: &str) -> Option<&StateObject> {
-        self.state.objects.iter().find(|o| o.address == address && o.deposed.is_empty())
+        self.state
+            .objects
+            .iter()
+            .find(|o| o.address == address && o.deposed.is_empty())
     }
 }
 
-/// What the lab holds, what the state says and what the record says agree, or the difference is an unknown outcome.
+/// What the lab holds, what the state says and what the record says agree, or the difference is an
+/// unknown outcome.
 pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for object in &known.state.objects {
@@ -33,34 +43,74 @@ pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(
         let id = state["id"].as_str().unwrap().to_owned();
         match lab.get(&id) {
             None if known.is_unknown(address, &object.deposed, &OperationStep::Destroy) => {}
-            None => return Err(format!("{address} ({id}, {:?}) is in the state and gone from the lab", object.deposed)),
-            Some(real) if same(&state, &real.attributes) || known.is_unknown(address, "", &OperationStep::Update) => {}
-            Some(real) => return Err(format!("{address} is {real:?} in the lab and {state} in the state")),
+            None => {
+                return Err(format!(
+                    "{address} ({id}, {:?}) is in the state and gone from the lab",
+                    object.deposed
+                ));
+            }
+            Some(real)
+                if same(&state, &real.attributes)
+                    || known.is_unknown(address, "", &OperationStep::Update) => {}
+            Some(real) => {
+                return Err(format!(
+                    "{address} is {real:?} in the lab and {state} in the state"
+                ));
+            }
         }
         seen.insert(id);
     }
     for (id, real) in lab.iter().filter(|(id, _)| !seen.contains(*id)) {
         if !known.is_unknown(&real.address, "", &OperationStep::Create) {
-            return Err(format!("{id} is in the lab as {} and nobody knows of it", real.address));
+            return Err(format!(
+                "{id} is in the lab as {} and nobody knows of it",
+                real.address
+            ));
         }
     }
     once(lab)?;
     let Some(record) = &known.deploy else {
-        return if known.unknown.is_empty() { Ok(()) } else { Err(format!("unknown without a deploy: {:?}", known.unknown)) };
+        return if known.unknown.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("unknown without a deploy: {:?}", known.unknown))
+        };
     };
     for operation in &record.operations {
         record_of(operation, known)?;
     }
     let unknown: BTreeSet<&str> = known.unknown.iter().map(|u| u.address.as_str()).collect();
-    let named: BTreeSet<&str> =
-        record.operations.iter().filter(|o| o.state == OperationState::Unknown).map(|o| o.address.as_str()).collect();
+    let named: BTreeSet<&str> = record
+        .operations
+        .iter()
+        .filter(|o| o.state == OperationState::Unknown)
+        .map(|o| o.address.as_str())
+        .collect();
     if unknown != named {
-        return Err(format!("unknown are {unknown:?}, and the record names {named:?}"));
+        return Err(format!(
+            "unknown are {unknown:?}, and the record names {named:?}"
+        ));
     }
-    let count = |state| record.operations.iter().filter(|o| o.state == state).count();
+    let count = |state| {
+        record
+            .operations
+            .iter()
+            .filter(|o| o.state == state)
+            .count()
+    };
     let counts = record.summary.operations;
-    let said = (counts.done as usize, counts.unknown as usize, counts.half_replaced as usize);
-    if said != (count(OperationState::Done), count(OperationState::Unknown), count(OperationState::HalfReplaced)) {
+    let said = (
+        counts.done as usize,
+        counts.unknown as usize,
+        counts.half_replaced as usize,
+    );
+    if said
+        != (
+            count(OperationState::Done),
+            count(OperationState::Unknown),
+            count(OperationState::HalfReplaced),
+        )
+    {
         return Err(format!("the summary counts {counts:?}"));
     }
     Ok(())
@@ -69,8 +119,14 @@ pub(crate) fn agreement(lab: &BTreeMap<String, Real>, known: &Known) -> Result<(
 /// Nothing is there twice.
 fn once(lab: &BTreeMap<String, Real>) -> Result<(), String> {
     let mut all = BTreeSet::new();
-    match lab.values().find(|real| !all.insert((&real.address, &real.version))) {
-        Some(twice) => Err(format!("{} was made twice in {}", twice.address, twice.version)),
+    match lab
+        .values()
+        .find(|real| !all.insert((&real.address, &real.version)))
+    {
+        Some(twice) => Err(format!(
+            "{} was made twice in {}",
+            twice.address, twice.version
+        )),
         None => Ok(()),
     }
 }
@@ -78,38 +134,69 @@ fn once(lab: &BTreeMap<String, Real>) -> Result<(), String> {
 /// Whether the record of an operation is what the state shows.
 fn record_of(operation: &Operation, known: &Known) -> Result<(), String> {
     let address = operation.address.as_str();
-    let deposed = known.state.objects.iter().filter(|o| o.address == address && !o.deposed.is_empty()).count();
-    let version = known.current(address).map(|o| attributes(o)["kind"].as_str().unwrap_or("v2").to_owned());
+    let deposed = known
+        .state
+        .objects
+        .iter()
+        .filter(|o| o.address == address && !o.deposed.is_empty())
+        .count();
+    let version = known
+        .current(address)
+        .map(|o| attributes(o)["kind"].as_str().unwrap_or("v2").to_owned());
     let version = version.as_deref();
     let fits = match (operation.state, operation.action) {
         (OperationState::Unknown, _) => return Ok(()),
         (OperationState::Done, Action::Destroy) => version.is_none(),
         (OperationState::Done, _) => version == Some("v2") && deposed == 0,
         // Asked to stop, or killed while it was planned: nothing has come of it.
-        (OperationState::NotAttempted | OperationState::Failed, Action::Create) => version.is_none(),
+        (OperationState::NotAttempted | OperationState::Failed, Action::Create) => {
+            version.is_none()
+        }
         (OperationState::HalfReplaced, Action::Replace) => version.is_none(),
-        (OperationState::HalfReplaced, Action::ReplaceCreateFirst) => version == Some("v2") && deposed == 1,
+        (OperationState::HalfReplaced, Action::ReplaceCreateFirst) => {
+            version == Some("v2") && deposed == 1
+        }
         // The old object may have been set aside already, or not.
-        (OperationState::NotAttempted | OperationState::Failed, Action::ReplaceCreateFirst) => (version == Some("v1")) != (deposed == 1),
+        (OperationState::NotAttempted | OperationState::Failed, Action::ReplaceCreateFirst) => {
+            (version == Some("v1")) != (deposed == 1)
+        }
         (OperationState::NotAttempted | OperationState::Failed, _) => version == Some("v1"),
         _ => false,
     };
     if fits {
         return Ok(());
     }
-    Err(format!("the record says {operation:?}, the state has {version:?} and {deposed} deposed"))
+    Err(format!(
+        "the record says {operation:?}, the state has {version:?} and {deposed} deposed"
+    ))
 }
 
 /// In the end everything is as it is wanted, once, and nothing is unknown.
 pub(crate) fn the_end(world: &World) -> Result<(), String> {
     let (lab, known) = (world.lab(), world.known());
-    agreement(&lab, &Known { deploy: None, ..known })?;
-    let old: Vec<_> = lab.values().filter(|real| real.version != "v2" || real.address.starts_with("lab_thing.gone")).collect();
+    agreement(
+        &lab,
+        &Known {
+            deploy: None,
+            ..known
+        },
+    )?;
+    let old: Vec<_> = lab
+        .values()
+        .filter(|real| real.version != "v2" || real.address.starts_with("lab_thing.gone"))
+        .collect();
     let known = world.known();
-    let deposed = known.state.objects.iter().filter(|o| !o.deposed.is_empty()).count();
+    let deposed = known
+        .state
+        .objects
+        .iter()
+        .filter(|o| !o.deposed.is_empty())
+        .count();
     let counts = (lab.len(), known.state.objects.len(), deposed, old.len());
     if counts != (WANTED, WANTED, 0, 0) {
-        return Err(format!("in the lab, in the state, deposed, old: {counts:?}; {old:?}"));
+        return Err(format!(
+            "in the lab, in the state, deposed, old: {counts:?}; {old:?}"
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! A deploy that runs to its end or is attacked: after a time, or as soon as a certain line of its output is read.
+//! A deploy that runs to its end or is attacked: after a time, or as soon as a certain line of its
+//! output is read.
 
 use crate::attack::Attack;
 use crate::world::{OPERATIONS, Template, World};
@@ -57,10 +58,13 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    /// One of those that suit the attack: before there is a deploy nothing is known yet that a lost store could take away.
+    /// One of those that suit the attack: before there is a deploy nothing is known yet that a lost
+    /// store could take away.
     pub(crate) fn any(whole: &Whole, attack: Attack, random: &mut Random) -> Self {
         if attack != Attack::LoseStore && random.one_in(2) {
-            Self::After(Duration::from_micros(random.below(u64::try_from(whole.took.as_micros()).unwrap())))
+            Self::After(Duration::from_micros(
+                random.below(u64::try_from(whole.took.as_micros()).unwrap()),
+            ))
         } else {
             Self::Line(1 + random.below(whole.moments))
         }
@@ -96,7 +100,12 @@ fn is_moment(line: &Value) -> bool {
 }
 
 fn start(world: &World) -> std::process::Child {
-    world.workspace.command(&["deploy", "--auto-approve", "--json"]).stderr(Stdio::null()).spawn().unwrap()
+    world
+        .workspace
+        .command(&["deploy", "--auto-approve", "--json"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 /// How long a deploy takes that is left alone.
@@ -104,12 +113,22 @@ pub(crate) fn undisturbed(template: &Template) -> Whole {
     let world = template.copy();
     let began = Instant::now();
     let mut child = start(&world);
-    let lines: Vec<Value> =
-        BufReader::new(child.stdout.take().unwrap()).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    let lines: Vec<Value> = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
     assert!(child.wait().unwrap().success(), "{:#?}", lines.last());
     let took = began.elapsed();
-    assert_eq!(lines.last().unwrap()["operations"]["done"], OPERATIONS, "{:#?}", lines.last());
-    Whole { took, moments: lines.iter().filter(|l| is_moment(l)).count() as u64 }
+    assert_eq!(
+        lines.last().unwrap()["operations"]["done"],
+        OPERATIONS,
+        "{:#?}",
+        lines.last()
+    );
+    Whole {
+        took,
+        moments: lines.iter().filter(|l| is_moment(l)).count() as u64,
+    }
 }
 
 /// Starts a deploy and attacks it at a moment, unless it is done before.
@@ -122,7 +141,12 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
         let (mut lines, mut moments) = (Vec::new(), 0);
         for line in output.lines() {
             // The last line of a killed process may be cut off.
-            let Some(line) = line.ok().and_then(|l| serde_json::from_str::<Value>(&l).ok()) else { break };
+            let Some(line) = line
+                .ok()
+                .and_then(|l| serde_json::from_str::<Value>(&l).ok())
+            else {
+                break;
+            };
             moments += u64::from(is_moment(&line));
             if matches!(moment, Moment::Line(n) if n == moments) && is_moment(&line) {
                 // Nobody waits any more where the other side is gone, which it is not.
@@ -142,10 +166,25 @@ pub(crate) fn at(world: &World, moment: Moment, attack: Attack, random: &mut Ran
         Err(mpsc::RecvTimeoutError::Timeout) => !by_line,
         Err(mpsc::RecvTimeoutError::Disconnected) => false,
     };
-    assert!(reached || end.try_recv() != Err(mpsc::TryRecvError::Empty), "a deploy that is not disturbed does not end");
+    assert!(
+        reached || end.try_recv() != Err(mpsc::TryRecvError::Empty),
+        "a deploy that is not disturbed does not end"
+    );
     let over = !reached && child.wait().is_ok();
-    let status = if over { child.wait().unwrap() } else { attack.carry_out(world, &mut child, random) };
-    Killed { pid, ended: if attack == Attack::Kill { status.code().is_some() } else { over }, lines: reader.join().unwrap() }
+    let status = if over {
+        child.wait().unwrap()
+    } else {
+        attack.carry_out(world, &mut child, random)
+    };
+    Killed {
+        pid,
+        ended: if attack == Attack::Kill {
+            status.code().is_some()
+        } else {
+            over
+        },
+        lines: reader.join().unwrap(),
+    }
 }
 
 /// Waits until nobody works in the workspace any more.

@@ -1,9 +1,12 @@
-//! `kill -9` of flightdeck at any moment of a deploy (or a stop, the whole ladder, the loss of its store), with the real
-//! binary and real plugin processes: what the lab holds, what the state says and what the record says agree afterwards, or the difference is an unknown outcome that is named.
-//! Once those are settled, a further deploy brings everything to what is wanted; nothing is made twice, nothing forgotten.
+//! `kill -9` of flightdeck at any moment of a deploy (or a stop, the whole ladder, the loss of its
+//! store), with the real binary and real plugin processes: what the lab holds, what the state says
+//! and what the record says agree afterwards, or the difference is an unknown outcome that is
+//! named. Once those are settled, a further deploy brings everything to what is wanted; nothing is
+//! made twice, nothing forgotten.
 //!
-//! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`), `FLIGHTDECK_TEST_SEED` repeats the choice of moments,
-//! `FLIGHTDECK_TEST_ATTACK` is `kill`, `stop`, `ladder` or `lose-store`. `cargo xtask attack` runs them all.
+//! `FLIGHTDECK_TEST_KILLS` says how many kills (default 12, 40 in `.ci/run`),
+//! `FLIGHTDECK_TEST_SEED` repeats the choice of moments, `FLIGHTDECK_TEST_ATTACK` is `kill`,
+//! `stop`, `ladder` or `lose-store`. `cargo xtask attack` runs them all.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]
@@ -26,11 +29,20 @@ const KILLS: u64 = 12;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no whole number: {text:?}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no whole number: {text:?}")),
+    )
 }
 
 fn now() -> u64 {
-    u64::try_from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap()
+    u64::try_from(
+        std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap()
+            .as_millis(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -41,10 +53,16 @@ fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice
     println!("{kills} times {attack:?}, FLIGHTDECK_TEST_SEED={seed}");
     let template = Template::new();
     let whole = kill::undisturbed(&template);
-    println!("undisturbed: {} ms, {} moments by event", whole.took.as_millis(), whole.moments);
+    println!(
+        "undisturbed: {} ms, {} moments by event",
+        whole.took.as_millis(),
+        whole.moments
+    );
     let next = AtomicU64::new(0);
     let (tally, broken) = (Mutex::new(settle::Tally::default()), Mutex::new(Vec::new()));
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(4);
+    let workers = std::thread::available_parallelism()
+        .map_or(1, std::num::NonZero::get)
+        .min(4);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -56,13 +74,19 @@ fn a_deploy_that_is_attacked_at_any_moment_loses_nothing_and_makes_nothing_twice
                     let mut random = Random::new(seed.wrapping_add(run));
                     match settle::one(&template, &whole, attack, &mut random) {
                         Ok(more) => tally.lock().unwrap().add(&more),
-                        Err(what) => broken.lock().unwrap().push(format!("kill {run} of FLIGHTDECK_TEST_SEED={seed}: {what}")),
+                        Err(what) => broken
+                            .lock()
+                            .unwrap()
+                            .push(format!("kill {run} of FLIGHTDECK_TEST_SEED={seed}: {what}")),
                     }
                 }
             });
         }
     });
     let broken = broken.into_inner().unwrap();
-    println!("tally: {}", serde_json::to_string(&tally.into_inner().unwrap()).unwrap());
+    println!(
+        "tally: {}",
+        serde_json::to_string(&tally.into_inner().unwrap()).unwrap()
+    );
     assert!(broken.is_empty(), "{}", broken.join("\n\n"));
 }

@@ -1,4 +1,5 @@
-//! One kill and all that follows: a start that names what is unknown, the settling of it, the deploy of the rest.
+//! One kill and all that follows: a start that names what is unknown, the settling of it, the
+//! deploy of the rest.
 
 use crate::attack::Attack;
 use crate::check;
@@ -51,14 +52,27 @@ impl Tally {
 }
 
 /// Attacks one deploy and sees to everything after it.
-pub(crate) fn one(template: &Template, whole: &Whole, attack: Attack, random: &mut Random) -> Result<Tally, String> {
+pub(crate) fn one(
+    template: &Template,
+    whole: &Whole,
+    attack: Attack,
+    random: &mut Random,
+) -> Result<Tally, String> {
     let world = template.copy();
     let moment = Moment::any(whole, attack, random);
     follow(&world, moment, attack, random).map_err(|what| format!("{moment:?}: {what}"))
 }
 
-fn follow(world: &World, moment: Moment, attack: Attack, random: &mut Random) -> Result<Tally, String> {
-    let mut tally = Tally { attacks: 1, ..Tally::default() };
+fn follow(
+    world: &World,
+    moment: Moment,
+    attack: Attack,
+    random: &mut Random,
+) -> Result<Tally, String> {
+    let mut tally = Tally {
+        attacks: 1,
+        ..Tally::default()
+    };
     let killed = kill::at(world, moment, attack, random);
     kill::nobody_left(world)?;
     let met = !killed.ended;
@@ -89,7 +103,10 @@ fn follow(world: &World, moment: Moment, attack: Attack, random: &mut Random) ->
     }
     if killed.deploying() && attack == Attack::Kill {
         if !after.taken_over.contains(&killed.pid) {
-            return Err(format!("the lock of {} was not taken over: {:?}", killed.pid, after.taken_over));
+            return Err(format!(
+                "the lock of {} was not taken over: {:?}",
+                killed.pid, after.taken_over
+            ));
         }
         tally.locks_taken_over = 1;
     }
@@ -97,12 +114,25 @@ fn follow(world: &World, moment: Moment, attack: Attack, random: &mut Random) ->
     settle(world, &known, random, &mut tally)?;
     let run = world.workspace.run(&["deploy", "--auto-approve", "--json"]);
     if run.code != Some(0) {
-        return Err(format!("the deploy after it: {:?} {:#?}", run.code, said(&run)));
+        return Err(format!(
+            "the deploy after it: {:?} {:#?}",
+            run.code,
+            said(&run)
+        ));
     }
     check::the_end(world)?;
-    let run = world.workspace.run(&["stage", "--json", "--detailed-exitcode"]);
-    if run.code != Some(0) || run.result()["changes"]["no_op"] != WANTED || !unknown_in(&run).is_empty() {
-        return Err(format!("the stage after all: {:?} {:#?}", run.code, said(&run)));
+    let run = world
+        .workspace
+        .run(&["stage", "--json", "--detailed-exitcode"]);
+    if run.code != Some(0)
+        || run.result()["changes"]["no_op"] != WANTED
+        || !unknown_in(&run).is_empty()
+    {
+        return Err(format!(
+            "the stage after all: {:?} {:#?}",
+            run.code,
+            said(&run)
+        ));
     }
     kill::nobody_left(world)?;
     Ok(tally)
@@ -114,29 +144,56 @@ fn said(run: &Run) -> (Vec<Value>, Value) {
 
 /// Addresses that a run named as unknown.
 fn unknown_in(run: &Run) -> BTreeSet<String> {
-    let all = run.diagnostics().into_iter().filter(|d| d["summary"] == "Unknown outcome");
-    all.map(|d| d["address"].as_str().unwrap().to_owned()).collect()
+    let all = run
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["summary"] == "Unknown outcome");
+    all.map(|d| d["address"].as_str().unwrap().to_owned())
+        .collect()
 }
 
-/// The next start, whichever it is, names what is unknown; a deploy does not create what may be there.
-fn named(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+/// The next start, whichever it is, names what is unknown; a deploy does not create what may be
+/// there.
+fn named(
+    world: &World,
+    known: &Known,
+    random: &mut Random,
+    tally: &mut Tally,
+) -> Result<(), String> {
     let expected: BTreeSet<String> = known.unknown.iter().map(|u| u.address.clone()).collect();
-    let creations: BTreeSet<String> = known.unknown.iter().filter(|u| u.is_creation()).map(|u| u.address.clone()).collect();
+    let creations: BTreeSet<String> = known
+        .unknown
+        .iter()
+        .filter(|u| u.is_creation())
+        .map(|u| u.address.clone())
+        .collect();
     let readers = [&["state", "list", "--json"][..], &["history", "--json"]];
     let reader = readers[usize::from(random.one_in(2))];
     let twice = !creations.is_empty() && random.one_in(2);
-    let writer: &[&str] = if twice { &["deploy", "--auto-approve", "--json"] } else { &["stage", "--json"] };
+    let writer: &[&str] = if twice {
+        &["deploy", "--auto-approve", "--json"]
+    } else {
+        &["stage", "--json"]
+    };
     for args in [reader, writer] {
         let run = world.workspace.run(args);
         if run.code != Some(i32::from(twice && args == writer)) {
             return Err(format!("{args:?}: {:?} {:#?}", run.code, said(&run)));
         }
         if unknown_in(&run) != expected {
-            return Err(format!("{args:?} names {:?} as unknown instead of {expected:?}", unknown_in(&run)));
+            return Err(format!(
+                "{args:?} names {:?} as unknown instead of {expected:?}",
+                unknown_in(&run)
+            ));
         }
         if twice && args == writer {
-            let refused = run.diagnostics().into_iter().filter(|d| d["severity"] == "error");
-            let refused: BTreeSet<String> = refused.map(|d| d["address"].as_str().unwrap_or_default().to_owned()).collect();
+            let refused = run
+                .diagnostics()
+                .into_iter()
+                .filter(|d| d["severity"] == "error");
+            let refused: BTreeSet<String> = refused
+                .map(|d| d["address"].as_str().unwrap_or_default().to_owned())
+                .collect();
             if refused != creations {
                 return Err(format!("refused are {refused:?} instead of {creations:?}"));
             }
@@ -146,21 +203,34 @@ fn named(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) -
     Ok(())
 }
 
-/// Creations are imported where the lab has the object and forgotten where it has not. What else is unknown is left to be
-/// read back; now and then it is forgotten and imported instead.
-fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+/// Creations are imported where the lab has the object and forgotten where it has not. What else is
+/// unknown is left to be read back; now and then it is forgotten and imported instead.
+fn settle(
+    world: &World,
+    known: &Known,
+    random: &mut Random,
+    tally: &mut Tally,
+) -> Result<(), String> {
     let lab = world.lab();
     let ids: BTreeSet<String> = known
         .state
         .objects
         .iter()
-        .map(|o| serde_json::from_str::<Value>(&o.attributes).unwrap()["id"].as_str().unwrap().to_owned())
+        .map(|o| {
+            serde_json::from_str::<Value>(&o.attributes).unwrap()["id"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
         .collect();
     let (mut import, mut forget) = (Vec::new(), Vec::new());
     for unknown in &known.unknown {
         let address = unknown.address.clone();
         match unknown.step {
-            OperationStep::Create => match lab.iter().find(|(id, real)| real.address == address && !ids.contains(*id)) {
+            OperationStep::Create => match lab
+                .iter()
+                .find(|(id, real)| real.address == address && !ids.contains(*id))
+            {
                 Some((id, _)) => {
                     tally.unknown_creations_that_were_made += 1;
                     import.push((address, id.clone()));
@@ -172,7 +242,9 @@ fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) 
             },
             OperationStep::Update => {
                 tally.unknown_updates += 1;
-                let real = lab.iter().find(|(id, real)| real.address == address && ids.contains(*id));
+                let real = lab
+                    .iter()
+                    .find(|(id, real)| real.address == address && ids.contains(*id));
                 if let Some((id, _)) = real.filter(|_| random.one_in(4)) {
                     forget.push(address.clone());
                     import.push((address, id.clone()));
@@ -184,18 +256,39 @@ fn settle(world: &World, known: &Known, random: &mut Random, tally: &mut Tally) 
     tally.forgotten += u32::try_from(forget.len()).unwrap();
     tally.imported += u32::try_from(import.len()).unwrap();
     if !forget.is_empty() {
-        let args: Vec<&str> = ["state", "forget", "--json"].into_iter().chain(forget.iter().map(String::as_str)).collect();
+        let args: Vec<&str> = ["state", "forget", "--json"]
+            .into_iter()
+            .chain(forget.iter().map(String::as_str))
+            .collect();
         let run = world.workspace.run(&args);
-        if run.code != Some(0) || run.result()["state_changes"].as_array().map(Vec::len) != Some(forget.len()) {
+        if run.code != Some(0)
+            || run.result()["state_changes"].as_array().map(Vec::len) != Some(forget.len())
+        {
             return Err(format!("{args:?}: {:?} {:#?}", run.code, said(&run)));
         }
     }
     for (address, id) in &import {
-        let run = world.workspace.run(&["state", "import", "--json", address, id]);
+        let run = world
+            .workspace
+            .run(&["state", "import", "--json", address, id]);
         if run.code != Some(0) || run.result()["state_changes"][0]["id"] != **id {
-            return Err(format!("import {address} {id}: {:?} {:#?}", run.code, said(&run)));
+            return Err(format!(
+                "import {address} {id}: {:?} {:#?}",
+                run.code,
+                said(&run)
+            ));
         }
     }
-    let left: Vec<_> = world.known().unknown.into_iter().filter(|u| u.is_creation()).map(|u| u.address).collect();
-    if left.is_empty() { Ok(()) } else { Err(format!("still unknown: {left:?}")) }
+    let left: Vec<_> = world
+        .known()
+        .unknown
+        .into_iter()
+        .filter(|u| u.is_creation())
+        .map(|u| u.address)
+        .collect();
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("still unknown: {left:?}"))
+    }
 }

@@ -1,4 +1,5 @@
-//! The workspace that is deployed over and over: what is there before, what is wanted, and what the lab and the store say.
+//! The workspace that is deployed over and over: what is there before, what is wanted, and what the
+//! lab and the store say.
 
 use crate::support::Workspace;
 use flightdeck::engine::api::DeployRecord;
@@ -23,7 +24,8 @@ provider "lab" {
 }
 "#;
 
-/// What both versions have: updated in place, replaced, replaced by creating first, updated in a module.
+/// What both versions have: updated in place, replaced, replaced by creating first, updated in a
+/// module.
 const BOTH: &str = r#"
 resource "lab_thing" "kept" {
   count = 12
@@ -108,9 +110,15 @@ pub(crate) struct Template {
 impl Template {
     pub(crate) fn new() -> Self {
         let workspace = Workspace::new(&[("inner/main.tf", INNER)]);
-        workspace.write("main.tf", &format!("{HEAD}{}{GONE}", BOTH.replace("VERSION", "v1")));
+        workspace.write(
+            "main.tf",
+            &format!("{HEAD}{}{GONE}", BOTH.replace("VERSION", "v1")),
+        );
         workspace.run(&["deploy", "--auto-approve"]).expect(0);
-        workspace.write("main.tf", &format!("{HEAD}{}{NEW}", BOTH.replace("VERSION", "v2")));
+        workspace.write(
+            "main.tf",
+            &format!("{HEAD}{}{NEW}", BOTH.replace("VERSION", "v2")),
+        );
         Self { workspace }
     }
 
@@ -161,25 +169,43 @@ pub(crate) struct Known {
 impl World {
     /// The lab's objects by id.
     pub(crate) fn lab(&self) -> BTreeMap<String, Real> {
-        let cloud = LabFile::new(self.workspace.path().join("lab.json")).read(Cloud::clone).unwrap();
+        let cloud = LabFile::new(self.workspace.path().join("lab.json"))
+            .read(Cloud::clone)
+            .unwrap();
         let real = |kind: &str, name: &str, attributes: serde_json::Map<String, Value>| Real {
             address: address(kind, name),
-            version: attributes.get("kind").and_then(Value::as_str).unwrap_or("v2").to_owned(),
+            version: attributes
+                .get("kind")
+                .and_then(Value::as_str)
+                .unwrap_or("v2")
+                .to_owned(),
             attributes: Value::Object(attributes),
         };
-        cloud.objects.into_iter().map(|(id, o)| (id, real(&o.kind, &o.name, o.attributes))).collect()
+        cloud
+            .objects
+            .into_iter()
+            .map(|(id, o)| (id, real(&o.kind, &o.name, o.attributes)))
+            .collect()
     }
 
     /// What the store says, read as a reader would who must not change anything.
     pub(crate) fn known(&self) -> Known {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         let store = Store::open(&self.workspace.path(), Access::ReadOnly).unwrap();
         runtime.block_on(async {
             Known {
                 state: store.state().await.unwrap(),
                 unknown: store.unknown_outcomes().await.unwrap(),
                 deploy: store.deploy_record(2).await.unwrap(),
-                taken_over: store.takeovers().await.unwrap().into_iter().map(|(_, before, _)| before.pid).collect(),
+                taken_over: store
+                    .takeovers()
+                    .await
+                    .unwrap()
+                    .into_iter()
+                    .map(|(_, before, _)| before.pid)
+                    .collect(),
             }
         })
     }
@@ -187,8 +213,12 @@ impl World {
     /// Processes that work in this workspace.
     pub(crate) fn processes(&self) -> BTreeSet<PathBuf> {
         let here = self.workspace.path().canonicalize().unwrap();
-        let all = std::fs::read_dir("/proc").unwrap().flatten().map(|e| e.path());
-        all.filter(|p| std::fs::read_link(p.join("cwd")).is_ok_and(|dir| dir == here)).collect()
+        let all = std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .map(|e| e.path());
+        all.filter(|p| std::fs::read_link(p.join("cwd")).is_ok_and(|dir| dir == here))
+            .collect()
     }
 }
 

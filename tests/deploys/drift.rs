@@ -13,7 +13,8 @@ output "kind" { value = lab_thing.changed.kind }
 
 /// Goes behind flightdeck's back.
 fn by_hand(lab: &Lab, change: impl Fn(&str, &mut Value) -> bool) {
-    let mut cloud: Value = serde_json::from_str(&std::fs::read_to_string(lab.file()).unwrap()).unwrap();
+    let mut cloud: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.file()).unwrap()).unwrap();
     cloud["objects"].as_object_mut().unwrap().retain(|_, o| {
         let name = o["name"].as_str().unwrap().to_owned();
         change(&name, o)
@@ -36,9 +37,18 @@ fn drifted(resources: &str) -> Lab {
 
 /// What the last line of `stage --json` says of the world, by address.
 fn found(lab: &Lab, args: &[&str]) -> Value {
-    let run = lab.workspace.run(&[&["stage", "--json"], args].concat()).expect(0);
-    let rows = run.result()["drift"].as_array().cloned().unwrap_or_default();
-    rows.into_iter().map(|d| (d["address"].as_str().unwrap().to_owned(), d["what"].clone())).collect::<serde_json::Map<_, _>>().into()
+    let run = lab
+        .workspace
+        .run(&[&["stage", "--json"], args].concat())
+        .expect(0);
+    let rows = run.result()["drift"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    rows.into_iter()
+        .map(|d| (d["address"].as_str().unwrap().to_owned(), d["what"].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 fn both() -> Value {
@@ -49,32 +59,80 @@ fn both() -> Value {
 fn a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage", "--refresh-only"]).expect(0);
-    assert!(run.stdout.contains("! lab_thing.gone  gone: it is not there any more"), "{}", run.stdout);
-    assert!(run.stdout.contains("! lab_thing.changed  changed outside of flightdeck\n      kind: null → \"by hand\"\n"), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .contains("! lab_thing.gone  gone: it is not there any more"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains(
+            "! lab_thing.changed  changed outside of flightdeck\n      kind: null → \"by hand\"\n"
+        ),
+        "{}",
+        run.stdout
+    );
     assert!(
         run.stdout.contains("1 changed outside of flightdeck, 1 gone, 2 outputs to change; `flightdeck deploy 2` accepts that"),
         "{}",
         run.stdout
     );
-    assert_eq!(lab.workspace.run(&["stage", "--refresh-only", "--detailed-exitcode"]).expect(2).code, Some(2));
+    assert_eq!(
+        lab.workspace
+            .run(&["stage", "--refresh-only", "--detailed-exitcode"])
+            .expect(2)
+            .code,
+        Some(2)
+    );
     assert_eq!(found(&lab, &["--refresh-only"]), both());
     // The state says it too, as long as it is the one that was looked at.
     let list = lab.workspace.run(&["state", "list"]).expect(0).stdout;
-    assert!(list.contains("lab_thing.gone  gone: ") && list.contains("lab_thing.changed  changed outside of flightdeck"), "{list}");
+    assert!(
+        list.contains("lab_thing.gone  gone: ")
+            && list.contains("lab_thing.changed  changed outside of flightdeck"),
+        "{list}"
+    );
     assert!(list.contains("lab_thing.same\n"), "{list}");
-    let rows = lab.workspace.run(&["state", "list", "--json"]).expect(0).result();
-    let drift: Vec<(&str, &Value)> =
-        rows["resources"].as_array().unwrap().iter().map(|r| (r["name"].as_str().unwrap(), &r["drift"])).collect();
-    assert_eq!(drift, [("changed", &json!("changed")), ("gone", &json!("gone")), ("same", &Value::Null)]);
+    let rows = lab
+        .workspace
+        .run(&["state", "list", "--json"])
+        .expect(0)
+        .result();
+    let drift: Vec<(&str, &Value)> = rows["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| (r["name"].as_str().unwrap(), &r["drift"]))
+        .collect();
+    assert_eq!(
+        drift,
+        [
+            ("changed", &json!("changed")),
+            ("gone", &json!("gone")),
+            ("same", &Value::Null)
+        ]
+    );
 
-    lab.workspace.run(&["deploy", "--auto-approve", "--refresh-only"]).expect(0);
+    lab.workspace
+        .run(&["deploy", "--auto-approve", "--refresh-only"])
+        .expect(0);
     assert_eq!(lab.state(), ["lab_thing.changed", "lab_thing.same"]);
-    let exported: Value = serde_json::from_str(&lab.workspace.run(&["state", "export"]).expect(0).stdout).unwrap();
+    let exported: Value =
+        serde_json::from_str(&lab.workspace.run(&["state", "export"]).expect(0).stdout).unwrap();
     assert_eq!(exported["outputs"]["kind"]["value"], "by hand");
-    assert_eq!(exported["outputs"]["id"]["value"], Value::Null, "what rested on it is none any more");
+    assert_eq!(
+        exported["outputs"]["id"]["value"],
+        Value::Null,
+        "what rested on it is none any more"
+    );
     assert!(exported["outputs"].get("id").is_some());
     let run = lab.workspace.run(&["stage", "--refresh-only"]).expect(0);
-    assert!(run.stdout.contains("what was looked at is as the state has it"), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .contains("what was looked at is as the state has it"),
+        "{}",
+        run.stdout
+    );
     assert_eq!(lab.objects(), ["lab_thing.changed", "lab_thing.same"]);
 }
 
@@ -82,12 +140,22 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed_and_a_deploy_accepts_it() {
 fn a_normal_stage_shows_the_same_and_repairs_it() {
     let lab = drifted(THREE);
     let run = lab.workspace.run(&["stage"]).expect(0);
-    assert!(run.stdout.contains("! lab_thing.gone  gone") && run.stdout.contains("+ lab_thing.gone"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("! lab_thing.gone  gone") && run.stdout.contains("+ lab_thing.gone"),
+        "{}",
+        run.stdout
+    );
     assert_eq!(found(&lab, &[]), both());
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    assert_eq!(lab.objects(), ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]);
+    assert_eq!(
+        lab.objects(),
+        ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]
+    );
     assert_eq!(found(&lab, &[]), json!({}));
-    assert_eq!(lab.state(), ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]);
+    assert_eq!(
+        lab.state(),
+        ["lab_thing.changed", "lab_thing.gone", "lab_thing.same"]
+    );
 }
 
 /// Objects of what is declared no longer are looked at like the others.
@@ -95,9 +163,17 @@ fn a_normal_stage_shows_the_same_and_repairs_it() {
 fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
     let lab = drifted("resource \"lab_thing\" \"same\" { name = \"same\" }\n");
     assert_eq!(found(&lab, &["--refresh-only"]), both());
-    lab.workspace.run(&["deploy", "--auto-approve", "--refresh-only"]).expect(0);
+    lab.workspace
+        .run(&["deploy", "--auto-approve", "--refresh-only"])
+        .expect(0);
     assert_eq!(lab.state(), ["lab_thing.changed", "lab_thing.same"]);
-    assert!(lab.workspace.run(&["state", "show", "lab_thing.changed"]).expect(0).stdout.contains("kind = \"by hand\""));
+    assert!(
+        lab.workspace
+            .run(&["state", "show", "lab_thing.changed"])
+            .expect(0)
+            .stdout
+            .contains("kind = \"by hand\"")
+    );
     assert_eq!(found(&lab, &["--refresh-only"]), json!({}));
 }
 
@@ -105,12 +181,29 @@ fn a_refresh_finds_what_became_of_objects_that_are_not_declared() {
 #[test]
 fn resource_drift_is_in_every_plan_but_that_of_a_destroy() {
     let lab = drifted(THREE);
-    for (args, drift) in [(&[][..], 2), (&["--refresh-only"], 2), (&["--destroy"], 0), (&["--destroy", "--target", "lab_thing.changed"], 0)]
-    {
-        lab.workspace.run(&[&["stage", "--plan-json", "plan.json"], args].concat()).expect(0);
-        let plan: Value = serde_json::from_str(&std::fs::read_to_string(lab.workspace.path().join("plan.json")).unwrap()).unwrap();
-        assert_eq!(plan.get("resource_drift").map_or(0, |d| d.as_array().unwrap().len()), drift, "{args:?}");
-        assert!(found(&lab, args).get("lab_thing.changed").is_some(), "whoever looks is told all the same");
+    for (args, drift) in [
+        (&[][..], 2),
+        (&["--refresh-only"], 2),
+        (&["--destroy"], 0),
+        (&["--destroy", "--target", "lab_thing.changed"], 0),
+    ] {
+        lab.workspace
+            .run(&[&["stage", "--plan-json", "plan.json"], args].concat())
+            .expect(0);
+        let plan: Value = serde_json::from_str(
+            &std::fs::read_to_string(lab.workspace.path().join("plan.json")).unwrap(),
+        )
+        .unwrap();
+        assert_eq!(
+            plan.get("resource_drift")
+                .map_or(0, |d| d.as_array().unwrap().len()),
+            drift,
+            "{args:?}"
+        );
+        assert!(
+            found(&lab, args).get("lab_thing.changed").is_some(),
+            "whoever looks is told all the same"
+        );
     }
     // What is gone is not destroyed, and the rest is.
     lab.workspace.run(&["destroy", "--auto-approve"]).expect(0);

@@ -5,37 +5,73 @@ use providers::lab::control::{Fault, Kind, On};
 use serde_json::Value;
 
 fn on(kind: Kind, name: &str) -> Fault {
-    Fault { on: On::Create, name: Some(name.to_owned()), ..Fault::new(kind) }
+    Fault {
+        on: On::Create,
+        name: Some(name.to_owned()),
+        ..Fault::new(kind)
+    }
 }
 
 fn counts(result: &Value) -> [u64; 4] {
-    ["done", "failed", "not_attempted", "unknown"].map(|k| result["operations"][k].as_u64().unwrap())
+    ["done", "failed", "not_attempted", "unknown"]
+        .map(|k| result["operations"][k].as_u64().unwrap())
 }
 
 #[test]
 fn a_failure_stops_only_what_depends_on_it_and_the_rest_can_be_done_later() {
     let lab = Lab::new(CHAIN);
-    lab.break_it(Fault { text: Some("quota of things exceeded".to_owned()), ..on(Kind::Permanent, "b") });
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+    lab.break_it(Fault {
+        text: Some("quota of things exceeded".to_owned()),
+        ..on(Kind::Permanent, "b")
+    });
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(5);
     assert_eq!(run.result()["outcome"], "failed");
     assert_eq!(counts(&run.result()), [2, 1, 1, 0]);
-    let errors: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    let errors: Vec<Value> = run
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["severity"] == "error")
+        .collect();
     assert_eq!(errors.len(), 1, "{errors:#?}");
-    assert!(errors[0].to_string().contains("quota of things exceeded"), "{errors:#?}");
+    assert!(
+        errors[0].to_string().contains("quota of things exceeded"),
+        "{errors:#?}"
+    );
     assert_eq!(errors[0]["range"]["filename"], "main.tf");
     assert_eq!(lab.state(), ["lab_thing.a", "lab_thing.d"]);
 
     // The reason outlives the process.
-    let failures = lab.workspace.run(&["failures", "--json"]).expect(0).result();
+    let failures = lab
+        .workspace
+        .run(&["failures", "--json"])
+        .expect(0)
+        .result();
     let first = &failures["failures"][0];
     assert_eq!(first["count"], 1, "{first:#}");
-    assert!(first.to_string().contains("quota of things exceeded"), "{first:#}");
-    assert!(first["last_lines"].as_array().is_some_and(|l| !l.is_empty() && l.len() <= 100), "{first:#}");
+    assert!(
+        first.to_string().contains("quota of things exceeded"),
+        "{first:#}"
+    );
+    assert!(
+        first["last_lines"]
+            .as_array()
+            .is_some_and(|l| !l.is_empty() && l.len() <= 100),
+        "{first:#}"
+    );
 
     lab.mend();
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!(counts(&run.result()), [2, 0, 0, 0]);
-    assert_eq!(lab.objects(), ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]);
+    assert_eq!(
+        lab.objects(),
+        ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]
+    );
 }
 
 #[test]
@@ -49,19 +85,36 @@ fn a_half_made_object_is_kept_tainted_and_replaced_next_time() {
     assert_eq!(stage["changes"]["replace"], 1, "{stage}");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     assert_eq!(lab.objects(), ["lab_thing.a"]);
-    assert_eq!(lab.workspace.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"], 1);
+    assert_eq!(
+        lab.workspace.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"],
+        1
+    );
 }
 
 #[test]
 fn bad_input_is_reported_at_the_argument() {
     let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"odd\"\n}\n");
-    lab.break_it(Fault { attribute: Some("kind".to_owned()), ..on(Kind::BadInput, "a") });
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
-    let error = run.diagnostics().into_iter().find(|d| d["severity"] == "error").unwrap();
+    lab.break_it(Fault {
+        attribute: Some("kind".to_owned()),
+        ..on(Kind::BadInput, "a")
+    });
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(5);
+    let error = run
+        .diagnostics()
+        .into_iter()
+        .find(|d| d["severity"] == "error")
+        .unwrap();
     let text = std::fs::read_to_string(lab.workspace.path().join("main.tf")).unwrap();
     let line = text.lines().position(|l| l.contains("kind =")).unwrap() as u64 + 1;
     assert_eq!(error["range"]["start"]["line"], line, "{error:#}");
-    let failures = lab.workspace.run(&["failures", "--json"]).expect(0).result();
+    let failures = lab
+        .workspace
+        .run(&["failures", "--json"])
+        .expect(0)
+        .result();
     assert_eq!(failures["failures"][0]["class"], "bad_input");
 }
 
@@ -69,60 +122,130 @@ fn bad_input_is_reported_at_the_argument() {
 fn an_unknown_outcome_is_named_to_who_comes_next() {
     let lab = Lab::new(CHAIN);
     // The cloud does its work, then the plugin dies: nobody can know but by looking.
-    lab.break_it(Fault { after: true, times: Some(1), ..on(Kind::Crash, "a") });
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(5);
+    lab.break_it(Fault {
+        after: true,
+        times: Some(1),
+        ..on(Kind::Crash, "a")
+    });
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(5);
     assert!(counts(&run.result())[3] >= 1, "{:#?}", run.result());
     assert!(lab.objects().contains(&"lab_thing.a".to_owned()));
 
     // Who comes next is told by name.
     let run = lab.workspace.run(&["stage", "--json"]).expect(0);
     // What else was under way when the plugin died is among them.
-    let unknown: Vec<Value> = run.diagnostics().into_iter().filter(|d| d["summary"] == "Unknown outcome").collect();
-    assert!(unknown.iter().any(|d| d["address"] == "lab_thing.a"), "{unknown:#?}");
+    let unknown: Vec<Value> = run
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["summary"] == "Unknown outcome")
+        .collect();
+    assert!(
+        unknown.iter().any(|d| d["address"] == "lab_thing.a"),
+        "{unknown:#?}"
+    );
     for diagnostic in &unknown {
-        let (address, detail) = (diagnostic["address"].as_str().unwrap(), diagnostic["detail"].as_str().unwrap());
-        assert!(detail.contains(&format!("flightdeck state import {address} ID")), "{detail}");
-        assert!(detail.contains(&format!("flightdeck state forget {address}")), "{detail}");
+        let (address, detail) = (
+            diagnostic["address"].as_str().unwrap(),
+            diagnostic["detail"].as_str().unwrap(),
+        );
+        assert!(
+            detail.contains(&format!("flightdeck state import {address} ID")),
+            "{detail}"
+        );
+        assert!(
+            detail.contains(&format!("flightdeck state forget {address}")),
+            "{detail}"
+        );
     }
     // Readers are told too.
-    for args in [&["state", "list", "--json"][..], &["history", "--json"], &["history", "1", "--json"]] {
+    for args in [
+        &["state", "list", "--json"][..],
+        &["history", "--json"],
+        &["history", "1", "--json"],
+    ] {
         let told = lab.workspace.run(args).expect(0).diagnostics();
-        assert!(told.iter().any(|d| d["address"] == "lab_thing.a"), "{args:?}: {told:#?}");
+        assert!(
+            told.iter().any(|d| d["address"] == "lab_thing.a"),
+            "{args:?}: {told:#?}"
+        );
     }
     // It is not made a second time.
     let made = lab.objects();
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(1);
-    assert!(run.diagnostics().iter().any(|d| d["severity"] == "error" && d["address"] == "lab_thing.a"), "{run:#?}");
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(1);
+    assert!(
+        run.diagnostics()
+            .iter()
+            .any(|d| d["severity"] == "error" && d["address"] == "lab_thing.a"),
+        "{run:#?}"
+    );
     assert_eq!(lab.objects(), made);
     // It is settled by taking in what is there, and by saying of the rest that it is not.
     for diagnostic in &unknown {
         let address = diagnostic["address"].as_str().unwrap();
         let objects = providers::lab::control::objects(&lab.file()).unwrap();
-        match objects.iter().find(|o| format!("lab_thing.{}", o.name) == address) {
-            Some(object) => lab.workspace.run(&["state", "import", address, &object.id]).expect(0),
+        match objects
+            .iter()
+            .find(|o| format!("lab_thing.{}", o.name) == address)
+        {
+            Some(object) => lab
+                .workspace
+                .run(&["state", "import", address, &object.id])
+                .expect(0),
             None => lab.workspace.run(&["state", "forget", address]).expect(0),
         };
     }
-    let run = lab.workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
-    assert!(run.diagnostics().iter().all(|d| d["summary"] != "Unknown outcome"), "{run:#?}");
-    assert_eq!(lab.objects(), ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]);
+    let run = lab
+        .workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(0);
+    assert!(
+        run.diagnostics()
+            .iter()
+            .all(|d| d["summary"] != "Unknown outcome"),
+        "{run:#?}"
+    );
+    assert_eq!(
+        lab.objects(),
+        ["lab_thing.a", "lab_thing.b", "lab_thing.c", "lab_thing.d"]
+    );
     let text = lab.workspace.run(&["history", "1"]).expect(0).stdout;
-    assert!(text.contains("unknown outcome (imported under the id thing-"), "{text}");
+    assert!(
+        text.contains("unknown outcome (imported under the id thing-"),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_change() {
     let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"one\"\n}\n");
-    let crash = |on: On| Fault { on, name: Some("a".to_owned()), after: true, times: Some(1), ..Fault::new(Kind::Crash) };
+    let crash = |on: On| Fault {
+        on,
+        name: Some("a".to_owned()),
+        after: true,
+        times: Some(1),
+        ..Fault::new(Kind::Crash)
+    };
     let unknown = |args: &[&str]| {
         let all = lab.workspace.run(args).diagnostics();
-        all.iter().filter(|d| d["summary"] == "Unknown outcome").count()
+        all.iter()
+            .filter(|d| d["summary"] == "Unknown outcome")
+            .count()
     };
     lab.break_it(crash(On::Create));
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
-    let id = providers::lab::control::objects(&lab.file()).unwrap()[0].id.clone();
+    let id = providers::lab::control::objects(&lab.file()).unwrap()[0]
+        .id
+        .clone();
     let block = format!("import {{\n  to = lab_thing.a\n  id = {id:?}\n}}\n");
-    lab.configure(&format!("{block}resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n  kind = \"one\"\n}}\n"));
+    lab.configure(&format!(
+        "{block}resource \"lab_thing\" \"a\" {{\n  name = \"a\"\n  kind = \"one\"\n}}\n"
+    ));
     let run = lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(run.stdout.contains("lab_thing.a: imported in "), "{run:#?}");
     assert_eq!((lab.objects().len(), unknown(&["stage", "--json"])), (1, 0));
@@ -133,17 +256,41 @@ fn an_import_block_settles_an_unknown_creation_and_reading_back_an_unknown_chang
     lab.configure("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"two\"\n}\n");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(5);
     let run = lab.workspace.run(&["stage", "--json"]).expect(0);
-    assert_eq!(run.result()["changes"]["no_op"], 1, "what is there is as it should be");
-    assert!(run.diagnostics()[0]["detail"].as_str().unwrap().contains("reads the object back"), "{run:#?}");
-    assert_eq!(unknown(&["state", "list", "--json"]), 1, "a stage alone keeps nothing");
+    assert_eq!(
+        run.result()["changes"]["no_op"],
+        1,
+        "what is there is as it should be"
+    );
+    assert!(
+        run.diagnostics()[0]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("reads the object back"),
+        "{run:#?}"
+    );
+    assert_eq!(
+        unknown(&["state", "list", "--json"]),
+        1,
+        "a stage alone keeps nothing"
+    );
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     assert_eq!(unknown(&["state", "list", "--json"]), 0);
     lab.mend();
     lab.break_it(crash(On::Delete));
     lab.workspace.run(&["destroy", "--auto-approve"]).expect(5);
-    assert_eq!((lab.objects().len(), lab.state().len(), unknown(&["state", "list", "--json"])), (0, 1, 1));
+    assert_eq!(
+        (
+            lab.objects().len(),
+            lab.state().len(),
+            unknown(&["state", "list", "--json"])
+        ),
+        (0, 1, 1)
+    );
     lab.workspace.run(&["destroy", "--auto-approve"]).expect(0);
-    assert_eq!((lab.state().len(), unknown(&["state", "list", "--json"])), (0, 0));
+    assert_eq!(
+        (lab.state().len(), unknown(&["state", "list", "--json"])),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -152,11 +299,19 @@ fn a_stage_from_before_an_unknown_change_is_stale() {
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
     lab.configure("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"two\"\n}\n");
     lab.workspace.run(&["stage", "--out", "once"]).expect(0);
-    lab.break_it(Fault { on: On::Update, after: true, times: Some(1), ..Fault::new(Kind::Crash) });
+    lab.break_it(Fault {
+        on: On::Update,
+        after: true,
+        times: Some(1),
+        ..Fault::new(Kind::Crash)
+    });
     lab.workspace.run(&["deploy", "once"]).expect(5);
     // The state has not moved: what the stage has read is from before the change all the same.
     let run = lab.workspace.run(&["deploy", "once"]).expect(1);
-    assert!(run.stderr.contains("stale") && run.stderr.contains("lab_thing.a"), "{run:#?}");
+    assert!(
+        run.stderr.contains("stale") && run.stderr.contains("lab_thing.a"),
+        "{run:#?}"
+    );
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
 }
 
@@ -164,7 +319,10 @@ fn a_stage_from_before_an_unknown_change_is_stale() {
 fn what_is_destroyed_goes_in_the_reverse_order() {
     let lab = Lab::new(CHAIN);
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    let run = lab.workspace.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    let run = lab
+        .workspace
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!(run.result()["command"], "destroy");
     let done: Vec<String> = run
         .lines()
@@ -182,14 +340,22 @@ fn what_is_destroyed_goes_in_the_reverse_order() {
 fn what_changed_in_the_world_is_drift_and_is_put_right() {
     let lab = Lab::new("resource \"lab_thing\" \"a\" {\n  name = \"a\"\n  kind = \"one\"\n}\n");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    let id = providers::lab::control::objects(&lab.file()).unwrap()[0].id.clone();
+    let id = providers::lab::control::objects(&lab.file()).unwrap()[0]
+        .id
+        .clone();
     providers::lab::control::tamper(&lab.file(), &id, "kind", "two".into()).unwrap();
     let plan = lab.workspace.path().join("plan.json");
-    let run = lab.workspace.run(&["stage", "--json", "--plan-json", plan.to_str().unwrap()]).expect(0);
+    let run = lab
+        .workspace
+        .run(&["stage", "--json", "--plan-json", plan.to_str().unwrap()])
+        .expect(0);
     assert_eq!(run.result()["changes"]["update"], 1);
     let text = std::fs::read_to_string(&plan).unwrap();
     let plan: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(plan["resource_drift"][0]["address"], "lab_thing.a");
     lab.workspace.run(&["deploy", "--auto-approve"]).expect(0);
-    assert_eq!(lab.workspace.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"], 1);
+    assert_eq!(
+        lab.workspace.run(&["stage", "--json"]).expect(0).result()["changes"]["no_op"],
+        1
+    );
 }

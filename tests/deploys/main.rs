@@ -1,5 +1,5 @@
-//! Deploys of the bundled lab with the real binary: what a failure leaves behind and what comes after it; the order of
-//! destruction; drift.
+//! Deploys of the bundled lab with the real binary: what a failure leaves behind and what comes
+//! after it; the order of destruction; drift.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 #[path = "../cli/support.rs"]
@@ -34,13 +34,16 @@ provider "lab" {
 
 impl Lab {
     pub(crate) fn new(resources: &str) -> Self {
-        let lab = Self { workspace: Workspace::new(&[]) };
+        let lab = Self {
+            workspace: Workspace::new(&[]),
+        };
         lab.configure(resources);
         lab
     }
 
     pub(crate) fn configure(&self, resources: &str) {
-        self.workspace.write("main.tf", &format!("{HEAD}{resources}"));
+        self.workspace
+            .write("main.tf", &format!("{HEAD}{resources}"));
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -57,14 +60,24 @@ impl Lab {
 
     /// Types and names of the objects that the lab really has.
     pub(crate) fn objects(&self) -> Vec<String> {
-        let mut all: Vec<String> = control::objects(&self.file()).unwrap().into_iter().map(|o| format!("{}.{}", o.kind, o.name)).collect();
+        let mut all: Vec<String> = control::objects(&self.file())
+            .unwrap()
+            .into_iter()
+            .map(|o| format!("{}.{}", o.kind, o.name))
+            .collect();
         all.sort();
         all
     }
 
     /// Addresses in the state.
     pub(crate) fn state(&self) -> Vec<String> {
-        self.workspace.run(&["state", "list"]).expect(0).stdout.lines().map(str::to_owned).collect()
+        self.workspace
+            .run(&["state", "list"])
+            .expect(0)
+            .stdout
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 }
 

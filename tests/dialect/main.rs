@@ -1,5 +1,5 @@
-//! A second dialect through the whole engine, which was not changed for it: its plugin registers itself at a socket of ours,
-//! and is supervised, staged with and deployed with like any other.
+//! A second dialect through the whole engine, which was not changed for it: its plugin registers
+//! itself at a socket of ours, and is supervised, staged with and deployed with like any other.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -63,16 +63,30 @@ impl Bench {
             "aarch64" => "arm64",
             other => other,
         };
-        let package = format!(".terraform/providers/test.local/lines/things/1.0.0/{}_{arch}", std::env::consts::OS);
+        let package = format!(
+            ".terraform/providers/test.local/lines/things/1.0.0/{}_{arch}",
+            std::env::consts::OS
+        );
         let package = folder.path().join(package);
         std::fs::create_dir_all(&package).unwrap();
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lines-plugin"), package.join("terraform-provider-things")).unwrap();
+        std::os::unix::fs::symlink(
+            env!("CARGO_BIN_EXE_lines-plugin"),
+            package.join("terraform-provider-things"),
+        )
+        .unwrap();
         let mut settings = Settings::new(folder.path());
         settings.launch.attempts = 2;
         settings.launch.backoff = vec![Duration::from_millis(5)];
-        let engine = Engine::speaking(Dialects::default().with(Arc::new(Lines)), settings).await.unwrap();
+        let engine = Engine::speaking(Dialects::default().with(Arc::new(Lines)), settings)
+            .await
+            .unwrap();
         let (_, events) = engine.subscribe();
-        Self { folder, engine, events, told: Vec::new() }
+        Self {
+            folder,
+            engine,
+            events,
+            told: Vec::new(),
+        }
     }
 
     /// Reads events until `look` finds something in what was told of the plugin.
@@ -82,51 +96,105 @@ impl Bench {
                 if let Some(found) = look(&self.told) {
                     return found;
                 }
-                let Some(Update::Events(batch)) = self.events.recv().await else { panic!("the events end before {what}") };
-                let of_it = batch.iter().filter_map(|e| if let EventKind::Plugin(event) = &e.kind { Some(event.clone()) } else { None });
+                let Some(Update::Events(batch)) = self.events.recv().await else {
+                    panic!("the events end before {what}")
+                };
+                let of_it = batch.iter().filter_map(|e| {
+                    if let EventKind::Plugin(event) = &e.kind {
+                        Some(event.clone())
+                    } else {
+                        None
+                    }
+                });
                 self.told.extend(of_it.filter(|event| !is_builtin(event)));
             }
         };
-        tokio::time::timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("waited for {what} in vain"))
+        tokio::time::timeout(PATIENCE, reading)
+            .await
+            .unwrap_or_else(|_| panic!("waited for {what} in vain"))
     }
 
     /// The `count`th launch that ended, with its verdict.
     async fn attempt(&mut self, count: usize) -> LaunchAttempt {
         let ended = |event: &PluginEvent| match event {
-            PluginEvent::Attempt { attempt, .. } if attempt.verdict.is_some() => Some(attempt.clone()),
+            PluginEvent::Attempt { attempt, .. } if attempt.verdict.is_some() => {
+                Some(attempt.clone())
+            }
             _ => None,
         };
-        self.until("the end of a launch", |told| told.iter().filter_map(ended).nth(count - 1)).await
+        self.until("the end of a launch", |told| {
+            told.iter().filter_map(ended).nth(count - 1)
+        })
+        .await
     }
 
     /// States in their order, as words.
     fn states(&self) -> Vec<&'static str> {
-        let word = |e: &PluginEvent| if let PluginEvent::State { state, .. } = e { Some(state.word()) } else { None };
+        let word = |e: &PluginEvent| {
+            if let PluginEvent::State { state, .. } = e {
+                Some(state.word())
+            } else {
+                None
+            }
+        };
         self.told.iter().filter_map(word).collect()
     }
 
     /// What goes on in a launch, phase by phase, in words.
     fn doings(&self) -> Vec<String> {
-        let doing = |e: &PluginEvent| if let PluginEvent::Attempt { attempt, .. } = e { attempt.doing.clone() } else { None };
+        let doing = |e: &PluginEvent| {
+            if let PluginEvent::Attempt { attempt, .. } = e {
+                attempt.doing.clone()
+            } else {
+                None
+            }
+        };
         let mut all: Vec<String> = self.told.iter().filter_map(doing).collect();
         all.dedup();
         all
     }
 
     async fn stage(&self, mode: StageMode) -> (i64, Vec<(String, Action)>) {
-        let summary = self.engine.stage(StageRequest { mode, ..StageRequest::default() }).await.unwrap();
-        (summary.stage, summary.changes.iter().map(|c| (c.address.clone(), c.action)).collect())
+        let summary = self
+            .engine
+            .stage(StageRequest {
+                mode,
+                ..StageRequest::default()
+            })
+            .await
+            .unwrap();
+        (
+            summary.stage,
+            summary
+                .changes
+                .iter()
+                .map(|c| (c.address.clone(), c.action))
+                .collect(),
+        )
     }
 
     async fn deploy(&self, stage: i64) {
-        let summary = self.engine.deploy(DeployRequest { stage, only: None, parallelism: 2 }).await.unwrap();
+        let summary = self
+            .engine
+            .deploy(DeployRequest {
+                stage,
+                only: None,
+                parallelism: 2,
+            })
+            .await
+            .unwrap();
         assert_eq!(summary.outcome, DeployOutcome::Succeeded, "{summary:#?}");
     }
 
     /// What is in the plugin's world.
     fn world(&self) -> Vec<String> {
-        let files = std::fs::read_dir(self.folder.path().join("world")).into_iter().flatten().flatten();
-        let mut all: Vec<String> = files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect();
+        let files = std::fs::read_dir(self.folder.path().join("world"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut all: Vec<String> = files
+            .map(|file| std::fs::read_to_string(file.path()).unwrap())
+            .collect();
         all.sort();
         all
     }
@@ -139,41 +207,84 @@ fn is_builtin(event: &PluginEvent) -> bool {
 
 fn phases(attempt: &LaunchAttempt) -> Vec<String> {
     // Its output is beside the others: it may be heard at any moment of them.
-    attempt.phases.iter().map(|p| p.name.word()).filter(|word| word != "output").collect()
+    attempt
+        .phases
+        .iter()
+        .map(|p| p.name.word())
+        .filter(|word| word != "output")
+        .collect()
 }
 
 fn named(changes: &[(String, Action)], action: Action) -> Vec<&str> {
-    changes.iter().filter(|(_, a)| *a == action).map(|(address, _)| address.as_str()).collect()
+    changes
+        .iter()
+        .filter(|(_, a)| *a == action)
+        .map(|(address, _)| address.as_str())
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
     let mut bench = Bench::new("").await;
     let (stage, changes) = bench.stage(StageMode::Normal).await;
-    assert_eq!(named(&changes, Action::Create), ["things_thing.a", "things_thing.b"], "{changes:?}");
+    assert_eq!(
+        named(&changes, Action::Create),
+        ["things_thing.a", "things_thing.b"],
+        "{changes:?}"
+    );
 
     // As it came up: each phase with its milliseconds, and by which process.
     let attempt = bench.attempt(1).await;
-    assert_eq!(phases(&attempt), ["exec", "registered", "answered", "schema"]);
-    assert_eq!(attempt.verdict.as_ref().map(|v| v.kind.as_str()), Some("ready"));
+    assert_eq!(
+        phases(&attempt),
+        ["exec", "registered", "answered", "schema"]
+    );
+    assert_eq!(
+        attempt.verdict.as_ref().map(|v| v.kind.as_str()),
+        Some("ready")
+    );
     let pid = attempt.pid.unwrap();
     assert!(Path::new(&format!("/proc/{pid}")).exists());
     bench
         .until("the plugin to be ready", |told| {
-            told.iter().find(|e| matches!(e, PluginEvent::State { state, .. } if state.word() == "ready")).map(|_| ())
+            told.iter()
+                .find(|e| matches!(e, PluginEvent::State { state, .. } if state.word() == "ready"))
+                .map(|_| ())
         })
         .await;
-    assert_eq!(bench.states(), ["discovered", "launching", "registering", "ready"]);
-    assert_eq!(bench.doings(), ["waiting for it to register", "asking what it is called", "asking for its schema"]);
+    assert_eq!(
+        bench.states(),
+        ["discovered", "launching", "registering", "ready"]
+    );
+    assert_eq!(
+        bench.doings(),
+        [
+            "waiting for it to register",
+            "asking what it is called",
+            "asking for its schema"
+        ]
+    );
     let dialect = |told: &[PluginEvent]| {
-        told.iter().find_map(|e| if let PluginEvent::Found { found, .. } = e { found.dialect.clone() } else { None })
+        told.iter().find_map(|e| {
+            if let PluginEvent::Found { found, .. } = e {
+                found.dialect.clone()
+            } else {
+                None
+            }
+        })
     };
     assert_eq!(bench.until("its dialect", dialect).await, "lines1");
 
     bench.deploy(stage).await;
-    let (a, b) =
-        (r#"{"name":"a","id":"id-of-a","region":"north"}"#, r#"{"name":"b-after-id-of-a","id":"id-of-b-after-id-of-a","region":"south"}"#);
-    assert_eq!(bench.world(), [a, b], "each call has the configuration that it belongs to");
+    let (a, b) = (
+        r#"{"name":"a","id":"id-of-a","region":"north"}"#,
+        r#"{"name":"b-after-id-of-a","id":"id-of-b-after-id-of-a","region":"south"}"#,
+    );
+    assert_eq!(
+        bench.world(),
+        [a, b],
+        "each call has the configuration that it belongs to"
+    );
     let plugins = bench.engine.subscribe().0.plugins;
     assert_eq!(
         plugins.keys().map(|id| id.0.as_str()).collect::<Vec<_>>(),
@@ -187,12 +298,28 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
     let again = bench.attempt(2).await;
     assert_ne!(again.pid, attempt.pid);
     assert_eq!(phases(&again), phases(&attempt));
-    let crashes = |told: &[PluginEvent]| told.iter().filter(|e| matches!(e, PluginEvent::Crash { signal: Some(9), .. })).count();
+    let crashes = |told: &[PluginEvent]| {
+        told.iter()
+            .filter(|e| {
+                matches!(
+                    e,
+                    PluginEvent::Crash {
+                        signal: Some(9),
+                        ..
+                    }
+                )
+            })
+            .count()
+    };
     assert_eq!(crashes(&bench.told), 1);
     assert_eq!(bench.states()[4..7], ["crashed", "backoff", "launching"]);
 
     let (_, changes) = bench.stage(StageMode::Normal).await;
-    assert_eq!(named(&changes, Action::NoOp).len(), 2, "read back from the world: {changes:?}");
+    assert_eq!(
+        named(&changes, Action::NoOp).len(),
+        2,
+        "read back from the world: {changes:?}"
+    );
     let (stage, _) = bench.stage(StageMode::Destroy).await;
     bench.deploy(stage).await;
     assert_eq!(bench.world(), Vec::<String>::new());
@@ -209,14 +336,27 @@ async fn a_plugin_that_registers_itself_is_staged_and_deployed_with() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registration_that_does_not_come_or_is_refused_is_told_as_such() {
     let mut bench = Bench::new("ends\nforeign\n").await;
-    bench.engine.stage(StageRequest::default()).await.unwrap_err();
+    bench
+        .engine
+        .stage(StageRequest::default())
+        .await
+        .unwrap_err();
     let (first, second) = (bench.attempt(1).await, bench.attempt(2).await);
     let verdicts = [&first, &second].map(|a| a.verdict.clone().unwrap());
-    assert_eq!((verdicts[0].kind.as_str(), first.exit_code), ("exited", Some(3)));
+    assert_eq!(
+        (verdicts[0].kind.as_str(), first.exit_code),
+        ("exited", Some(3))
+    );
     let text = &verdicts[0].text;
     assert!(text.starts_with("the process ended before its registration: exit code 3; its last words: no licence was found"), "{text}");
     assert_eq!(verdicts[1].kind, "registered_as_another");
-    assert_eq!(verdicts[1].text, "it is installed as things and calls itself \"somebody\"");
-    assert_eq!((phases(&first), phases(&second)), (vec!["exec".to_owned()], vec!["exec".to_owned()]));
+    assert_eq!(
+        verdicts[1].text,
+        "it is installed as things and calls itself \"somebody\""
+    );
+    assert_eq!(
+        (phases(&first), phases(&second)),
+        (vec!["exec".to_owned()], vec!["exec".to_owned()])
+    );
     bench.engine.shutdown().await;
 }

@@ -1,5 +1,6 @@
-//! A workspace with one fake in it and the bundled lab beside it, flightdeck run on it as a process of its own, and what
-//! can be seen of that process: its output, its memory, and whether anybody is left when it has ended.
+//! A workspace with one fake in it and the bundled lab beside it, flightdeck run on it as a process
+//! of its own, and what can be seen of that process: its output, its memory, and whether anybody is
+//! left when it has ended.
 
 use crate::support::Workspace;
 use serde_json::Value;
@@ -36,7 +37,9 @@ pub struct Seen {
 impl Bench {
     /// With the fake of this name.
     pub fn new(fake: &str) -> Self {
-        Self::with(fake, |path| std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fake-plugin"), path).unwrap())
+        Self::with(fake, |path| {
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fake-plugin"), path).unwrap()
+        })
     }
 
     /// With a file of this content in the fake's place.
@@ -49,7 +52,10 @@ impl Bench {
 
     fn with(fake: &str, install: impl FnOnce(&Path)) -> Self {
         let workspace = Workspace::new(&[]);
-        let it = Self { fake: fake.to_owned(), workspace };
+        let it = Self {
+            fake: fake.to_owned(),
+            workspace,
+        };
         std::fs::create_dir(it.folder()).unwrap();
         install(&it.executable());
         let text = format!(
@@ -61,7 +67,10 @@ impl Bench {
         );
         it.workspace.write("main.tf", &text);
         let folder = it.folder();
-        let rc = format!("provider_installation {{\n  dev_overrides {{\n    \"{}\" = {folder:?}\n  }}\n  direct {{}}\n}}\n", it.address());
+        let rc = format!(
+            "provider_installation {{\n  dev_overrides {{\n    \"{}\" = {folder:?}\n  }}\n  direct {{}}\n}}\n",
+            it.address()
+        );
         std::fs::write(folder.join("rc"), rc).unwrap();
         it
     }
@@ -87,34 +96,55 @@ impl Bench {
     }
 
     pub fn executable(&self) -> PathBuf {
-        self.folder().join(format!("terraform-provider-{}", self.fake))
+        self.folder()
+            .join(format!("terraform-provider-{}", self.fake))
     }
 
     /// How many lines a file of the fake has: each launch writes one into `launches`.
     pub fn count(&self, file: &str) -> usize {
-        std::fs::read_to_string(self.folder().join(file)).unwrap_or_default().lines().count()
+        std::fs::read_to_string(self.folder().join(file))
+            .unwrap_or_default()
+            .lines()
+            .count()
     }
 
     /// Starts flightdeck.
     pub fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
         let mut command = self.workspace.command(args);
-        command.env("TF_CLI_CONFIG_FILE", self.folder().join("rc")).env("FAKE_PLUGIN_DIR", self.folder());
-        command.env("FLIGHTDECK_LAUNCH_ATTEMPTS", "2").env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "1");
+        command
+            .env("TF_CLI_CONFIG_FILE", self.folder().join("rc"))
+            .env("FAKE_PLUGIN_DIR", self.folder());
+        command
+            .env("FLIGHTDECK_LAUNCH_ATTEMPTS", "2")
+            .env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "1");
         command.envs(env.iter().copied());
         let mut child = command.spawn().unwrap();
         let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let (stdout, stderr) = (std::thread::spawn(move || text(stdout)), std::thread::spawn(move || text(stderr)));
-        Running { child, stdout, stderr, peak_mb: 0 }
+        let (stdout, stderr) = (
+            std::thread::spawn(move || text(stdout)),
+            std::thread::spawn(move || text(stderr)),
+        );
+        Running {
+            child,
+            stdout,
+            stderr,
+            peak_mb: 0,
+        }
     }
 
     /// Runs flightdeck to its end. Nobody may be left then.
     pub fn run(&self, args: &[&str], env: &[(&str, &str)]) -> Seen {
         let seen = self.start(args, env).end();
-        assert_eq!(self.left(), Vec::<String>::new(), "processes are left: {seen:#?}");
+        assert_eq!(
+            self.left(),
+            Vec::<String>::new(),
+            "processes are left: {seen:#?}"
+        );
         seen
     }
 
-    /// Processes that the fake has started, itself among them; waits a moment for those that are being ended.
+    /// Processes that the fake has started, itself among them; waits a moment for those that are
+    /// being ended.
     pub fn left(&self) -> Vec<String> {
         let ends = Instant::now() + Duration::from_secs(200);
         loop {
@@ -131,12 +161,22 @@ impl Bench {
         let mark = format!("FAKE_PLUGIN_DIR={}", self.folder().display());
         let mut alive = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry.file_name().to_str().filter(|n| n.parse::<u32>().is_ok()).map(str::to_owned) else { continue };
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .filter(|n| n.parse::<u32>().is_ok())
+                .map(str::to_owned)
+            else {
+                continue;
+            };
             // One that is gone meanwhile, or somebody else's, has nothing to say.
             let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             if environ.split(|b| *b == 0).any(|v| v == mark.as_bytes()) {
                 let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                alive.push(format!("{pid}: {}", String::from_utf8_lossy(&command).replace('\0', " ")));
+                alive.push(format!(
+                    "{pid}: {}",
+                    String::from_utf8_lossy(&command).replace('\0', " ")
+                ));
             }
         }
         alive
@@ -176,7 +216,13 @@ impl Running {
         let ends = Instant::now() + PATIENCE;
         let code = loop {
             // The kernel keeps the highest value itself, until the process ends.
-            let high = self.status().lines().find_map(|l| l.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<u64>().ok());
+            let high = self.status().lines().find_map(|l| {
+                l.strip_prefix("VmHWM:")?
+                    .split_whitespace()
+                    .next()?
+                    .parse::<u64>()
+                    .ok()
+            });
             self.peak_mb = self.peak_mb.max(high.unwrap_or_default() / 1_024);
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status.code();
@@ -184,13 +230,22 @@ impl Running {
             if Instant::now() > ends {
                 self.child.kill().unwrap();
                 self.child.wait().unwrap();
-                panic!("it did not end: {}\n{}", self.stdout.join().unwrap(), self.stderr.join().unwrap());
+                panic!(
+                    "it did not end: {}\n{}",
+                    self.stdout.join().unwrap(),
+                    self.stderr.join().unwrap()
+                );
             }
             std::thread::sleep(Duration::from_millis(3));
         };
         let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
         assert!(!stderr.contains("panicked"), "{stderr}");
-        Seen { code, stdout, stderr, peak_mb: self.peak_mb }
+        Seen {
+            code,
+            stdout,
+            stderr,
+            peak_mb: self.peak_mb,
+        }
     }
 }
 
@@ -202,7 +257,10 @@ impl Seen {
 
     /// The lines of `--json` output of one type.
     pub fn of_type(&self, kind: &str) -> Vec<Value> {
-        let all = self.stdout.lines().map(|l| serde_json::from_str::<Value>(l).unwrap_or_else(|e| panic!("{e}: {l}")));
+        let all = self
+            .stdout
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap_or_else(|e| panic!("{e}: {l}")));
         all.filter(|l| l["type"] == kind).collect()
     }
 
@@ -214,19 +272,30 @@ impl Seen {
 
     /// Summaries and details of all diagnostics.
     pub fn diagnostics(&self) -> Vec<String> {
-        let words = |d: &Value| format!("{}\n{}", d["summary"].as_str().unwrap(), d["detail"].as_str().unwrap());
+        let words = |d: &Value| {
+            format!(
+                "{}\n{}",
+                d["summary"].as_str().unwrap(),
+                d["detail"].as_str().unwrap()
+            )
+        };
         self.of_type("diagnostic").iter().map(words).collect()
     }
 
     /// The last that was told of one operation.
     pub fn operation(&self, address: &str) -> Value {
         let all = self.of_type("operation");
-        all.into_iter().rfind(|o| o["address"] == address).unwrap_or_else(|| panic!("no operation on {address}: {self:#?}"))
+        all.into_iter()
+            .rfind(|o| o["address"] == address)
+            .unwrap_or_else(|| panic!("no operation on {address}: {self:#?}"))
     }
 
     /// What was told of crashes.
     pub fn crashes(&self) -> Vec<Value> {
-        self.of_type("plugin").into_iter().filter(|e| e["what"] == "crash").collect()
+        self.of_type("plugin")
+            .into_iter()
+            .filter(|e| e["what"] == "crash")
+            .collect()
     }
 }
 
@@ -245,7 +314,8 @@ pub fn each<T: Sync>(rows: &[T], name: impl Fn(&T) -> &str + Sync, check: impl F
         for _ in 0..SIDE_BY_SIDE {
             scope.spawn(|| {
                 while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(row)));
+                    let checked =
+                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(row)));
                     if checked.is_err() {
                         eprintln!("^ this was {}", name(row));
                         failed.lock().unwrap().push(name(row).to_owned());
@@ -255,5 +325,11 @@ pub fn each<T: Sync>(rows: &[T], name: impl Fn(&T) -> &str + Sync, check: impl F
         }
     });
     let failed = failed.into_inner().unwrap();
-    assert!(failed.is_empty(), "{} of {} failed: {}", failed.len(), rows.len(), failed.join(", "));
+    assert!(
+        failed.is_empty(),
+        "{} of {} failed: {}",
+        failed.len(),
+        rows.len(),
+        failed.join(", ")
+    );
 }

@@ -1,5 +1,5 @@
-//! Plugins that are busy for a moment and say so: what changes nothing is asked again, for as often as is set and no longer;
-//! an apply never is.
+//! Plugins that are busy for a moment and say so: what changes nothing is asked again, for as often
+//! as is set and no longer; an apply never is.
 
 use crate::bench::{Bench, GOOD, Seen, says};
 use rustix::process::Signal;
@@ -12,14 +12,26 @@ const SOON: (&str, &str) = ("FLIGHTDECK_CALL_BACKOFF_MS", "1");
 /// What was told of the attempts at the operation's calls, without the moments.
 fn attempts(seen: &Seen) -> Vec<(u64, u64)> {
     let of = |retry: &Value| Some((retry["attempt"].as_u64()?, retry["of"].as_u64()?));
-    seen.of_type("operation").iter().filter(|o| o["address"] == "fake_thing.x").filter_map(|o| of(&o["retry"])).collect()
+    seen.of_type("operation")
+        .iter()
+        .filter(|o| o["address"] == "fake_thing.x")
+        .filter_map(|o| of(&o["retry"]))
+        .collect()
 }
 
 /// The outcomes of a method's calls to the fake, with the number of the attempt that follows each.
 fn calls(bench: &Bench, seen: &Seen, method: &str) -> Vec<(String, Option<u64>)> {
     let its = |c: &&Value| c["plugin"] == bench.address() && c["method"] == method;
     let all = seen.of_type("call_finished");
-    all.iter().filter(its).map(|c| (c["outcome"].as_str().unwrap().to_owned(), c["again"]["attempt"].as_u64())).collect()
+    all.iter()
+        .filter(its)
+        .map(|c| {
+            (
+                c["outcome"].as_str().unwrap().to_owned(),
+                c["again"]["attempt"].as_u64(),
+            )
+        })
+        .collect()
 }
 
 fn error(next: u64) -> (String, Option<u64>) {
@@ -33,11 +45,20 @@ fn ok() -> (String, Option<u64>) {
 #[test]
 fn a_plan_that_is_refused_for_a_moment_is_asked_for_again_and_the_deploy_goes_on() {
     let bench = Bench::new("busy-in-plan");
-    let seen = bench.run(&["deploy", "--auto-approve", "--json"], &[SOON]).expect(0);
-    assert_eq!(calls(&bench, &seen, "PlanResourceChange"), [ok(), error(2), error(3), ok()], "one of the stage, three of the deploy");
+    let seen = bench
+        .run(&["deploy", "--auto-approve", "--json"], &[SOON])
+        .expect(0);
+    assert_eq!(
+        calls(&bench, &seen, "PlanResourceChange"),
+        [ok(), error(2), error(3), ok()],
+        "one of the stage, three of the deploy"
+    );
     assert_eq!(attempts(&seen), [(2, 5), (3, 5)]);
     let operation = seen.operation("fake_thing.x");
-    assert_eq!((operation["state"].as_str(), operation["attempt"].as_u64()), (Some("done"), Some(3)));
+    assert_eq!(
+        (operation["state"].as_str(), operation["attempt"].as_u64()),
+        (Some("done"), Some(3))
+    );
     assert_eq!(operation["retry"], Value::Null, "it is over");
 
     // For people the same, as it comes.
@@ -45,7 +66,10 @@ fn a_plan_that_is_refused_for_a_moment_is_asked_for_again_and_the_deploy_goes_on
     let seen = bench.run(&["deploy", "--auto-approve"], &[SOON]).expect(0);
     says(
         &seen.stderr,
-        &["fake_thing.x: ", "refused PlanResourceChange: the service is being restarted (gRPC Unavailable); attempt 2 of 5"],
+        &[
+            "fake_thing.x: ",
+            "refused PlanResourceChange: the service is being restarted (gRPC Unavailable); attempt 2 of 5",
+        ],
     );
 }
 
@@ -53,40 +77,75 @@ fn a_plan_that_is_refused_for_a_moment_is_asked_for_again_and_the_deploy_goes_on
 fn a_stage_waits_for_who_is_throttled() {
     let bench = Bench::new("throttled-in-stage");
     let seen = bench.run(&["stage", "--json"], &[SOON]).expect(0);
-    assert_eq!(calls(&bench, &seen, "PlanResourceChange"), [error(2), error(3), ok()]);
+    assert_eq!(
+        calls(&bench, &seen, "PlanResourceChange"),
+        [error(2), error(3), ok()]
+    );
 }
 
 #[test]
 fn attempts_come_to_an_end_and_the_failure_says_how_many_there_were() {
     let bench = Bench::new("busy-for-good");
-    let seen = bench.run(&["deploy", "--auto-approve", "--json"], &[SOON, ("FLIGHTDECK_CALL_ATTEMPTS", "3")]).expect(5);
-    assert_eq!(calls(&bench, &seen, "PlanResourceChange"), [ok(), error(2), error(3), ("error".to_owned(), None)]);
+    let seen = bench
+        .run(
+            &["deploy", "--auto-approve", "--json"],
+            &[SOON, ("FLIGHTDECK_CALL_ATTEMPTS", "3")],
+        )
+        .expect(5);
+    assert_eq!(
+        calls(&bench, &seen, "PlanResourceChange"),
+        [ok(), error(2), error(3), ("error".to_owned(), None)]
+    );
     let operation = seen.operation("fake_thing.x");
-    assert_eq!((operation["state"].as_str(), operation["attempt"].as_u64()), (Some("failed"), Some(3)));
+    assert_eq!(
+        (operation["state"].as_str(), operation["attempt"].as_u64()),
+        (Some("failed"), Some(3))
+    );
     assert_eq!(operation["failure"]["class"], "transient");
     let words = operation["failure"].to_string();
-    says(&words, &["the service is being restarted; so it did at each of 3 attempts"]);
-    assert_eq!(seen.operation("lab_bucket.good")["state"], "done", "{GOOD} has nothing to do with it");
+    says(
+        &words,
+        &["the service is being restarted; so it did at each of 3 attempts"],
+    );
+    assert_eq!(
+        seen.operation("lab_bucket.good")["state"],
+        "done",
+        "{GOOD} has nothing to do with it"
+    );
 }
 
 #[test]
 fn an_apply_is_never_made_twice() {
     let bench = Bench::new("busy-in-apply");
-    let seen = bench.run(&["deploy", "--auto-approve", "--json"], &[SOON]).expect(5);
+    let seen = bench
+        .run(&["deploy", "--auto-approve", "--json"], &[SOON])
+        .expect(5);
     assert_eq!(bench.count("applies"), 1);
-    assert_eq!(calls(&bench, &seen, "ApplyResourceChange"), [("error".to_owned(), None)]);
+    assert_eq!(
+        calls(&bench, &seen, "ApplyResourceChange"),
+        [("error".to_owned(), None)]
+    );
     let operation = seen.operation("fake_thing.x");
-    assert_eq!((operation["state"].as_str(), operation["attempt"].as_u64()), (Some("unknown"), Some(1)));
+    assert_eq!(
+        (operation["state"].as_str(), operation["attempt"].as_u64()),
+        (Some("unknown"), Some(1))
+    );
     assert_eq!(operation["failure"]["class"], "transient");
 }
 
 #[test]
 fn who_asks_for_the_end_does_not_wait_for_another_attempt() {
     let bench = Bench::new("busy-for-good");
-    let running = bench.start(&["deploy", "--auto-approve", "--json"], &[("FLIGHTDECK_CALL_BACKOFF_MS", "600000")]);
+    let running = bench.start(
+        &["deploy", "--auto-approve", "--json"],
+        &[("FLIGHTDECK_CALL_BACKOFF_MS", "600000")],
+    );
     let patience = Instant::now() + Duration::from_secs(60);
     while bench.count("plans") < 2 {
-        assert!(Instant::now() < patience, "the deploy's own plan is not asked for");
+        assert!(
+            Instant::now() < patience,
+            "the deploy's own plan is not asked for"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal(Signal::INT);

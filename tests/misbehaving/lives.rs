@@ -13,7 +13,11 @@ fn hanging(bench: &Bench) -> (Running, Pid) {
     let ends = Instant::now() + PATIENCE;
     loop {
         let text = std::fs::read_to_string(bench.folder().join("applying")).unwrap_or_default();
-        if let Some(pid) = text.strip_suffix('\n').and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw) {
+        if let Some(pid) = text
+            .strip_suffix('\n')
+            .and_then(|pid| pid.parse().ok())
+            .and_then(Pid::from_raw)
+        {
             return (running, pid);
         }
         assert!(Instant::now() < ends, "it was not asked to apply");
@@ -29,14 +33,26 @@ fn a_plugin_that_is_killed_from_outside_says_so_and_speaks_of_memory() {
     let seen = running.end().expect(5);
     let operation = seen.operation("fake_thing.x");
     let failure = &operation["failure"];
-    assert_eq!((&operation["state"], &failure["class"]), (&"unknown".into(), &"plugin_crashed".into()), "{operation}");
+    assert_eq!(
+        (&operation["state"], &failure["class"]),
+        (&"unknown".into(), &"plugin_crashed".into()),
+        "{operation}"
+    );
     // Where the system counts kills for lack of memory, this was none of them.
     says(
         failure["summary"].as_str().unwrap(),
-        &["died during ApplyResourceChange", "killed by SIGKILL (9) from outside flightdeck", "memory"],
+        &[
+            "died during ApplyResourceChange",
+            "killed by SIGKILL (9) from outside flightdeck",
+            "memory",
+        ],
     );
     let crashes = seen.crashes();
-    assert_eq!((crashes.len(), crashes[0]["signal"].as_i64()), (1, Some(9)), "{crashes:?}");
+    assert_eq!(
+        (crashes.len(), crashes[0]["signal"].as_i64()),
+        (1, Some(9)),
+        "{crashes:?}"
+    );
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
     assert_eq!(bench.left(), Vec::<String>::new());
 }
@@ -49,7 +65,10 @@ impl Group {
         let it = Self(parent.join(format!("flightdeck-test-{}", std::process::id())));
         std::fs::create_dir(&it.0).unwrap();
         // Version 2, or 1.
-        let file = ["memory.max", "memory.limit_in_bytes"].map(|f| it.0.join(f)).into_iter().find(|f| f.exists());
+        let file = ["memory.max", "memory.limit_in_bytes"]
+            .map(|f| it.0.join(f))
+            .into_iter()
+            .find(|f| f.exists());
         std::fs::write(file.expect("a group with a memory controller"), limit).unwrap();
         it
     }
@@ -64,8 +83,11 @@ impl Drop for Group {
 
 #[test]
 fn a_plugin_that_is_killed_for_memory_says_so() {
-    // Needs a group in which we may make others; the tests of the module read files as kernels write them.
-    let Some(parent) = std::env::var_os("FLIGHTDECK_TEST_CGROUP") else { return };
+    // Needs a group in which we may make others; the tests of the module read files as kernels
+    // write them.
+    let Some(parent) = std::env::var_os("FLIGHTDECK_TEST_CGROUP") else {
+        return;
+    };
     let group = Group::new(parent.as_ref(), "268435456");
     let bench = Bench::new("takes-all-memory-in-apply");
     let running = bench.start(DEPLOY, &[]);
@@ -73,7 +95,13 @@ fn a_plugin_that_is_killed_for_memory_says_so() {
     let seen = running.end().expect(5);
     let operation = seen.operation("fake_thing.x");
     let text = operation["failure"]["summary"].as_str().unwrap();
-    says(text, &["died during ApplyResourceChange", "killed by SIGKILL (9): its control group ran out of memory; give it more"]);
+    says(
+        text,
+        &[
+            "died during ApplyResourceChange",
+            "killed by SIGKILL (9): its control group ran out of memory; give it more",
+        ],
+    );
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
     assert_eq!(bench.left(), Vec::<String>::new());
 }
@@ -95,8 +123,15 @@ fn a_plugin_that_hangs_and_heeds_nothing_is_ended_by_the_second_signal() {
     let seen = running.end();
     assert!(matches!(seen.code, Some(5 | 130)), "{seen:#?}");
     let operation = seen.operation("fake_thing.x");
-    assert_eq!((&operation["state"], &operation["failure"]["class"]), (&"unknown".into(), &"cancelled".into()), "{operation}");
-    says(operation["failure"]["summary"].as_str().unwrap(), &["was stopped while ApplyResourceChange ran"]);
+    assert_eq!(
+        (&operation["state"], &operation["failure"]["class"]),
+        (&"unknown".into(), &"cancelled".into()),
+        "{operation}"
+    );
+    says(
+        operation["failure"]["summary"].as_str().unwrap(),
+        &["was stopped while ApplyResourceChange ran"],
+    );
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
@@ -106,7 +141,8 @@ fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
     bench.add("resource \"fake_thing\" \"y\" {\n  name = \"y\"\n}\n");
     // One at a time: the second call waits in line while the first one dies.
     let seen = bench.run(DEPLOY, &[("FLIGHTDECK_SLOTS", "1")]).expect(5);
-    let mut states = ["fake_thing.x", "fake_thing.y"].map(|a| seen.operation(a)["state"].as_str().unwrap().to_owned());
+    let mut states = ["fake_thing.x", "fake_thing.y"]
+        .map(|a| seen.operation(a)["state"].as_str().unwrap().to_owned());
     states.sort();
     assert_eq!(states, ["done", "unknown"], "{seen:#?}");
     assert_eq!(seen.crashes().len(), 1);
@@ -114,7 +150,8 @@ fn after_a_crash_the_plugin_is_launched_again_and_serves_the_rest() {
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
 }
 
-/// As the reference engine has it: what was approved of an output is what is kept, until the next stage.
+/// As the reference engine has it: what was approved of an output is what is kept, until the next
+/// stage.
 #[test]
 fn an_output_that_was_not_to_change_keeps_its_value_whatever_an_apply_makes_of_what_it_reads() {
     let bench = Bench::new("legacy-other-note");
@@ -129,7 +166,12 @@ fn an_output_that_was_not_to_change_keeps_its_value_whatever_an_apply_makes_of_w
     bench.run(DEPLOY, &[]).expect(0);
     let exported = bench.run(&["state", "export"], &[]).expect(0).stdout;
     let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
-    let y = exported["resources"].as_array().unwrap().iter().find(|r| r["name"] == "y").unwrap();
+    let y = exported["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|r| r["name"] == "y")
+        .unwrap();
     assert_eq!(y["instances"][0]["attributes"]["note"], "another");
     assert_eq!(exported["outputs"]["note"]["value"], "one");
 }
@@ -142,7 +184,11 @@ fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
     let operation = seen.operation("terraform_data.t");
     says(
         operation["failure"]["detail"].as_str().unwrap(),
-        &["changed since it was staged", "::ticket", "the provider answers otherwise now"],
+        &[
+            "changed since it was staged",
+            "::ticket",
+            "the provider answers otherwise now",
+        ],
     );
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
 }
@@ -151,8 +197,14 @@ fn a_function_that_answers_otherwise_than_when_it_was_staged_is_found_out() {
 fn a_plugin_that_is_replaced_before_the_deploy_makes_the_stage_stale() {
     let bench = Bench::new("replaces-itself");
     let seen = bench.run(DEPLOY, &[]).expect(1);
-    says(&seen.diagnostics().concat(), &["stage #1 is stale: plugins are not the same executables any more; stage again"]);
-    assert!(seen.of_type("operation").is_empty(), "nothing was begun: {seen:#?}");
+    says(
+        &seen.diagnostics().concat(),
+        &["stage #1 is stale: plugins are not the same executables any more; stage again"],
+    );
+    assert!(
+        seen.of_type("operation").is_empty(),
+        "nothing was begun: {seen:#?}"
+    );
 }
 
 #[test]
@@ -161,9 +213,25 @@ fn a_plugin_that_is_replaced_while_it_runs_is_not_launched_as_another() {
     bench.add("resource \"fake_thing\" \"y\" {\n  name = \"y\"\n}\n");
     let seen = bench.run(DEPLOY, &[("FLIGHTDECK_SLOTS", "1")]).expect(5);
     assert_eq!(seen.operation("lab_bucket.good")["state"], "done");
-    let failures = ["fake_thing.x", "fake_thing.y"].map(|a| seen.operation(a)["failure"]["summary"].as_str().unwrap().to_owned());
-    says(&failures.concat(), &["died during ApplyResourceChange", "was replaced while it was in use", "stage again"]);
-    assert_eq!(bench.count("launches"), 1, "the program that took its place was not started");
+    let failures = ["fake_thing.x", "fake_thing.y"].map(|a| {
+        seen.operation(a)["failure"]["summary"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    says(
+        &failures.concat(),
+        &[
+            "died during ApplyResourceChange",
+            "was replaced while it was in use",
+            "stage again",
+        ],
+    );
+    assert_eq!(
+        bench.count("launches"),
+        1,
+        "the program that took its place was not started"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! What a plugin can do wrong, row by row, through the program itself: each row is a run of flightdeck on a workspace that
-//! needs one fake (see `fake/`) and the bundled lab. Whatever the fake does, the words say what, where, why and what to do,
-//! flightdeck's memory stays small, the lab serves, and no process is left.
+//! What a plugin can do wrong, row by row, through the program itself: each row is a run of
+//! flightdeck on a workspace that needs one fake (see `fake/`) and the bundled lab. Whatever the
+//! fake does, the words say what, where, why and what to do, flightdeck's memory stays small, the
+//! lab serves, and no process is left.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 

@@ -1,5 +1,5 @@
-//! Failing at the start: counted exactly, tried again where that may help, nothing left of the process. The many ways to
-//! fail are rows of `tests/misbehaving`.
+//! Failing at the start: counted exactly, tried again where that may help, nothing left of the
+//! process. The many ways to fail are rows of `tests/misbehaving`.
 
 use crate::kit::*;
 use flightdeck::engine::plugin::record::PluginState;
@@ -8,8 +8,16 @@ use flightdeck::engine::provider::tfplugin::TfLife;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Launches until the plugin is given up or found incompatible, and checks kind, words, count and cleanliness.
-async fn fails(settings: PluginSettings, bench: &Bench, start: Start, kind: &str, words: &[&str], retried: bool) {
+/// Launches until the plugin is given up or found incompatible, and checks kind, words, count and
+/// cleanliness.
+async fn fails(
+    settings: PluginSettings,
+    bench: &Bench,
+    start: Start,
+    kind: &str,
+    words: &[&str],
+    retried: bool,
+) {
     let limit = settings.launch.attempts;
     let plugin = bench.plugins.add_with(
         flightdeck::engine::plugin::record::PluginId(kind.into()),
@@ -20,24 +28,44 @@ async fn fails(settings: PluginSettings, bench: &Bench, start: Start, kind: &str
     );
     let error = plugin.ready().await.expect_err(kind);
     let attempts = bench.ear.attempts();
-    let verdict = attempts.last().and_then(|a| a.verdict.clone()).expect("verdict");
+    let verdict = attempts
+        .last()
+        .and_then(|a| a.verdict.clone())
+        .expect("verdict");
     assert_eq!(verdict.kind, kind, "{verdict:?}");
     for word in words {
-        assert!(verdict.text.contains(word), "{:?} does not say {word:?}", verdict.text);
+        assert!(
+            verdict.text.contains(word),
+            "{:?} does not say {word:?}",
+            verdict.text
+        );
     }
     assert_eq!(verdict.retryable, retried);
     let expected = if retried { limit } else { 1 };
     assert_eq!(attempts.len() as u32, expected, "{attempts:#?}");
-    assert_eq!(attempts.iter().map(|a| a.number).collect::<Vec<_>>(), (1..=expected).collect::<Vec<_>>());
+    assert_eq!(
+        attempts.iter().map(|a| a.number).collect::<Vec<_>>(),
+        (1..=expected).collect::<Vec<_>>()
+    );
     match (retried, &error, plugin.state()) {
-        (true, PluginError::GaveUp { attempts, .. }, PluginState::GaveUp { .. }) => assert_eq!(*attempts, limit),
+        (true, PluginError::GaveUp { attempts, .. }, PluginState::GaveUp { .. }) => {
+            assert_eq!(*attempts, limit)
+        }
         (false, PluginError::Incompatible { .. }, PluginState::Incompatible { .. }) => {}
         other => panic!("{other:?}"),
     }
     for pid in attempts.iter().filter_map(|a| a.pid) {
-        assert_eq!(process_state(pid), None, "process {pid} is left or was not waited for");
+        assert_eq!(
+            process_state(pid),
+            None,
+            "process {pid} is left or was not waited for"
+        );
     }
-    assert_eq!(plugin.ready().await.expect_err("failed for good"), error, "another demand must not launch again");
+    assert_eq!(
+        plugin.ready().await.expect_err("failed for good"),
+        error,
+        "another demand must not launch again"
+    );
     assert_eq!(bench.ear.attempts().len() as u32, expected);
 }
 
@@ -45,35 +73,82 @@ async fn script_fails(script: &str, kind: &str, words: &[&str], retried: bool) -
     let mut settings = settings();
     settings.launch.attempts = 2;
     let bench = Bench::new(settings.clone());
-    fails(settings, &bench, shell(script, bench.folder.path()), kind, words, retried).await;
+    fails(
+        settings,
+        &bench,
+        shell(script, bench.folder.path()),
+        kind,
+        words,
+        retried,
+    )
+    .await;
     bench
 }
 
 #[tokio::test]
 async fn an_executable_that_is_not_there() {
     let bench = Bench::new(settings());
-    fails(settings(), &bench, program("/nonexistent/terraform-provider-x"), "not_found", &["/nonexistent/terraform-provider-x"], false)
-        .await;
+    fails(
+        settings(),
+        &bench,
+        program("/nonexistent/terraform-provider-x"),
+        "not_found",
+        &["/nonexistent/terraform-provider-x"],
+        false,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_directory_is_no_program() {
     let bench = Bench::new(settings());
-    fails(settings(), &bench, program(bench.folder.path()), "not_executable", &["not a file"], false).await;
+    fails(
+        settings(),
+        &bench,
+        program(bench.folder.path()),
+        "not_executable",
+        &["not a file"],
+        false,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn what_may_go_better_is_tried_again_and_then_given_up() {
-    let bench =
-        script_fails("echo 'This binary is a plugin.' >&2; exit 1", "exited", &["exit code 1", "This binary is a plugin."], true).await;
-    assert_eq!(bench.ear.attempts()[1].last_lines, ["This binary is a plugin."]);
-    let bench = script_fails("echo 'hello there'; exec sleep 600", "unrecognised_line", &["hello there", "is it a plugin?"], true).await;
-    assert_eq!(bench.ear.attempts()[0].exit_code, None, "we ended it, so it did not exit");
+    let bench = script_fails(
+        "echo 'This binary is a plugin.' >&2; exit 1",
+        "exited",
+        &["exit code 1", "This binary is a plugin."],
+        true,
+    )
+    .await;
+    assert_eq!(
+        bench.ear.attempts()[1].last_lines,
+        ["This binary is a plugin."]
+    );
+    let bench = script_fails(
+        "echo 'hello there'; exec sleep 600",
+        "unrecognised_line",
+        &["hello there", "is it a plugin?"],
+        true,
+    )
+    .await;
+    assert_eq!(
+        bench.ear.attempts()[0].exit_code,
+        None,
+        "we ended it, so it did not exit"
+    );
 }
 
 #[tokio::test]
 async fn what_another_launch_cannot_change_is_not_tried_again() {
-    script_fails("echo '1|4|unix|/s|grpc|'; exec sleep 600", "protocol_version", &["protocol 4", "5 and 6"], false).await;
+    script_fails(
+        "echo '1|4|unix|/s|grpc|'; exec sleep 600",
+        "protocol_version",
+        &["protocol 4", "5 and 6"],
+        false,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -82,7 +157,15 @@ async fn a_deadline_is_on_record() {
     short.launch.attempts = 2;
     short.launch.deadline = Duration::from_millis(150);
     let bench = Bench::new(short.clone());
-    fails(short, &bench, shell("exec sleep 600", bench.folder.path()), "timed_out", &["no handshake within 150 ms"], true).await;
+    fails(
+        short,
+        &bench,
+        shell("exec sleep 600", bench.folder.path()),
+        "timed_out",
+        &["no handshake within 150 ms"],
+        true,
+    )
+    .await;
     let attempt = &bench.ear.attempts()[0];
     assert_eq!(attempt.deadline_ms, 150);
     assert!(attempt.took_ms.expect("took") >= 150);
@@ -95,8 +178,12 @@ async fn five_launches_by_default_and_not_one_more() {
     let plugin = bench.shell("echo x >> \"$1/launched\"; exit 1");
     plugin.ready().await.expect_err("gives up");
     assert_eq!(bench.count("launched"), 5);
-    let expected: Vec<&str> =
-        ["discovered"].into_iter().chain(["launching", "handshaking", "backoff"].repeat(5)).take(15).chain(["gave up"]).collect();
+    let expected: Vec<&str> = ["discovered"]
+        .into_iter()
+        .chain(["launching", "handshaking", "backoff"].repeat(5))
+        .take(15)
+        .chain(["gave up"])
+        .collect();
     assert_eq!(bench.ear.states(), expected);
     // An operator's start counts afresh; a demand does not try at all.
     plugin.ready().await.expect_err("failed for good");
@@ -108,9 +195,19 @@ async fn five_launches_by_default_and_not_one_more() {
 #[tokio::test]
 async fn a_plugin_that_cannot_be_had_says_why() {
     let bench = Bench::new(settings());
-    let plugin = bench.plugins.add_rejected(flightdeck::engine::plugin::record::PluginId("x/y".into()), found(), "no version fits".into());
-    for answer in [plugin.ready().await, plugin.start().await, plugin.restart().await] {
-        assert!(matches!(answer, Err(PluginError::Rejected { why, .. }) if why == "no version fits"));
+    let plugin = bench.plugins.add_rejected(
+        flightdeck::engine::plugin::record::PluginId("x/y".into()),
+        found(),
+        "no version fits".into(),
+    );
+    for answer in [
+        plugin.ready().await,
+        plugin.start().await,
+        plugin.restart().await,
+    ] {
+        assert!(
+            matches!(answer, Err(PluginError::Rejected { why, .. }) if why == "no version fits")
+        );
     }
     plugin.stop().await;
     assert!(matches!(plugin.state(), PluginState::Rejected { .. }));
@@ -119,6 +216,18 @@ async fn a_plugin_that_cannot_be_had_says_why() {
 #[tokio::test]
 async fn a_folder_that_is_gone_is_no_place_to_run() {
     let bench = Bench::new(settings());
-    let spec = SpawnSpec { executable: "/bin/sh".into(), directory: Some(bench.folder.path().join("gone")), ..SpawnSpec::default() };
-    fails(settings(), &bench, Start::Spawn(spec), "not_executable", &["working directory"], false).await;
+    let spec = SpawnSpec {
+        executable: "/bin/sh".into(),
+        directory: Some(bench.folder.path().join("gone")),
+        ..SpawnSpec::default()
+    };
+    fails(
+        settings(),
+        &bench,
+        Start::Spawn(spec),
+        "not_executable",
+        &["working directory"],
+        false,
+    )
+    .await;
 }

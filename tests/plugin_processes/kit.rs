@@ -1,4 +1,5 @@
-//! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks at `/proc`.
+//! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks
+//! at `/proc`.
 
 use flightdeck::engine::plugin::record::*;
 use flightdeck::engine::plugin::{Connection, Plugin, PluginSettings, Plugins, SpawnSpec, Start};
@@ -52,7 +53,13 @@ impl Ear {
 
     /// The states in their order, as words.
     pub fn states(&self) -> Vec<&'static str> {
-        let word = |e: &PluginEvent| if let PluginEvent::State { state, .. } = e { Some(state.word()) } else { None };
+        let word = |e: &PluginEvent| {
+            if let PluginEvent::State { state, .. } = e {
+                Some(state.word())
+            } else {
+                None
+            }
+        };
         self.all().iter().filter_map(word).collect()
     }
 
@@ -70,7 +77,16 @@ impl Ear {
     }
 
     pub fn lines(&self) -> Vec<LogLine> {
-        self.all().into_iter().filter_map(|e| if let PluginEvent::Log { line } = e { Some(line) } else { None }).collect()
+        self.all()
+            .into_iter()
+            .filter_map(|e| {
+                if let PluginEvent::Log { line } = e {
+                    Some(line)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 }
 
@@ -96,12 +112,23 @@ pub fn found() -> PluginFound {
 
 /// A plugin that is the shell running `script`; `$1` is the folder of the test.
 pub fn shell(script: &str, folder: &Path) -> Start {
-    let args = ["-c", script, "plugin"].iter().map(Into::into).chain([folder.into()]).collect();
-    Start::Spawn(SpawnSpec { executable: "/bin/sh".into(), args, ..SpawnSpec::default() })
+    let args = ["-c", script, "plugin"]
+        .iter()
+        .map(Into::into)
+        .chain([folder.into()])
+        .collect();
+    Start::Spawn(SpawnSpec {
+        executable: "/bin/sh".into(),
+        args,
+        ..SpawnSpec::default()
+    })
 }
 
 pub fn program(path: impl Into<PathBuf>) -> Start {
-    Start::Spawn(SpawnSpec { executable: path.into(), ..SpawnSpec::default() })
+    Start::Spawn(SpawnSpec {
+        executable: path.into(),
+        ..SpawnSpec::default()
+    })
 }
 
 pub struct Bench {
@@ -114,7 +141,11 @@ impl Bench {
     pub fn new(settings: PluginSettings) -> Self {
         let ear = Ear::new();
         let plugins = Plugins::start(settings, ear.clone());
-        Self { ear, plugins, folder: tempfile::tempdir().expect("folder") }
+        Self {
+            ear,
+            plugins,
+            folder: tempfile::tempdir().expect("folder"),
+        }
     }
 
     pub fn add(&self, start: Start) -> Plugin {
@@ -122,7 +153,8 @@ impl Bench {
     }
 
     pub fn add_living(&self, start: Start, life: TfLife) -> Plugin {
-        self.plugins.add(PluginId("test/test".into()), found(), start, Arc::new(life))
+        self.plugins
+            .add(PluginId("test/test".into()), found(), start, Arc::new(life))
     }
 
     pub fn shell(&self, script: &str) -> Plugin {
@@ -131,7 +163,10 @@ impl Bench {
 
     /// How many lines a file in the folder has.
     pub fn count(&self, file: &str) -> usize {
-        std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default().lines().count()
+        std::fs::read_to_string(self.folder.path().join(file))
+            .unwrap_or_default()
+            .lines()
+            .count()
     }
 
     /// The number that a script left in a file.
@@ -159,5 +194,7 @@ pub async fn until_dead(pid: u32) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, dead).await.unwrap_or_else(|_| panic!("process {pid} still runs"));
+    tokio::time::timeout(PATIENCE, dead)
+        .await
+        .unwrap_or_else(|_| panic!("process {pid} still runs"));
 }

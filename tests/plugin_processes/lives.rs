@@ -1,4 +1,5 @@
-//! Plugins that come up: their phases, logs, crashes, ends, and what becomes of their grandchildren.
+//! Plugins that come up: their phases, logs, crashes, ends, and what becomes of their
+//! grandchildren.
 
 use crate::kit::*;
 use crate::server::{Manner, OBEY, Server, order, said};
@@ -9,7 +10,10 @@ use proto::plugin::stdio_data::Channel;
 use std::time::Duration;
 
 fn tls() -> Manner {
-    Manner { tls: true, ..Manner::default() }
+    Manner {
+        tls: true,
+        ..Manner::default()
+    }
 }
 
 #[tokio::test]
@@ -20,36 +24,82 @@ async fn a_plugin_comes_up_is_called_and_ends() {
     assert_eq!(plugin.state(), PluginState::Discovered);
     let connection = plugin.ready().await.expect("ready");
     assert_eq!(link(&connection).protocol, Protocol::Six);
-    assert!(matches!(link(&connection).take_schema(), Some(SchemaReply::V6(_))));
-    assert!(link(&connection).take_schema().is_none(), "the first who asks gets it");
+    assert!(matches!(
+        link(&connection).take_schema(),
+        Some(SchemaReply::V6(_))
+    ));
+    assert!(
+        link(&connection).take_schema().is_none(),
+        "the first who asks gets it"
+    );
     assert_eq!(plugin.found().dialect.as_deref(), Some("tfplugin6"));
     let attempt = bench.ear.attempts().pop().expect("attempt");
     let names: Vec<String> = attempt.phases.iter().map(|p| p.name.word()).collect();
-    assert_eq!(names, ["exec", "output", "handshake", "connected", "schema"]);
+    assert_eq!(
+        names,
+        ["exec", "output", "handshake", "connected", "schema"]
+    );
     assert!(attempt.phases.is_sorted_by_key(|p| p.at_ms));
-    assert_eq!((attempt.number, attempt.limit, attempt.verdict.expect("verdict").kind.as_str()), (1, 5, "ready"));
+    assert_eq!(
+        (
+            attempt.number,
+            attempt.limit,
+            attempt.verdict.expect("verdict").kind.as_str()
+        ),
+        (1, 5, "ready")
+    );
     let pid = connection.pid.expect("pid");
     let identity = ProcessIdentity::of(pid).expect("identity");
-    assert_eq!((attempt.pid, attempt.start_time), (Some(pid), Some(identity.start_time)));
-    assert_eq!(plugin.ready().await.expect("still").generation, connection.generation, "one process for all");
+    assert_eq!(
+        (attempt.pid, attempt.start_time),
+        (Some(pid), Some(identity.start_time))
+    );
+    assert_eq!(
+        plugin.ready().await.expect("still").generation,
+        connection.generation,
+        "one process for all"
+    );
     plugin.stop().await;
     assert_eq!(process_state(pid), None, "gone and waited for");
     assert!(connection.ended().is_cancelled());
-    assert_eq!(bench.ear.states(), ["discovered", "launching", "handshaking", "ready", "draining", "stopped"]);
+    assert_eq!(
+        bench.ear.states(),
+        [
+            "discovered",
+            "launching",
+            "handshaking",
+            "ready",
+            "draining",
+            "stopped"
+        ]
+    );
     let again = plugin.ready().await.expect("a demand starts it again");
     assert!(again.generation > connection.generation);
     bench.plugins.shutdown().await;
-    assert_eq!(plugin.ready().await.expect_err("over"), PluginError::Gone { plugin: plugin.id().clone() });
+    assert_eq!(
+        plugin.ready().await.expect_err("over"),
+        PluginError::Gone {
+            plugin: plugin.id().clone()
+        }
+    );
 }
 
 #[tokio::test]
 async fn a_plugin_that_comes_up_at_its_third_launch() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", tls());
-    let script = format!("echo x >> \"$1/launched\"; [ $(wc -l < \"$1/launched\") -ge 3 ] || exit 1\n{}", server.script());
+    let script = format!(
+        "echo x >> \"$1/launched\"; [ $(wc -l < \"$1/launched\") -ge 3 ] || exit 1\n{}",
+        server.script()
+    );
     let plugin = bench.shell(&script);
     plugin.ready().await.expect("ready");
-    let verdicts: Vec<String> = bench.ear.attempts().into_iter().map(|a| a.verdict.expect("verdict").kind).collect();
+    let verdicts: Vec<String> = bench
+        .ear
+        .attempts()
+        .into_iter()
+        .map(|a| a.verdict.expect("verdict").kind)
+        .collect();
     assert_eq!(verdicts, ["exited", "exited", "ready"]);
     bench.plugins.shutdown().await;
 }
@@ -58,7 +108,10 @@ async fn a_plugin_that_comes_up_at_its_third_launch() {
 async fn a_plugin_without_tls_on_a_private_socket() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", Manner::default());
-    let script = format!("[ -z \"$PLUGIN_CLIENT_CERT\" ] || exit 9\n{}", server.script());
+    let script = format!(
+        "[ -z \"$PLUGIN_CLIENT_CERT\" ] || exit 9\n{}",
+        server.script()
+    );
     let plugin = bench.add_living(shell(&script, bench.folder.path()), TfLife { tls: false });
     plugin.ready().await.expect("ready");
     bench.plugins.shutdown().await;
@@ -71,13 +124,24 @@ async fn the_environment_is_that_of_the_protocol() {
     plugin.ready().await.expect_err("exits");
     let read = |name: &str| std::fs::read_to_string(bench.folder.path().join(name)).expect(name);
     let env = read("env");
-    assert!(env.contains("TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2\n"));
-    assert!(env.contains("PLUGIN_PROTOCOL_VERSIONS=5,6\n") && env.contains("PLUGIN_CLIENT_CERT=-----BEGIN CERTIFICATE-----\n"));
+    assert!(env.contains(
+        "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2\n"
+    ));
+    assert!(
+        env.contains("PLUGIN_PROTOCOL_VERSIONS=5,6\n")
+            && env.contains("PLUGIN_CLIENT_CERT=-----BEGIN CERTIFICATE-----\n")
+    );
     assert!(!env.contains("PLUGIN_MULTIPLEX_GRPC"));
     assert_eq!(read("mode").trim(), "700");
     assert_eq!(read("stdin").trim(), "/dev/null");
-    let folder = env.lines().find_map(|l| l.strip_prefix("PLUGIN_UNIX_SOCKET_DIR=")).expect("folder");
-    assert!(!std::path::Path::new(folder).exists(), "the socket's folder goes with the process");
+    let folder = env
+        .lines()
+        .find_map(|l| l.strip_prefix("PLUGIN_UNIX_SOCKET_DIR="))
+        .expect("folder");
+    assert!(
+        !std::path::Path::new(folder).exists(),
+        "the socket's folder goes with the process"
+    );
 }
 
 #[tokio::test]
@@ -85,8 +149,18 @@ async fn stubborn_plugins_and_their_grandchildren_are_killed() {
     let mut short = settings();
     short.launch.grace = Duration::from_millis(100);
     let bench = Bench::new(short);
-    let server = Server::start(bench.folder.path(), "socket", Manner { stubborn: true, ..tls() });
-    let plugin = bench.shell(&format!("sleep 600 & echo $! > \"$1/grandchild\"\n{}", server.script()));
+    let server = Server::start(
+        bench.folder.path(),
+        "socket",
+        Manner {
+            stubborn: true,
+            ..tls()
+        },
+    );
+    let plugin = bench.shell(&format!(
+        "sleep 600 & echo $! > \"$1/grandchild\"\n{}",
+        server.script()
+    ));
     let pid = plugin.ready().await.expect("ready").pid.expect("pid");
     let grandchild = bench.number("grandchild");
     assert!(process_state(grandchild).is_some());
@@ -110,18 +184,51 @@ async fn a_crash_is_one_incident_and_the_plugin_comes_back() {
     let plugin = bench.shell(&format!("echo '[INFO] serving' >&2\n{}", server.script()));
     let connection = plugin.ready().await.expect("ready");
     order(bench.folder.path(), "panic");
-    let incident = plugin.incident(connection.generation, PATIENCE).await.expect("incident");
+    let incident = plugin
+        .incident(connection.generation, PATIENCE)
+        .await
+        .expect("incident");
     assert_eq!(incident.exit.code, Some(2));
-    assert!(incident.text.contains("exit code 2: panic: assignment to entry in nil map"), "{}", incident.text);
-    assert_eq!(incident.trace, ["panic: assignment to entry in nil map", "", "goroutine 1 [running]:"]);
-    assert!(incident.last_lines.iter().any(|l| l.text == "serving" && l.level == LogLevel::Info && l.stream == LogStream::Stderr));
+    assert!(
+        incident
+            .text
+            .contains("exit code 2: panic: assignment to entry in nil map"),
+        "{}",
+        incident.text
+    );
+    assert_eq!(
+        incident.trace,
+        [
+            "panic: assignment to entry in nil map",
+            "",
+            "goroutine 1 [running]:"
+        ]
+    );
+    assert!(incident.last_lines.iter().any(|l| l.text == "serving"
+        && l.level == LogLevel::Info
+        && l.stream == LogStream::Stderr));
     connection.ended().cancelled().await;
     let again = plugin.ready().await.expect("launched again");
     assert!(again.generation > connection.generation);
-    assert_eq!(bench.ear.attempts().last().map(|a| a.number), Some(1), "a crash counts launches afresh");
-    let crashes = bench.ear.all().into_iter().filter(|e| matches!(e, PluginEvent::Crash { .. })).count();
+    assert_eq!(
+        bench.ear.attempts().last().map(|a| a.number),
+        Some(1),
+        "a crash counts launches afresh"
+    );
+    let crashes = bench
+        .ear
+        .all()
+        .into_iter()
+        .filter(|e| matches!(e, PluginEvent::Crash { .. }))
+        .count();
     assert_eq!(crashes, 1);
-    assert!(bench.ear.states().windows(2).any(|w| w == ["crashed", "backoff"]));
+    assert!(
+        bench
+            .ear
+            .states()
+            .windows(2)
+            .any(|w| w == ["crashed", "backoff"])
+    );
     bench.plugins.shutdown().await;
 }
 
@@ -135,7 +242,10 @@ async fn a_plugin_that_dies_over_and_over_is_given_up() {
     for _ in 0..2 {
         let connection = plugin.ready().await.expect("ready");
         order(bench.folder.path(), "segv");
-        let incident = plugin.incident(connection.generation, PATIENCE).await.expect("incident");
+        let incident = plugin
+            .incident(connection.generation, PATIENCE)
+            .await
+            .expect("incident");
         assert_eq!(incident.exit.signal, Some(11));
     }
     let error = plugin.ready().await.expect_err("given up");
@@ -156,19 +266,44 @@ async fn orders_are_obeyed_in_every_state() {
     bench
         .ear
         .until("handshaking", |e| {
-            e.iter().any(|e| matches!(e, PluginEvent::State { state: PluginState::Handshaking { .. }, .. })).then_some(())
+            e.iter()
+                .any(|e| {
+                    matches!(
+                        e,
+                        PluginEvent::State {
+                            state: PluginState::Handshaking { .. },
+                            ..
+                        }
+                    )
+                })
+                .then_some(())
         })
         .await;
     plugin.stop().await;
     assert_eq!(plugin.state(), PluginState::Stopped);
     let answer = demand.await.expect("task").map(|c| c.generation);
-    assert_eq!(answer, Err(PluginError::Stopped { plugin: plugin.id().clone() }));
+    assert_eq!(
+        answer,
+        Err(PluginError::Stopped {
+            plugin: plugin.id().clone()
+        })
+    );
     let attempt = bench.ear.attempts().pop().expect("attempt");
     assert_eq!(attempt.verdict.expect("verdict").kind, "stopped");
     assert_eq!(process_state(attempt.pid.expect("pid")), None);
     plugin.disable().await;
-    assert_eq!(plugin.ready().await.expect_err("disabled"), PluginError::Disabled { plugin: plugin.id().clone() });
-    assert_eq!(plugin.start().await.expect_err("disabled"), PluginError::Disabled { plugin: plugin.id().clone() });
+    assert_eq!(
+        plugin.ready().await.expect_err("disabled"),
+        PluginError::Disabled {
+            plugin: plugin.id().clone()
+        }
+    );
+    assert_eq!(
+        plugin.start().await.expect_err("disabled"),
+        PluginError::Disabled {
+            plugin: plugin.id().clone()
+        }
+    );
     plugin.enable().await;
     assert_eq!(plugin.state(), PluginState::Discovered);
 }
@@ -179,7 +314,10 @@ async fn a_pause_between_launches_can_be_broken_off() {
     long.launch.backoff = vec![Duration::from_secs(3_600)];
     let bench = Bench::new(long);
     let server = Server::start(bench.folder.path(), "socket", tls());
-    let script = format!("echo x >> \"$1/launched\"; [ $(wc -l < \"$1/launched\") -ge 3 ] || exit 1\n{}", server.script());
+    let script = format!(
+        "echo x >> \"$1/launched\"; [ $(wc -l < \"$1/launched\") -ge 3 ] || exit 1\n{}",
+        server.script()
+    );
     let plugin = bench.shell(&script);
     let tracker = tokio_util::task::TaskTracker::new();
     let demand = {
@@ -188,7 +326,19 @@ async fn a_pause_between_launches_can_be_broken_off() {
     };
     let pauses = |n: usize| {
         move |e: &[PluginEvent]| {
-            (e.iter().filter(|e| matches!(e, PluginEvent::State { state: PluginState::Backoff { .. }, .. })).count() >= n).then_some(())
+            (e.iter()
+                .filter(|e| {
+                    matches!(
+                        e,
+                        PluginEvent::State {
+                            state: PluginState::Backoff { .. },
+                            ..
+                        }
+                    )
+                })
+                .count()
+                >= n)
+                .then_some(())
         }
     };
     bench.ear.until("the first pause", pauses(1)).await;
@@ -210,8 +360,19 @@ async fn a_pause_between_launches_can_be_broken_off() {
 #[tokio::test]
 async fn a_chatty_plugin_never_blocks_and_is_heard() {
     let bench = Bench::new(settings());
-    let lines = [said(Channel::Stdout, "half "), said(Channel::Stdout, "a line\n"), said(Channel::Stderr, "[WARN] by stream\n")];
-    let server = Server::start(bench.folder.path(), "socket", Manner { stdio: lines.to_vec(), ..tls() });
+    let lines = [
+        said(Channel::Stdout, "half "),
+        said(Channel::Stdout, "a line\n"),
+        said(Channel::Stderr, "[WARN] by stream\n"),
+    ];
+    let server = Server::start(
+        bench.folder.path(),
+        "socket",
+        Manner {
+            stdio: lines.to_vec(),
+            ..tls()
+        },
+    );
     // More than a pipe holds, on both streams, with one line of a megabyte, before it is done.
     let flood = "i=0; while [ $i -lt 3000 ]; do echo \"out $i ........................................\"; echo \"[DEBUG] err $i ....................\" >&2; i=$((i+1)); done; head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo '{\"@level\":\"error\",\"@message\":\"done\",\"@module\":\"m\"}' >&2";
     let plugin = bench.shell(&format!("echo '{}'\n{flood}\n{OBEY}", server.handshake));
@@ -219,16 +380,29 @@ async fn a_chatty_plugin_never_blocks_and_is_heard() {
     bench
         .ear
         .until("the last lines", |e| {
-            let has = |f: fn(&LogLine) -> bool| e.iter().any(|e| matches!(e, PluginEvent::Log { line } if f(line)));
-            (has(|l| l.text == "done" && l.module.as_deref() == Some("m") && l.level == LogLevel::Error)
-                && has(|l| l.text.starts_with("out 2999") && l.stream == LogStream::Stdout)
+            let has = |f: fn(&LogLine) -> bool| {
+                e.iter()
+                    .any(|e| matches!(e, PluginEvent::Log { line } if f(line)))
+            };
+            (has(|l| {
+                l.text == "done" && l.module.as_deref() == Some("m") && l.level == LogLevel::Error
+            }) && has(|l| l.text.starts_with("out 2999") && l.stream == LogStream::Stdout)
                 && has(|l| l.text == "half a line" && l.stream == LogStream::Stdio)
                 && has(|l| l.text == "by stream" && l.level == LogLevel::Warn))
             .then_some(())
         })
         .await;
-    let longest = bench.ear.lines().iter().map(|l| l.text.len()).max().expect("lines");
-    assert!((60_000..70_000).contains(&longest), "a line of {longest} bytes");
+    let longest = bench
+        .ear
+        .lines()
+        .iter()
+        .map(|l| l.text.len())
+        .max()
+        .expect("lines");
+    assert!(
+        (60_000..70_000).contains(&longest),
+        "a line of {longest} bytes"
+    );
     assert!(plugin.last_lines(10_000).len() <= 400);
     bench.plugins.shutdown().await;
 }
@@ -263,7 +437,15 @@ async fn use_of_the_machine_is_reported() {
     let pid = plugin.ready().await.expect("ready").pid;
     let usage = bench
         .ear
-        .until("usage", |e| e.iter().find_map(|e| if let PluginEvent::Usage { usage, .. } = e { Some(*usage) } else { None }))
+        .until("usage", |e| {
+            e.iter().find_map(|e| {
+                if let PluginEvent::Usage { usage, .. } = e {
+                    Some(*usage)
+                } else {
+                    None
+                }
+            })
+        })
         .await;
     assert_eq!(Some(usage.pid), pid);
     assert!(usage.rss_bytes > 100_000);
@@ -274,8 +456,17 @@ async fn use_of_the_machine_is_reported() {
 async fn a_process_of_somebody_else_is_attached_to_and_left_alone() {
     let bench = Bench::new(settings());
     let server = Server::start(bench.folder.path(), "socket", Manner::default());
-    let mut other = tokio::process::Command::new("sleep").arg("600").kill_on_drop(true).spawn().expect("spawned");
-    let reattach = Reattach { protocol: 6, pid: other.id(), test: true, address: Address::Unix(server.socket.clone()) };
+    let mut other = tokio::process::Command::new("sleep")
+        .arg("600")
+        .kill_on_drop(true)
+        .spawn()
+        .expect("spawned");
+    let reattach = Reattach {
+        protocol: 6,
+        pid: other.id(),
+        test: true,
+        address: Address::Unix(server.socket.clone()),
+    };
     let plugin = bench.add(Start::Attach(reattach.clone()));
     let connection = plugin.ready().await.expect("attached");
     plugin.stop().await;
@@ -283,7 +474,10 @@ async fn a_process_of_somebody_else_is_attached_to_and_left_alone() {
     assert!(other.try_wait().expect("status").is_none(), "it still runs");
     let connection = plugin.ready().await.expect("attached again");
     other.kill().await.expect("killed");
-    plugin.incident(connection.generation, PATIENCE).await.expect("its end is noticed");
+    plugin
+        .incident(connection.generation, PATIENCE)
+        .await
+        .expect("its end is noticed");
     bench.plugins.shutdown().await;
 }
 
@@ -291,7 +485,12 @@ async fn a_process_of_somebody_else_is_attached_to_and_left_alone() {
 async fn whoever_dies_takes_his_plugins_along() {
     let folder = tempfile::tempdir().expect("folder");
     let mut host = tokio::process::Command::new(std::env::current_exe().expect("own path"))
-        .args(["--exact", "lives::host_for_whoever_dies", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "lives::host_for_whoever_dies",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("FLIGHTDECK_TEST_FOLDER", folder.path())
         .kill_on_drop(true)
         .spawn()
@@ -299,7 +498,10 @@ async fn whoever_dies_takes_his_plugins_along() {
     let path = folder.path().join("pid");
     let pid: u32 = tokio::time::timeout(PATIENCE, async {
         loop {
-            if let Some(pid) = std::fs::read_to_string(&path).ok().and_then(|t| t.strip_suffix('\n').and_then(|t| t.parse().ok())) {
+            if let Some(pid) = std::fs::read_to_string(&path)
+                .ok()
+                .and_then(|t| t.strip_suffix('\n').and_then(|t| t.parse().ok()))
+            {
                 return pid;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -316,8 +518,13 @@ async fn whoever_dies_takes_his_plugins_along() {
 #[tokio::test]
 #[ignore = "is a part of another test"]
 async fn host_for_whoever_dies() {
-    let Some(folder) = std::env::var_os("FLIGHTDECK_TEST_FOLDER") else { return };
+    let Some(folder) = std::env::var_os("FLIGHTDECK_TEST_FOLDER") else {
+        return;
+    };
     let bench = Bench::new(settings());
-    let plugin = bench.add(shell("echo $$ > \"$1/pid\"; exec sleep 600", std::path::Path::new(&folder)));
+    let plugin = bench.add(shell(
+        "echo $$ > \"$1/pid\"; exec sleep 600",
+        std::path::Path::new(&folder),
+    ));
     tokio::time::timeout(PATIENCE, plugin.ready()).await.ok();
 }

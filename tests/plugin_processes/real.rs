@@ -1,7 +1,9 @@
 //! Unmodified providers, where the environment names an executable or a mirror.
 
 use crate::kit::*;
-use flightdeck::engine::plugin::find::{Constraints, HashCache, LockFile, Places, Surroundings, Want, find};
+use flightdeck::engine::plugin::find::{
+    Constraints, HashCache, LockFile, Places, Surroundings, Want, find,
+};
 use flightdeck::engine::plugin::record::PluginId;
 use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
 use std::collections::HashMap;
@@ -22,7 +24,11 @@ async fn a_provider_as_it_is_shipped() {
         SchemaReply::V5(reply) => reply.resource_schemas.len(),
         SchemaReply::V6(reply) => reply.resource_schemas.len(),
     };
-    println!("{:?}, {resources} resource types, {:?}", link(&connection).protocol, bench.ear.attempts().pop().expect("attempt").phases);
+    println!(
+        "{:?}, {resources} resource types, {:?}",
+        link(&connection).protocol,
+        bench.ear.attempts().pop().expect("attempt").phases
+    );
     assert!(resources > 0);
     let pid = connection.pid.expect("pid");
     let began = std::time::Instant::now();
@@ -39,16 +45,37 @@ async fn every_provider_of_a_mirror_is_found_and_comes_up() {
     };
     let bench = Bench::new(settings());
     let rc = bench.folder.path().join("rc");
-    let text = format!("provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}", std::path::Path::new(&mirror).display());
+    let text = format!(
+        "provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}",
+        std::path::Path::new(&mirror).display()
+    );
     std::fs::write(&rc, text).expect("written");
-    let around = Surroundings { variables: HashMap::from([("TF_CLI_CONFIG_FILE".to_owned(), rc.into())]), executable: None };
+    let around = Surroundings {
+        variables: HashMap::from([("TF_CLI_CONFIG_FILE".to_owned(), rc.into())]),
+        executable: None,
+    };
     let places = Places::gather(bench.folder.path(), &around).expect("places");
     let mut seen = 0;
     for address in addresses(mirror.as_ref()) {
-        let want = Want { address: address.parse().expect("address"), constraints: Constraints::any(), named: Vec::new() };
-        let found = find(&want, &LockFile::default(), &places, &HashCache::in_memory()).expect("found");
+        let want = Want {
+            address: address.parse().expect("address"),
+            constraints: Constraints::any(),
+            named: Vec::new(),
+        };
+        let found = find(
+            &want,
+            &LockFile::default(),
+            &places,
+            &HashCache::in_memory(),
+        )
+        .expect("found");
         let start = found.start.clone().expect("start");
-        let plugin = bench.plugins.add(PluginId(address.clone()), found.record(), start, Arc::new(TfLife::default()));
+        let plugin = bench.plugins.add(
+            PluginId(address.clone()),
+            found.record(),
+            start,
+            Arc::new(TfLife::default()),
+        );
         let connection = plugin.ready().await.expect("ready");
         assert!(link(&connection).take_schema().is_some());
         println!("{address}: {:?}", plugin.found());
@@ -62,10 +89,23 @@ fn addresses(mirror: &std::path::Path) -> Vec<String> {
     let mut folders = vec![(String::new(), mirror.to_owned())];
     for _ in 0..3 {
         let inner = |(prefix, folder): (String, std::path::PathBuf)| {
-            let entries = std::fs::read_dir(folder).expect("directory").flatten().filter(|e| e.path().is_dir());
-            entries.map(|e| (format!("{prefix}/{}", e.file_name().to_string_lossy()), e.path())).collect::<Vec<_>>()
+            let entries = std::fs::read_dir(folder)
+                .expect("directory")
+                .flatten()
+                .filter(|e| e.path().is_dir());
+            entries
+                .map(|e| {
+                    (
+                        format!("{prefix}/{}", e.file_name().to_string_lossy()),
+                        e.path(),
+                    )
+                })
+                .collect::<Vec<_>>()
         };
         folders = folders.into_iter().flat_map(inner).collect();
     }
-    folders.into_iter().map(|(address, _)| address.trim_start_matches('/').to_owned()).collect()
+    folders
+        .into_iter()
+        .map(|(address, _)| address.trim_start_matches('/').to_owned())
+        .collect()
 }

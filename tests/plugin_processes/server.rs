@@ -1,5 +1,6 @@
-//! The answering side of a plugin, in the test's own process: gRPC on a unix socket with the TLS of a plugin, just
-//! enough of the services to be launched, called and stopped. What it is asked to do to the process goes by a pipe.
+//! The answering side of a plugin, in the test's own process: gRPC on a unix socket with the TLS of
+//! a plugin, just enough of the services to be launched, called and stopped. What it is asked to do
+//! to the process goes by a pipe.
 
 use futures_util::future::BoxFuture;
 use proto::health::health_server::{Health, HealthServer};
@@ -45,14 +46,22 @@ impl Drop for Server {
     }
 }
 
-/// The pipe by which a script waits for orders. Opened for both ways so that nobody waits for the other end.
+/// The pipe by which a script waits for orders. Opened for both ways so that nobody waits for the
+/// other end.
 pub fn pipe(folder: &Path) -> std::fs::File {
     let path = folder.join("orders");
     if !path.exists() {
-        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .expect("mkfifo");
         assert!(made.success());
     }
-    std::fs::File::options().read(true).write(true).open(path).expect("pipe")
+    std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("pipe")
 }
 
 pub fn order(folder: &Path, word: &str) {
@@ -60,8 +69,8 @@ pub fn order(folder: &Path, word: &str) {
     writeln!(pipe(folder), "{word}").expect("ordered");
 }
 
-/// What a script does after its handshake: waits for an order, and ends as it says. It opens the pipe for both ways
-/// first, so that an order given before it listens is not lost.
+/// What a script does after its handshake: waits for an order, and ends as it says. It opens the
+/// pipe for both ways first, so that an order given before it listens is not lost.
 pub const OBEY: &str = r#"
 exec 3<>"$1/orders"
 read word <&3
@@ -89,24 +98,37 @@ impl Server {
             let host = Identity::session().expect("identity");
             wire::tls::server_config(&identity, host.pem()).expect("config")
         });
-        let service = All { folder: folder.to_owned(), manner, _keep: Arc::new(keep) };
-        let incoming = tokio_stream::wrappers::UnixListenerStream::new(listener).then(move |stream| {
-            let tls = tls.clone();
-            async move {
-                let stream = stream?;
-                let stream: Box<dyn Stream> = match tls {
-                    Some(config) => Box::new(wire::tls::accept(config, stream).await.map_err(std::io::Error::other)?),
-                    None => Box::new(stream),
-                };
-                Ok::<_, std::io::Error>(Connection(stream))
-            }
-        });
+        let service = All {
+            folder: folder.to_owned(),
+            manner,
+            _keep: Arc::new(keep),
+        };
+        let incoming =
+            tokio_stream::wrappers::UnixListenerStream::new(listener).then(move |stream| {
+                let tls = tls.clone();
+                async move {
+                    let stream = stream?;
+                    let stream: Box<dyn Stream> = match tls {
+                        Some(config) => Box::new(
+                            wire::tls::accept(config, stream)
+                                .await
+                                .map_err(std::io::Error::other)?,
+                        ),
+                        None => Box::new(stream),
+                    };
+                    Ok::<_, std::io::Error>(Connection(stream))
+                }
+            });
         let serve = tonic::transport::Server::builder().serve_with_incoming(service, incoming);
         let tracker = tokio_util::task::TaskTracker::new();
         let task = tracker.spawn(async move {
             serve.await.ok();
         });
-        Self { handshake: handshake.to_string(), socket, task }
+        Self {
+            handshake: handshake.to_string(),
+            socket,
+            task,
+        }
     }
 
     /// A script that announces this server and then obeys.
@@ -126,13 +148,21 @@ impl tonic::transport::server::Connected for Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.0).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, buf)
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
@@ -175,7 +205,8 @@ impl Service<http::Request<Body>> for All {
     }
 }
 
-fn tonic_codec() -> tonic_prost::ProstCodec<get_provider_schema::Response, get_provider_schema::Request> {
+fn tonic_codec()
+-> tonic_prost::ProstCodec<get_provider_schema::Response, get_provider_schema::Request> {
     tonic_prost::ProstCodec::default()
 }
 
@@ -202,25 +233,40 @@ impl GrpcController for All {
 
 #[tonic::async_trait]
 impl GrpcStdio for All {
-    type StreamStdioStream = Pin<Box<dyn tokio_stream::Stream<Item = Result<StdioData, Status>> + Send>>;
+    type StreamStdioStream =
+        Pin<Box<dyn tokio_stream::Stream<Item = Result<StdioData, Status>> + Send>>;
 
-    async fn stream_stdio(&self, _: Request<()>) -> Result<Response<Self::StreamStdioStream>, Status> {
-        Ok(Response::new(Box::pin(tokio_stream::iter(self.manner.stdio.clone()).map(Ok))))
+    async fn stream_stdio(
+        &self,
+        _: Request<()>,
+    ) -> Result<Response<Self::StreamStdioStream>, Status> {
+        Ok(Response::new(Box::pin(
+            tokio_stream::iter(self.manner.stdio.clone()).map(Ok),
+        )))
     }
 }
 
 #[tonic::async_trait]
 impl Health for All {
-    async fn check(&self, _: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+    async fn check(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
         Ok(Response::new(HealthCheckResponse { status: 1 }))
     }
     type WatchStream = tokio_stream::Empty<Result<HealthCheckResponse, Status>>;
-    async fn watch(&self, _: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
         Err(Status::unimplemented("not needed"))
     }
 }
 
 /// One message of the stdio stream.
 pub fn said(channel: stdio_data::Channel, text: &str) -> StdioData {
-    StdioData { channel: channel.into(), data: text.as_bytes().to_vec().into() }
+    StdioData {
+        channel: channel.into(),
+        data: text.as_bytes().to_vec().into(),
+    }
 }

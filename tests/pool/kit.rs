@@ -33,9 +33,17 @@ impl Bench {
         let mut settings = PluginSettings::default();
         settings.launch.backoff = vec![Duration::from_millis(5)];
         let plugins = Plugins::start(settings, Arc::new(bus.clone()));
-        let settings = PoolSettings { slots, ..PoolSettings::new(folder.path()) };
+        let settings = PoolSettings {
+            slots,
+            ..PoolSettings::new(folder.path())
+        };
         let pool = Pool::new(settings, plugins, calls, Arc::new(bus.clone()));
-        Self { bus, pool, folder, ctx: CallContext::default() }
+        Self {
+            bus,
+            pool,
+            folder,
+            ctx: CallContext::default(),
+        }
     }
 
     /// Declares a bundled provider, served by the program under test itself.
@@ -48,7 +56,12 @@ impl Bench {
             directory: None,
             approved: None,
         };
-        self.pool.declare(found(&format!("flightdeck.internal/bundled/{name}"), executable), Start::Spawn(spec)).await
+        self.pool
+            .declare(
+                found(&format!("flightdeck.internal/bundled/{name}"), executable),
+                Start::Spawn(spec),
+            )
+            .await
     }
 
     /// The lab's first configuration, configured.
@@ -61,9 +74,20 @@ impl Bench {
         let plain = self.pool.plain(LAB, &self.ctx).await.expect("it comes up");
         let schema = plain.known_schema().expect("known once it is up");
         let config = fill(&schema.provider.block, &config);
-        let (provider, done) = self.pool.configured(LAB, key, &config, &self.ctx).await.expect("it comes up");
+        let (provider, done) = self
+            .pool
+            .configured(LAB, key, &config, &self.ctx)
+            .await
+            .expect("it comes up");
         if !done {
-            assert_eq!(provider.configure(config, &self.ctx).await.expect("answered").diagnostics, []);
+            assert_eq!(
+                provider
+                    .configure(config, &self.ctx)
+                    .await
+                    .expect("answered")
+                    .diagnostics,
+                []
+            );
         }
         (provider, done)
     }
@@ -71,19 +95,31 @@ impl Bench {
     /// Waits until the call that makes a resource has been sent.
     pub async fn until_runs(&self, address: &str) {
         let runs = |call: &CallView| {
-            call.method == "ApplyResourceChange" && call.resource.as_deref() == Some(address) && call.started_at.is_some()
+            call.method == "ApplyResourceChange"
+                && call.resource.as_deref() == Some(address)
+                && call.started_at.is_some()
         };
         let sent = async {
             while !self.bus.with_view(|v| v.calls.values().any(runs)) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, sent).await.unwrap_or_else(|_| panic!("{address} is not being made"));
+        tokio::time::timeout(PATIENCE, sent)
+            .await
+            .unwrap_or_else(|_| panic!("{address} is not being made"));
     }
 
     pub fn pids(&self) -> Vec<u32> {
-        let attempts = self.bus.with_view(|v| v.plugins.values().filter_map(|p| p.attempts.back()?.pid).collect::<Vec<_>>());
-        attempts.into_iter().filter(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists()).collect()
+        let attempts = self.bus.with_view(|v| {
+            v.plugins
+                .values()
+                .filter_map(|p| p.attempts.back()?.pid)
+                .collect::<Vec<_>>()
+        });
+        attempts
+            .into_iter()
+            .filter(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists())
+            .collect()
     }
 }
 
@@ -105,11 +141,20 @@ pub fn fill(block: &Block, json: &Json) -> Value {
         None => a.empty_value(),
     };
     let nested = |name: &String, b: &NestedBlock| match json.get(name).and_then(Json::as_array) {
-        Some(given) if b.nesting == Nesting::Set => Value::set(b.block.implied_type(), given.iter().map(|j| fill(&b.block, j)).collect()),
-        Some(given) => Value::list(b.block.implied_type(), given.iter().map(|j| fill(&b.block, j)).collect()),
+        Some(given) if b.nesting == Nesting::Set => Value::set(
+            b.block.implied_type(),
+            given.iter().map(|j| fill(&b.block, j)).collect(),
+        ),
+        Some(given) => Value::list(
+            b.block.implied_type(),
+            given.iter().map(|j| fill(&b.block, j)).collect(),
+        ),
         None => b.empty_value(),
     };
-    let attributes = block.attributes.iter().map(|(n, a)| (n.clone(), attribute(n, a)));
+    let attributes = block
+        .attributes
+        .iter()
+        .map(|(n, a)| (n.clone(), attribute(n, a)));
     let blocks = block.blocks.iter().map(|(n, b)| (n.clone(), nested(n, b)));
     Value::object(attributes.chain(blocks))
 }
@@ -128,9 +173,18 @@ pub fn thing(provider: &dyn Provider, name: &str, fault: Json) -> Value {
     fill(&schema.resources["lab_thing"].block, &json)
 }
 
-/// Plans and applies the creation of a thing whose configuration leaves nothing to the merge with a prior.
-pub async fn create(provider: &dyn Provider, config: Value, address: &str, ctx: &CallContext) -> Result<ApplyResponse, ProviderError> {
-    let ctx = CallContext { resource: Some(address.to_owned()), ..ctx.clone() };
+/// Plans and applies the creation of a thing whose configuration leaves nothing to the merge with a
+/// prior.
+pub async fn create(
+    provider: &dyn Provider,
+    config: Value,
+    address: &str,
+    ctx: &CallContext,
+) -> Result<ApplyResponse, ProviderError> {
+    let ctx = CallContext {
+        resource: Some(address.to_owned()),
+        ..ctx.clone()
+    };
     let nothing = Value::null(config.ty().clone());
     // Write-only values never become part of a plan.
     let request = PlanRequest {

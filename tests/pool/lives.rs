@@ -14,26 +14,51 @@ async fn an_object_is_made_read_changed_and_removed() {
     let lab = bench.lab(json!({})).await;
     assert_eq!(lab.info().dialect, "tfplugin6");
     let config = thing(&*lab, "one", json!(null));
-    let checked = lab.validate_resource("lab_thing", config.clone(), &bench.ctx).await.expect("answered");
+    let checked = lab
+        .validate_resource("lab_thing", config.clone(), &bench.ctx)
+        .await
+        .expect("answered");
     assert_eq!(checked.diagnostics, []);
-    let made = create(&*lab, config.clone(), "lab_thing.one", &bench.ctx).await.expect("applied");
+    let made = create(&*lab, config.clone(), "lab_thing.one", &bench.ctx)
+        .await
+        .expect("applied");
     assert_eq!(made.diagnostics, []);
     let state = made.new_state.expect("a state");
     assert!(state.is_wholly_known() && attr(&state, "revision") == Value::int(1));
 
     // As it comes out of a state file, through the upgrade, and read again.
-    let ty = lab.known_schema().expect("known").resources["lab_thing"].implied_type().clone();
+    let ty = lab.known_schema().expect("known").resources["lab_thing"]
+        .implied_type()
+        .clone();
     let raw = cty::json::encode(&state, &ty).expect("encodes");
-    let request = UpgradeRequest { type_name: "lab_thing".into(), version: 0, raw_json: raw.into_bytes().into() };
+    let request = UpgradeRequest {
+        type_name: "lab_thing".into(),
+        version: 0,
+        raw_json: raw.into_bytes().into(),
+    };
     let upgraded = lab.upgrade(request, &bench.ctx).await.expect("answered");
-    assert_eq!((upgraded.state.clone(), upgraded.diagnostics), (state.clone(), vec![]));
-    let request = ReadRequest { type_name: "lab_thing".into(), current: state.clone(), private: made.private.clone(), identity: None };
-    let read = lab.read(request.clone(), &bench.ctx).await.expect("answered");
+    assert_eq!(
+        (upgraded.state.clone(), upgraded.diagnostics),
+        (state.clone(), vec![])
+    );
+    let request = ReadRequest {
+        type_name: "lab_thing".into(),
+        current: state.clone(),
+        private: made.private.clone(),
+        identity: None,
+    };
+    let read = lab
+        .read(request.clone(), &bench.ctx)
+        .await
+        .expect("answered");
     assert_eq!(read.state, state);
 
     // What forces a replacement is named.
     let mut changed = state.as_map().map(cty::Members::to_map).expect("an object");
-    changed.insert("triggers".into(), Value::map(Type::String, [("a", Value::string("b"))]));
+    changed.insert(
+        "triggers".into(),
+        Value::map(Type::String, [("a", Value::string("b"))]),
+    );
     let changed = Value::object_from_map(changed);
     let plan = PlanRequest {
         type_name: "lab_thing".into(),
@@ -56,21 +81,52 @@ async fn an_object_is_made_read_changed_and_removed() {
         planned_identity: None,
     };
     let removed = lab.apply(request, &bench.ctx).await.expect("answered");
-    assert_eq!((removed.new_state, removed.diagnostics), (Some(gone), vec![]));
-    assert!(lab.read(request_of(&read), &bench.ctx).await.expect("answered").state.is_null());
+    assert_eq!(
+        (removed.new_state, removed.diagnostics),
+        (Some(gone), vec![])
+    );
+    assert!(
+        lab.read(request_of(&read), &bench.ctx)
+            .await
+            .expect("answered")
+            .state
+            .is_null()
+    );
 
     // Every one of them was a call that somebody could see.
     let view = bench.bus.view();
-    let count = |method: &str| view.latencies.values().filter_map(|l| l.methods.get(method)).map(|l| l.count).sum::<u64>();
-    assert_eq!(count("GetResourceIdentitySchemas"), 1, "what belongs to coming up is seen too");
-    assert_eq!((count("ApplyResourceChange"), count("ReadResource"), count("ConfigureProvider")), (2, 2, 1));
+    let count = |method: &str| {
+        view.latencies
+            .values()
+            .filter_map(|l| l.methods.get(method))
+            .map(|l| l.count)
+            .sum::<u64>()
+    };
+    assert_eq!(
+        count("GetResourceIdentitySchemas"),
+        1,
+        "what belongs to coming up is seen too"
+    );
+    assert_eq!(
+        (
+            count("ApplyResourceChange"),
+            count("ReadResource"),
+            count("ConfigureProvider")
+        ),
+        (2, 2, 1)
+    );
     assert_eq!(bench.bus.with_view(|v| v.calls.len()), 0);
     bench.pool.shutdown().await;
     assert_eq!(bench.pids(), Vec::<u32>::new());
 }
 
 fn request_of(read: &ReadResponse) -> ReadRequest {
-    ReadRequest { type_name: "lab_thing".into(), current: read.state.clone(), private: read.private.clone(), identity: None }
+    ReadRequest {
+        type_name: "lab_thing".into(),
+        current: read.state.clone(),
+        private: read.private.clone(),
+        identity: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,12 +135,27 @@ async fn bad_input_is_answered_with_its_place() {
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     let schema = lab.known_schema().expect("known");
-    let config = fill(&schema.resources["lab_server"].block, &json!({"name": "web", "image": "debian", "size": "gigantic"}));
-    let checked = lab.validate_resource("lab_server", config, &bench.ctx).await.expect("answered");
+    let config = fill(
+        &schema.resources["lab_server"].block,
+        &json!({"name": "web", "image": "debian", "size": "gigantic"}),
+    );
+    let checked = lab
+        .validate_resource("lab_server", config, &bench.ctx)
+        .await
+        .expect("answered");
     let error = checked.first_error().expect("an error");
-    assert_eq!((error.severity, error.path.clone()), (Severity::Error, at("size")));
-    let error = lab.validate_resource("lab_serverr", Value::empty_object(), &bench.ctx).await.expect_err("there is no such type");
-    assert_eq!(error.to_string(), "bundled/lab has no resource type \"lab_serverr\"");
+    assert_eq!(
+        (error.severity, error.path.clone()),
+        (Severity::Error, at("size"))
+    );
+    let error = lab
+        .validate_resource("lab_serverr", Value::empty_object(), &bench.ctx)
+        .await
+        .expect_err("there is no such type");
+    assert_eq!(
+        error.to_string(),
+        "bundled/lab has no resource type \"lab_serverr\""
+    );
     assert_eq!(error.class(), FailureClass::BadInput);
     bench.pool.shutdown().await;
 }
@@ -133,7 +204,13 @@ async fn another_configuration_gets_a_fresh_process_once_running_calls_have_ende
     assert_ne!(before, after);
     // A handle from before goes to the new process.
     let config = thing(&*lab, "later", json!(null));
-    assert_eq!(create(&*lab, config, "lab_thing.later", &bench.ctx).await.expect("answered").diagnostics, []);
+    assert_eq!(
+        create(&*lab, config, "lab_thing.later", &bench.ctx)
+            .await
+            .expect("answered")
+            .diagnostics,
+        []
+    );
     bench.pool.shutdown().await;
 }
 
@@ -151,22 +228,53 @@ async fn slots_are_those_of_the_process_and_waiters_say_whom_they_wait_for() {
     });
     a.expect("applied");
     b.expect("applied");
-    let Some(flightdeck::engine::bus::Update::Events(events)) = events.recv().await else { panic!("events") };
-    let queued = events.iter().find_map(|e| if let EventKind::CallQueued(q) = &e.kind { Some(q.clone()) } else { None });
+    let Some(flightdeck::engine::bus::Update::Events(events)) = events.recv().await else {
+        panic!("events")
+    };
+    let queued = events.iter().find_map(|e| {
+        if let EventKind::CallQueued(q) = &e.kind {
+            Some(q.clone())
+        } else {
+            None
+        }
+    });
     let queued = queued.expect("the second one had to wait");
     assert_eq!(queued.resource.as_deref(), Some("lab_thing.quick"));
-    assert_eq!(queued.waits_for, "slot of bundled/lab, held by lab_thing.slow (ApplyResourceChange)");
+    assert_eq!(
+        queued.waits_for,
+        "slot of bundled/lab, held by lab_thing.slow (ApplyResourceChange)"
+    );
     bench.pool.shutdown().await;
 }
 
 #[tokio::test]
 async fn the_builtin_provider_needs_no_process() {
     let bench = Bench::new(10);
-    let (builtin, done) =
-        bench.pool.configured(builtin::ADDRESS, "provider.terraform", &Value::empty_object(), &bench.ctx).await.expect("there");
+    let (builtin, done) = bench
+        .pool
+        .configured(
+            builtin::ADDRESS,
+            "provider.terraform",
+            &Value::empty_object(),
+            &bench.ctx,
+        )
+        .await
+        .expect("there");
     assert!(done);
-    assert!(builtin.known_schema().expect("known").resources.get("terraform_data").is_some());
-    let seen = bench.bus.with_view(|v| v.plugins.values().map(|p| (p.id.0.clone(), p.state.word())).collect::<Vec<_>>());
+    assert!(
+        builtin
+            .known_schema()
+            .expect("known")
+            .resources
+            .get("terraform_data")
+            .is_some()
+    );
+    let seen = bench.bus.with_view(|v| {
+        v.plugins
+            .values()
+            .map(|p| (p.id.0.clone(), p.state.word()))
+            .collect::<Vec<_>>()
+    });
     assert_eq!(seen, [("builtin/terraform".to_owned(), "ready")]);
     assert_eq!(bench.pids(), Vec::<u32>::new());
 }

@@ -13,29 +13,56 @@ use std::time::{Duration, Instant};
 async fn one_crash_is_one_incident_for_all_calls_it_took_down_and_later_calls_go_on() {
     let bench = Bench::new(10);
     bench.declare("lab").await;
-    // The file is named by the configuration alone: a process that was not configured again would not find it.
-    let lab = bench.lab(json!({"file": bench.folder.path().join("only.json")})).await;
+    // The file is named by the configuration alone: a process that was not configured again would
+    // not find it.
+    let lab = bench
+        .lab(json!({"file": bench.folder.path().join("only.json")}))
+        .await;
     let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
-    let crash = thing(&*lab, "crashing", json!({"kind": "crash", "text": "index out of range [3] with length 3"}));
-    let (hung, crashed) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
-        bench.until_runs("lab_thing.hanging").await;
-        create(&*lab, crash, "lab_thing.crashing", &bench.ctx).await
-    });
+    let crash = thing(
+        &*lab,
+        "crashing",
+        json!({"kind": "crash", "text": "index out of range [3] with length 3"}),
+    );
+    let (hung, crashed) = tokio::join!(
+        create(&*lab, hang, "lab_thing.hanging", &bench.ctx),
+        async {
+            bench.until_runs("lab_thing.hanging").await;
+            create(&*lab, crash, "lab_thing.crashing", &bench.ctx).await
+        }
+    );
     let errors = [hung.expect_err("taken down"), crashed.expect_err("crashed")];
     let incident = errors[0].incident().expect("an incident").to_owned();
     for error in &errors {
         assert_eq!(error.incident(), Some(incident.as_str()));
-        assert_eq!((error.class(), error.outcome()), (FailureClass::PluginCrashed, CallOutcome::Crashed));
+        assert_eq!(
+            (error.class(), error.outcome()),
+            (FailureClass::PluginCrashed, CallOutcome::Crashed)
+        );
         assert!(error.may_have_acted());
-        assert!(error.to_string().contains("index out of range [3] with length 3"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("index out of range [3] with length 3"),
+            "{error}"
+        );
     }
     let view = bench.bus.view();
-    assert_eq!(view.incidents.iter().map(|i| i.incident.as_str()).collect::<Vec<_>>(), [incident.as_str()]);
+    assert_eq!(
+        view.incidents
+            .iter()
+            .map(|i| i.incident.as_str())
+            .collect::<Vec<_>>(),
+        [incident.as_str()]
+    );
     // The same handle, another process, configured as before.
     let config = thing(&*lab, "after", json!(null));
-    let made = create(&*lab, config, "lab_thing.after", &bench.ctx).await.expect("answered");
+    let made = create(&*lab, config, "lab_thing.after", &bench.ctx)
+        .await
+        .expect("answered");
     assert_eq!(made.diagnostics, []);
-    let kept = std::fs::read_to_string(bench.folder.path().join("only.json")).expect("the configured file");
+    let kept = std::fs::read_to_string(bench.folder.path().join("only.json"))
+        .expect("the configured file");
     assert!(kept.contains("after"));
     bench.pool.shutdown().await;
 }
@@ -45,8 +72,15 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
     let bench = Bench::new(10);
     let broken = bench.declare("broken").await;
     bench.declare("lab").await;
-    let error = bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("it never comes up");
-    let ProviderError::Blocked { state, why, .. } = &error else { panic!("{error}") };
+    let error = bench
+        .pool
+        .plain("flightdeck.internal/bundled/broken", &bench.ctx)
+        .await
+        .err()
+        .expect("it never comes up");
+    let ProviderError::Blocked { state, why, .. } = &error else {
+        panic!("{error}")
+    };
     assert_eq!(state, "was given up after 5 launches");
     assert!(why.contains("assignment to entry in nil map"), "{why}");
     assert!(!error.may_have_acted());
@@ -55,7 +89,12 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
     assert_eq!(blocked[0].plugin, broken);
     assert!(matches!(blocked[0].state, PluginState::GaveUp { .. }));
     // Asked again, it is not launched again.
-    let again = bench.pool.plain("flightdeck.internal/bundled/broken", &bench.ctx).await.err().expect("still given up");
+    let again = bench
+        .pool
+        .plain("flightdeck.internal/bundled/broken", &bench.ctx)
+        .await
+        .err()
+        .expect("still given up");
     assert_eq!(again.to_string(), error.to_string());
     bench.lab(json!({})).await;
     bench.pool.shutdown().await;
@@ -65,7 +104,11 @@ async fn what_needs_a_plugin_that_gave_up_is_refused_with_the_reason_and_others_
 async fn a_plugin_that_is_late_is_waited_for() {
     let bench = Bench::new(10);
     bench.declare("slowstart").await;
-    let provider = bench.pool.plain("flightdeck.internal/bundled/slowstart", &bench.ctx).await.expect("up at its third launch");
+    let provider = bench
+        .pool
+        .plain("flightdeck.internal/bundled/slowstart", &bench.ctx)
+        .await
+        .expect("up at its third launch");
     assert!(provider.known_schema().is_some());
     bench.pool.shutdown().await;
 }
@@ -73,14 +116,52 @@ async fn a_plugin_that_is_late_is_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_had_or_is_not_known_is_refused_in_words() {
     let bench = Bench::new(10);
-    bench.pool.declare_rejected(found("registry.terraform.io/hashicorp/nope", ""), "no mirror has it").await;
-    let error = bench.pool.plain("registry.terraform.io/hashicorp/nope", &bench.ctx).await.err().expect("rejected");
-    assert_eq!(error.to_string(), "hashicorp/nope cannot be had: no mirror has it");
-    let spec = SpawnSpec { executable: "/nonexistent/terraform-provider-x".into(), ..Default::default() };
-    bench.pool.declare(found("example.com/a/x", "/nonexistent/terraform-provider-x"), Start::Spawn(spec)).await;
-    let error = bench.pool.plain("example.com/a/x", &bench.ctx).await.err().expect("not there");
-    assert!(error.to_string().starts_with("example.com/a/x cannot be used: "), "{error}");
-    let error = bench.pool.plain("example.com/never/heard", &bench.ctx).await.err().expect("unknown");
+    bench
+        .pool
+        .declare_rejected(
+            found("registry.terraform.io/hashicorp/nope", ""),
+            "no mirror has it",
+        )
+        .await;
+    let error = bench
+        .pool
+        .plain("registry.terraform.io/hashicorp/nope", &bench.ctx)
+        .await
+        .err()
+        .expect("rejected");
+    assert_eq!(
+        error.to_string(),
+        "hashicorp/nope cannot be had: no mirror has it"
+    );
+    let spec = SpawnSpec {
+        executable: "/nonexistent/terraform-provider-x".into(),
+        ..Default::default()
+    };
+    bench
+        .pool
+        .declare(
+            found("example.com/a/x", "/nonexistent/terraform-provider-x"),
+            Start::Spawn(spec),
+        )
+        .await;
+    let error = bench
+        .pool
+        .plain("example.com/a/x", &bench.ctx)
+        .await
+        .err()
+        .expect("not there");
+    assert!(
+        error
+            .to_string()
+            .starts_with("example.com/a/x cannot be used: "),
+        "{error}"
+    );
+    let error = bench
+        .pool
+        .plain("example.com/never/heard", &bench.ctx)
+        .await
+        .err()
+        .expect("unknown");
     assert!(matches!(error, ProviderError::Blocked { .. }));
     bench.pool.shutdown().await;
 }
@@ -91,15 +172,27 @@ async fn killing_leaves_an_unknown_outcome_and_stopping_is_asked_of_running_ones
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     assert_eq!(bench.pool.stop_all(&bench.ctx).await, []);
-    let stops = bench.bus.view().latencies.into_values().find_map(|l| l.methods.get("StopProvider").copied()).expect("asked");
+    let stops = bench
+        .bus
+        .view()
+        .latencies
+        .into_values()
+        .find_map(|l| l.methods.get("StopProvider").copied())
+        .expect("asked");
     assert_eq!(stops.count, 1);
     let hang = thing(&*lab, "hanging", json!({"kind": "hang"}));
-    let (hung, ()) = tokio::join!(create(&*lab, hang, "lab_thing.hanging", &bench.ctx), async {
-        bench.until_runs("lab_thing.hanging").await;
-        bench.pool.kill_all().await;
-    });
+    let (hung, ()) = tokio::join!(
+        create(&*lab, hang, "lab_thing.hanging", &bench.ctx),
+        async {
+            bench.until_runs("lab_thing.hanging").await;
+            bench.pool.kill_all().await;
+        }
+    );
     let error = hung.expect_err("killed");
-    assert_eq!(error.to_string(), "bundled/lab was stopped while ApplyResourceChange ran");
+    assert_eq!(
+        error.to_string(),
+        "bundled/lab was stopped while ApplyResourceChange ran"
+    );
     assert!(error.may_have_acted() && error.class() == FailureClass::Cancelled);
     assert_eq!(bench.pids(), Vec::<u32>::new());
     bench.pool.shutdown().await;
@@ -110,10 +203,25 @@ async fn a_deadline_ends_a_hanging_call_and_the_slot_is_free_again() {
     let bench = Bench::new(1);
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
-    let state = create(&*lab, thing(&*lab, "x", json!({"kind": "hang", "on": "read"})), "lab_thing.x", &bench.ctx).await.expect("applied");
+    let state = create(
+        &*lab,
+        thing(&*lab, "x", json!({"kind": "hang", "on": "read"})),
+        "lab_thing.x",
+        &bench.ctx,
+    )
+    .await
+    .expect("applied");
     let state = state.new_state.expect("a state");
-    let ctx = CallContext { deadline: Some(Duration::from_millis(300)), ..bench.ctx.clone() };
-    let request = ReadRequest { type_name: "lab_thing".into(), current: state, private: Bytes::new(), identity: None };
+    let ctx = CallContext {
+        deadline: Some(Duration::from_millis(300)),
+        ..bench.ctx.clone()
+    };
+    let request = ReadRequest {
+        type_name: "lab_thing".into(),
+        current: state,
+        private: Bytes::new(),
+        identity: None,
+    };
     let began = Instant::now();
     match lab.read(request, &ctx).await {
         Err(error) => {
@@ -123,7 +231,9 @@ async fn a_deadline_ends_a_hanging_call_and_the_slot_is_free_again() {
         Ok(answer) => panic!("the fault was meant for reads: {answer:?}"),
     }
     let config = thing(&*lab, "y", json!(null));
-    create(&*lab, config, "lab_thing.y", &bench.ctx).await.expect("there is a slot");
+    create(&*lab, config, "lab_thing.y", &bench.ctx)
+        .await
+        .expect("there is a slot");
     bench.pool.shutdown().await;
 }
 
@@ -133,8 +243,14 @@ async fn a_value_that_does_not_fit_the_schema_is_not_sent() {
     bench.declare("lab").await;
     let lab = bench.lab(json!({})).await;
     let wrong = Value::object([("name", Value::int(1))]);
-    let error = lab.validate_resource("lab_thing", wrong, &bench.ctx).await.expect_err("it does not fit");
-    assert!(matches!(error, ProviderError::Unencodable { .. }), "{error}");
+    let error = lab
+        .validate_resource("lab_thing", wrong, &bench.ctx)
+        .await
+        .expect_err("it does not fit");
+    assert!(
+        matches!(error, ProviderError::Unencodable { .. }),
+        "{error}"
+    );
     bench.pool.shutdown().await;
 }
 
@@ -142,13 +258,31 @@ async fn a_value_that_does_not_fit_the_schema_is_not_sent() {
 async fn a_reattached_process_serves_one_configuration_and_says_so() {
     let bench = Bench::new(10);
     let address = flightdeck::engine::plugin::Address::Unix(bench.folder.path().join("nobody"));
-    let reattach = flightdeck::engine::plugin::Reattach { protocol: 6, pid: None, test: true, address };
+    let reattach = flightdeck::engine::plugin::Reattach {
+        protocol: 6,
+        pid: None,
+        test: true,
+        address,
+    };
     let address = "registry.terraform.io/hashicorp/debugged";
-    bench.pool.declare(found(address, ""), Start::Attach(reattach)).await;
+    bench
+        .pool
+        .declare(found(address, ""), Start::Attach(reattach))
+        .await;
     let config = Value::empty_object();
-    let nobody = bench.pool.configured(address, "provider.debugged", &config, &bench.ctx).await.err().expect("nobody listens");
+    let nobody = bench
+        .pool
+        .configured(address, "provider.debugged", &config, &bench.ctx)
+        .await
+        .err()
+        .expect("nobody listens");
     assert!(matches!(nobody, ProviderError::Blocked { .. }), "{nobody}");
-    let error = bench.pool.configured(address, "provider.debugged.alias", &config, &bench.ctx).await.err().expect("refused");
+    let error = bench
+        .pool
+        .configured(address, "provider.debugged.alias", &config, &bench.ctx)
+        .await
+        .err()
+        .expect("refused");
     assert_eq!(
         error.to_string(),
         "hashicorp/debugged cannot be shared: it is reattached, and one process cannot serve two configurations: leave out the aliases"
@@ -159,8 +293,18 @@ async fn a_reattached_process_serves_one_configuration_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_for_a_plugin_can_be_given_up() {
     let bench = Bench::new(10);
-    let spec = SpawnSpec { executable: "/bin/sleep".into(), args: vec!["600".into()], ..Default::default() };
-    bench.pool.declare(found("example.com/a/asleep", "/bin/sleep"), Start::Spawn(spec)).await;
+    let spec = SpawnSpec {
+        executable: "/bin/sleep".into(),
+        args: vec!["600".into()],
+        ..Default::default()
+    };
+    bench
+        .pool
+        .declare(
+            found("example.com/a/asleep", "/bin/sleep"),
+            Start::Spawn(spec),
+        )
+        .await;
     let ctx = CallContext::default();
     let began = Instant::now();
     let (given_up, ()) = tokio::join!(bench.pool.plain("example.com/a/asleep", &ctx), async {
@@ -168,9 +312,15 @@ async fn waiting_for_a_plugin_can_be_given_up() {
         ctx.cancel.cancel();
     });
     let error = given_up.err().expect("given up");
-    assert_eq!((error.class(), error.may_have_acted()), (FailureClass::Cancelled, false));
+    assert_eq!(
+        (error.class(), error.may_have_acted()),
+        (FailureClass::Cancelled, false)
+    );
     bench.pool.kill_all().await;
     assert_eq!(bench.pids(), Vec::<u32>::new());
-    assert!(began.elapsed() < Duration::from_secs(300), "it was waited for");
+    assert!(
+        began.elapsed() < Duration::from_secs(300),
+        "it was waited for"
+    );
     bench.pool.shutdown().await;
 }

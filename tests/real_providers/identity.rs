@@ -1,4 +1,5 @@
-//! Identities, schemas that changed between versions of a provider, imports and moves between types.
+//! Identities, schemas that changed between versions of a provider, imports and moves between
+//! types.
 
 use crate::place::{Place, line, private_of};
 use serde_json::json;
@@ -41,9 +42,16 @@ fn an_identity_is_kept_in_the_state_and_handed_on() {
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
     assert_eq!(instance["identity"], json!({"region": "here", "name": "d"}));
-    assert_eq!((&instance["identity_schema_version"], &instance["schema_version"]), (&json!(1), &json!(2)));
+    assert_eq!(
+        (
+            &instance["identity_schema_version"],
+            &instance["schema_version"]
+        ),
+        (&json!(1), &json!(2))
+    );
 
-    // The provider warns where it reads without an identity, and refuses to change or destroy without the right one.
+    // The provider warns where it reads without an identity, and refuses to change or destroy
+    // without the right one.
     let run = place.run(&["stage", "--json"]).expect(0);
     assert_eq!(run.diagnostics(), Vec::<serde_json::Value>::new());
     assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
@@ -51,20 +59,36 @@ fn an_identity_is_kept_in_the_state_and_handed_on() {
     let plan = place.plan(&[]);
     let change = plan.change("interop_disk.d");
     let identity = json!({"region": "here", "name": "d"});
-    assert_eq!((&change["before_identity"], &change["after_identity"]), (&identity, &identity));
+    assert_eq!(
+        (&change["before_identity"], &change["after_identity"]),
+        (&identity, &identity)
+    );
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
-    assert_eq!((&instance["attributes"]["told"], &instance["identity"]), (&json!("here d"), &identity));
+    assert_eq!(
+        (&instance["attributes"]["told"], &instance["identity"]),
+        (&json!("here d"), &identity)
+    );
 
     // Another object has another identity; the old one is destroyed by its own.
-    place.workspace.write("disk.tf", &NEW.replace("name = \"d\"", "name = \"e\""));
+    place
+        .workspace
+        .write("disk.tf", &NEW.replace("name = \"d\"", "name = \"e\""));
     let plan = place.plan(&[]);
     assert_eq!(plan.actions("interop_disk.d"), ["delete", "create"]);
     assert_eq!(plan.change("interop_disk.d")["before_identity"], identity);
     place.deploy(&[], 0);
-    assert_eq!(place.instance("interop_disk.d")["identity"], json!({"region": "here", "name": "e"}));
-    assert_eq!(place.kept().as_object().unwrap().keys().collect::<Vec<_>>(), ["disk-e"]);
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    assert_eq!(
+        place.instance("interop_disk.d")["identity"],
+        json!({"region": "here", "name": "e"})
+    );
+    assert_eq!(
+        place.kept().as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["disk-e"]
+    );
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!(place.kept(), json!({}));
 }
 
@@ -74,54 +98,101 @@ fn state_and_identity_of_an_older_provider_are_upgraded_and_those_of_a_newer_one
     place.set("INTEROP_OLD", "1");
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
-    assert_eq!(instance["attributes"], json!({"id": "disk-d", "name": "d", "size": "12GB"}));
-    assert_eq!((&instance["identity"], &instance["identity_schema_version"]), (&json!({"path": "here/d"}), &json!(0)));
+    assert_eq!(
+        instance["attributes"],
+        json!({"id": "disk-d", "name": "d", "size": "12GB"})
+    );
+    assert_eq!(
+        (&instance["identity"], &instance["identity_schema_version"]),
+        (&json!({"path": "here/d"}), &json!(0))
+    );
 
     place.set("INTEROP_OLD", "0");
     place.workspace.write("disk.tf", NEW);
     let plan = place.plan(&[]);
-    assert_eq!(plan.actions("interop_disk.d"), ["no-op"], "{:#}", plan.0["resource_changes"]);
+    assert_eq!(
+        plan.actions("interop_disk.d"),
+        ["no-op"],
+        "{:#}",
+        plan.0["resource_changes"]
+    );
     assert_eq!(plan.change("interop_disk.d")["before"]["size"], 12);
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
     let told = json!("nothing, it was upgraded");
-    assert_eq!(instance["attributes"], json!({"id": "disk-d", "name": "d", "size": 12, "unit": "GB", "told": told}));
-    assert_eq!((&instance["schema_version"], &instance["identity_schema_version"]), (&json!(2), &json!(1)));
+    assert_eq!(
+        instance["attributes"],
+        json!({"id": "disk-d", "name": "d", "size": 12, "unit": "GB", "told": told})
+    );
+    assert_eq!(
+        (
+            &instance["schema_version"],
+            &instance["identity_schema_version"]
+        ),
+        (&json!(2), &json!(1))
+    );
     assert_eq!(instance["identity"], json!({"region": "here", "name": "d"}));
 
     place.set("INTEROP_OLD", "1");
     place.workspace.write("disk.tf", OLD);
     let refused = place.run(&["stage", "--json"]).expect(1);
-    assert_eq!(refused.diagnostics()[0]["summary"], "Resource instance managed by newer provider version");
+    assert_eq!(
+        refused.diagnostics()[0]["summary"],
+        "Resource instance managed by newer provider version"
+    );
     assert_eq!(refused.diagnostics()[0]["address"], "interop_disk.d");
 }
 
 /// A disk that nobody knows of.
 fn stray(place: &Place) {
-    std::fs::write(place.objects(), json!({"disk-d": {"revision": 12, "text": "d", "fields": {"unit": "GB"}}}).to_string()).unwrap();
+    std::fs::write(
+        place.objects(),
+        json!({"disk-d": {"revision": 12, "text": "d", "fields": {"unit": "GB"}}}).to_string(),
+    )
+    .unwrap();
 }
 
 #[test]
 fn an_object_is_imported_by_its_id_or_by_its_identity() {
-    let by_id = format!("{}\nimport {{\n  to = interop_disk.d\n  id = \"disk-d\"\n}}\n", NEW.replace("12", "13"));
+    let by_id = format!(
+        "{}\nimport {{\n  to = interop_disk.d\n  id = \"disk-d\"\n}}\n",
+        NEW.replace("12", "13")
+    );
     let Some(place) = disk(&by_id) else { return };
     let identity = json!({"region": "here", "name": "d"});
     stray(&place);
     let plan = place.plan(&[]);
     let change = plan.change("interop_disk.d");
-    assert_eq!((plan.actions("interop_disk.d"), &change["importing"]), (vec!["update"], &json!({"id": "disk-d"})));
+    assert_eq!(
+        (plan.actions("interop_disk.d"), &change["importing"]),
+        (vec!["update"], &json!({"id": "disk-d"}))
+    );
     place.deploy(&[], 0);
     assert_eq!(place.instance("interop_disk.d")["identity"], identity);
-    assert_eq!(place.attributes("interop_disk.d")["told"], "here d", "the identity of the import came to the update");
+    assert_eq!(
+        place.attributes("interop_disk.d")["told"],
+        "here d",
+        "the identity of the import came to the update"
+    );
 
-    let by_identity = format!("{NEW}\nimport {{\n  to = interop_disk.d\n  identity = {{\n    name = \"d\"\n  }}\n}}\n");
-    let Some(place) = disk(&by_identity) else { return };
+    let by_identity = format!(
+        "{NEW}\nimport {{\n  to = interop_disk.d\n  identity = {{\n    name = \"d\"\n  }}\n}}\n"
+    );
+    let Some(place) = disk(&by_identity) else {
+        return;
+    };
     stray(&place);
     let plan = place.plan(&[]);
-    assert_eq!(plan.change("interop_disk.d")["importing"], json!({"identity": {"name": "d"}}));
+    assert_eq!(
+        plan.change("interop_disk.d")["importing"],
+        json!({"identity": {"name": "d"}})
+    );
     place.deploy(&[], 0);
     let instance = place.instance("interop_disk.d");
-    assert_eq!((&instance["identity"], &instance["attributes"]["size"]), (&identity, &json!(12)));
+    assert_eq!(
+        (&instance["identity"], &instance["attributes"]["size"]),
+        (&identity, &json!(12))
+    );
     assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
 
     for (wrong, words) in [
@@ -137,17 +208,34 @@ fn an_object_is_imported_by_its_id_or_by_its_identity() {
         let refused = place.run(&["stage", "--json"]).expect(1);
         let diagnostic = &refused.diagnostics()[0];
         assert_eq!(diagnostic["summary"], "Invalid import identity argument");
-        assert!(diagnostic["detail"].as_str().unwrap().contains(words), "{wrong}: {diagnostic}");
-        assert_eq!(diagnostic["range"]["start"]["line"], line(&text, "identity = {"));
+        assert!(
+            diagnostic["detail"].as_str().unwrap().contains(words),
+            "{wrong}: {diagnostic}"
+        );
+        assert_eq!(
+            diagnostic["range"]["start"]["line"],
+            line(&text, "identity = {")
+        );
     }
 
     // What the provider says of an identity, and of an id that stands for nothing.
-    let Some(place) = disk(&by_identity.replace("name = \"d\"\n  }", "name = \"d\"\n    region = \"there\"\n  }")) else { return };
+    let Some(place) = disk(&by_identity.replace(
+        "name = \"d\"\n  }",
+        "name = \"d\"\n    region = \"there\"\n  }",
+    )) else {
+        return;
+    };
     stray(&place);
-    assert_eq!(place.run(&["stage", "--json"]).expect(1).diagnostics()[0]["summary"], "No such region");
+    assert_eq!(
+        place.run(&["stage", "--json"]).expect(1).diagnostics()[0]["summary"],
+        "No such region"
+    );
     let Some(place) = disk(&by_id) else { return };
     let refused = place.run(&["stage", "--json"]).expect(1);
-    assert_eq!(refused.diagnostics()[0]["summary"], "Cannot import non-existent remote object");
+    assert_eq!(
+        refused.diagnostics()[0]["summary"],
+        "Cannot import non-existent remote object"
+    );
 }
 
 const HEIR: &str = r#"
@@ -200,35 +288,74 @@ resource "interop_heir" "thing" {
   name = "t"
 }
 "#;
-    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else {
+        return;
+    };
     place.deploy(&[], 0);
     let objects = place.kept();
 
     place.workspace.write("rest.tf", after);
     let plan = place.plan(&[]);
     for address in ["interop_heir.record", "interop_heir.thing"] {
-        assert_eq!(plan.actions(address), ["no-op"], "{:#}", plan.change(address));
+        assert_eq!(
+            plan.actions(address),
+            ["no-op"],
+            "{:#}",
+            plan.change(address)
+        );
     }
-    let previous =
-        |a: &str| plan.0["resource_changes"].as_array().unwrap().iter().find(|r| r["address"] == a).unwrap()["previous_address"].clone();
+    let previous = |a: &str| {
+        plan.0["resource_changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|r| r["address"] == a)
+            .unwrap()["previous_address"]
+            .clone()
+    };
     assert_eq!(previous("interop_heir.thing"), "legacy_thing.old");
     place.deploy(&[], 0);
-    assert_eq!(place.addresses(), ["interop_heir.record", "interop_heir.thing"]);
+    assert_eq!(
+        place.addresses(),
+        ["interop_heir.record", "interop_heir.thing"]
+    );
     let record = place.instance("interop_heir.record");
-    assert_eq!(record["attributes"], json!({"id": "record-r", "name": "r", "from": "interop_record", "revision": 1}));
+    assert_eq!(
+        record["attributes"],
+        json!({"id": "record-r", "name": "r", "from": "interop_record", "revision": 1})
+    );
     assert_eq!(private_of(&record)["moved"], "from a record");
     let thing = place.attributes("interop_heir.thing");
-    assert_eq!(thing, json!({"id": "thing-t", "name": "t", "from": "legacy_thing", "revision": 1}));
+    assert_eq!(
+        thing,
+        json!({"id": "thing-t", "name": "t", "from": "legacy_thing", "revision": 1})
+    );
     assert_eq!(place.kept(), objects, "nothing was made or destroyed");
     assert_eq!(place.changes(&[], 0), json!({"no_op": 2}));
 
     // A type that does not take the other over refuses, by name.
-    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", HEIR), ("rest.tf", before)]) else {
+        return;
+    };
     place.deploy(&[], 0);
-    place.workspace.write("rest.tf", &after.replace("interop_heir", "interop_nest"));
+    place
+        .workspace
+        .write("rest.tf", &after.replace("interop_heir", "interop_nest"));
     let refused = place.run(&["stage", "--json"]).expect(1);
     let diagnostics = refused.diagnostics();
-    assert!(diagnostics.iter().any(|d| d["address"] == "interop_nest.record"), "{diagnostics:#?}");
-    assert!(diagnostics.iter().any(|d| d["summary"] == "Unable to Move Resource State"), "{diagnostics:#?}");
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(1);
+    assert!(
+        diagnostics
+            .iter()
+            .any(|d| d["address"] == "interop_nest.record"),
+        "{diagnostics:#?}"
+    );
+    assert!(
+        diagnostics
+            .iter()
+            .any(|d| d["summary"] == "Unable to Move Resource State"),
+        "{diagnostics:#?}"
+    );
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(1);
 }

@@ -115,63 +115,129 @@ fn thing() -> Value {
 
 #[test]
 fn a_legacy_provider_from_stage_to_destroy() {
-    let Some(place) = Place::built(&[("main.tf", THING)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", THING)]) else {
+        return;
+    };
     let found = place.run(&["plugins", "--json"]).expect(0).result();
     assert_eq!(found["plugins"][0]["found"]["dialect"], "tfplugin5");
 
     let plan = place.plan(&[]);
     let change = plan.change(T);
     let after = &change["after"];
-    assert_eq!(after["hashed"], "a116c9ed", "the plan has what the provider makes of the value, which is not what is configured");
+    assert_eq!(
+        after["hashed"], "a116c9ed",
+        "the plan has what the provider makes of the value, which is not what is configured"
+    );
     assert_eq!(
         (&after["limits"], &after["route"]),
         (&json!([{"cpu": 1}]), &json!([{"to": "x", "via": null}])),
         "an attribute written as blocks"
     );
-    assert_eq!(after["rule"], json!([{"port": 443, "proto": "udp", "hosts": ["a", "b"]}, {"port": 80, "proto": "tcp", "hosts": []}]));
-    assert_eq!(after["step"][0]["env"], json!([{"key": "k", "value": null}]));
+    assert_eq!(
+        after["rule"],
+        json!([{"port": 443, "proto": "udp", "hosts": ["a", "b"]}, {"port": 80, "proto": "tcp", "hosts": []}])
+    );
+    assert_eq!(
+        after["step"][0]["env"],
+        json!([{"key": "k", "value": null}])
+    );
     let unknown = &change["after_unknown"];
     assert_eq!(
-        (&unknown["id"], &unknown["zone"], &unknown["digest"], &unknown["note"]),
+        (
+            &unknown["id"],
+            &unknown["zone"],
+            &unknown["digest"],
+            &unknown["note"]
+        ),
         (&json!(true), &json!(true), &json!(true), &json!(null))
     );
     assert_eq!(change["after_sensitive"]["secret"], true);
     let bare = plan.change("legacy_thing.bare");
-    assert_eq!((&bare["after"]["note"], &bare["after"]["size"], &bare["after"]["timeouts"]), (&json!(null), &json!(3), &json!(null)));
-    assert_eq!(plan.reason("data.legacy_thing.look"), "read_because_dependency_pending");
+    assert_eq!(
+        (
+            &bare["after"]["note"],
+            &bare["after"]["size"],
+            &bare["after"]["timeouts"]
+        ),
+        (&json!(null), &json!(3), &json!(null))
+    );
+    assert_eq!(
+        plan.reason("data.legacy_thing.look"),
+        "read_because_dependency_pending"
+    );
 
     let run = place.deploy(&[], 0);
-    assert!(!run.stdout.contains("hush") && !run.stdout.contains("abc"), "{run:#?}");
+    assert!(
+        !run.stdout.contains("hush") && !run.stdout.contains("abc"),
+        "{run:#?}"
+    );
     let instance = place.instance(T);
     assert_eq!(instance["attributes"], thing());
-    assert_eq!((&instance["identity"], &instance["identity_schema_version"]), (&json!({"name": "t"}), &json!(0)));
+    assert_eq!(
+        (&instance["identity"], &instance["identity_schema_version"]),
+        (&json!({"name": "t"}), &json!(0))
+    );
     assert!(instance["private"].is_string(), "the timeouts are in it");
     let bare = place.attributes("legacy_thing.bare");
-    assert_eq!((&bare["note"], &bare["zone"], &bare["route"], &bare["flag"]), (&json!(""), &json!("z1"), &json!([]), &json!(null)));
+    assert_eq!(
+        (&bare["note"], &bare["zone"], &bare["route"], &bare["flag"]),
+        (&json!(""), &json!("z1"), &json!([]), &json!(null))
+    );
     assert_eq!(place.exported()["outputs"]["look"]["value"], "note");
-    assert_eq!(place.changes(&[], 0), json!({"no_op": 2}), "an empty text in the state and nothing in the configuration are the same");
+    assert_eq!(
+        place.changes(&[], 0),
+        json!({"no_op": 2}),
+        "an empty text in the state and nothing in the configuration are the same"
+    );
 
     // A difference that the provider leaves out.
-    assert_eq!(place.changes(&["--var", "same=SAME"], 0), json!({"no_op": 2}));
+    assert_eq!(
+        place.changes(&["--var", "same=SAME"], 0),
+        json!({"no_op": 2})
+    );
     assert_eq!(place.attributes(T)["same"], "same");
 
     // Another note is another digest, planned by the provider; a smaller size is another thing.
     let other = ["--var", "note=other"];
     let plan = place.plan(&other);
     assert_eq!(plan.actions(T), ["update"]);
-    let unknown: Vec<&String> =
-        plan.change(T)["after_unknown"].as_object().unwrap().iter().filter(|(_, v)| **v == json!(true)).map(|(k, _)| k).collect();
+    let unknown: Vec<&String> = plan.change(T)["after_unknown"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, v)| **v == json!(true))
+        .map(|(k, _)| k)
+        .collect();
     assert_eq!(unknown, ["digest", "revision"]);
-    assert_eq!(plan.change(T)["after"]["zone"], "z1", "what is computed and not configured keeps its value");
+    assert_eq!(
+        plan.change(T)["after"]["zone"],
+        "z1",
+        "what is computed and not configured keeps its value"
+    );
     place.deploy(&other, 0);
-    assert_eq!((&place.attributes(T)["revision"], &place.attributes(T)["note"]), (&json!(2), &json!("other")));
-    assert_eq!(place.changes(&["--var", "note=other", "--var", "size=6"], 2), json!({"update": 1, "no_op": 1, "read": 1}));
+    assert_eq!(
+        (
+            &place.attributes(T)["revision"],
+            &place.attributes(T)["note"]
+        ),
+        (&json!(2), &json!("other"))
+    );
+    assert_eq!(
+        place.changes(&["--var", "note=other", "--var", "size=6"], 2),
+        json!({"update": 1, "no_op": 1, "read": 1})
+    );
     let smaller = ["--var", "note=", "--var", "size=2"];
     let plan = place.plan(&smaller);
-    assert_eq!((plan.actions(T), &plan.change(T)["replace_paths"]), (vec!["delete", "create"], &json!([["size"]])));
+    assert_eq!(
+        (plan.actions(T), &plan.change(T)["replace_paths"]),
+        (vec!["delete", "create"], &json!([["size"]]))
+    );
     place.deploy(&smaller, 0);
     let now = place.attributes(T);
-    assert_eq!((&now["note"], &now["revision"], &now["size"], &now["digest"]), (&json!(""), &json!(1), &json!(2), &json!("e3b0c442")));
+    assert_eq!(
+        (&now["note"], &now["revision"], &now["size"], &now["digest"]),
+        (&json!(""), &json!(1), &json!(2), &json!("e3b0c442"))
+    );
     assert_eq!(place.changes(&smaller, 0), json!({"no_op": 2}));
 
     // Somebody else changes it, and takes the other away.
@@ -181,58 +247,113 @@ fn a_legacy_provider_from_stage_to_destroy() {
     });
     let plan = place.plan(&smaller);
     assert_eq!(plan.drift(T).unwrap()["after"]["note"], "theirs");
-    assert_eq!((plan.actions(T), plan.actions("legacy_thing.bare")), (vec!["update"], vec!["create"]));
+    assert_eq!(
+        (plan.actions(T), plan.actions("legacy_thing.bare")),
+        (vec!["update"], vec!["create"])
+    );
     place.deploy(&smaller, 0);
     assert_eq!(place.kept()["thing-t"]["text"], "");
 
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!((place.kept(), place.addresses()), (json!({}), Vec::new()));
 }
 
 #[test]
 fn what_a_legacy_provider_refuses_and_warns_of_has_its_place() {
-    let Some(place) = Place::built(&[("main.tf", THING)]) else { return };
-    let refused = place.run(&["stage", "--json", "--var", "step=refuse"]).expect(1);
+    let Some(place) = Place::built(&[("main.tf", THING)]) else {
+        return;
+    };
+    let refused = place
+        .run(&["stage", "--json", "--var", "step=refuse"])
+        .expect(1);
     let diagnostic = &refused.diagnostics()[0];
-    assert_eq!((&diagnostic["summary"], &diagnostic["address"]), (&json!("Refused step"), &json!(T)));
-    assert_eq!(diagnostic["range"]["start"]["line"], line(THING, "run = var.step"), "{diagnostic}");
-    let warned = place.run(&["stage", "--json", "--var", "step=odd"]).expect(0);
+    assert_eq!(
+        (&diagnostic["summary"], &diagnostic["address"]),
+        (&json!("Refused step"), &json!(T))
+    );
+    assert_eq!(
+        diagnostic["range"]["start"]["line"],
+        line(THING, "run = var.step"),
+        "{diagnostic}"
+    );
+    let warned = place
+        .run(&["stage", "--json", "--var", "step=odd"])
+        .expect(0);
     let diagnostic = &warned.diagnostics()[0];
     assert_eq!(
-        (&diagnostic["severity"], &diagnostic["range"]["start"]["line"]),
+        (
+            &diagnostic["severity"],
+            &diagnostic["range"]["start"]["line"]
+        ),
         (&json!("warning"), &json!(line(THING, "run = var.step")))
     );
-    let refused = place.run(&["stage", "--json", "--var", "fail=diff"]).expect(1);
-    assert_eq!(refused.diagnostics()[0]["summary"], "the difference is refused on purpose");
+    let refused = place
+        .run(&["stage", "--json", "--var", "fail=diff"])
+        .expect(1);
+    assert_eq!(
+        refused.diagnostics()[0]["summary"],
+        "the difference is refused on purpose"
+    );
 
-    place.workspace.write("more.tf", "resource \"legacy_thing\" \"former\" {\n  name   = \"former\"\n  former = \"x\"\n}\n");
+    place.workspace.write(
+        "more.tf",
+        "resource \"legacy_thing\" \"former\" {\n  name   = \"former\"\n  former = \"x\"\n}\n",
+    );
     let warned = place.run(&["stage", "--json"]).expect(0);
     let diagnostic = &warned.diagnostics()[0];
-    assert_eq!((&diagnostic["severity"], &diagnostic["detail"]), (&json!("warning"), &json!("Use note.")), "{diagnostic}");
+    assert_eq!(
+        (&diagnostic["severity"], &diagnostic["detail"]),
+        (&json!("warning"), &json!("Use note.")),
+        "{diagnostic}"
+    );
     place.workspace.write("more.tf", "resource \"legacy_thing\" \"both\" {\n  name   = \"both\"\n  former = \"x\"\n  one_of = \"y\"\n}\n");
     let refused = place.run(&["stage", "--json"]).expect(1);
-    let errors: Vec<Value> = refused.diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    let errors: Vec<Value> = refused
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["severity"] == "error")
+        .collect();
     assert_eq!(errors.len(), 1, "{errors:#?}");
-    assert_eq!((&errors[0]["summary"], &errors[0]["range"]["start"]["line"]), (&json!("Conflicting configuration arguments"), &json!(4)));
+    assert_eq!(
+        (&errors[0]["summary"], &errors[0]["range"]["start"]["line"]),
+        (&json!("Conflicting configuration arguments"), &json!(4))
+    );
 }
 
 #[test]
 fn what_a_legacy_provider_did_when_it_failed_is_in_the_state() {
-    let Some(place) = Place::built(&[("main.tf", THING)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", THING)]) else {
+        return;
+    };
     let target = ["--target", T];
     let run = place.deploy(&[&target[..], &["--var", "fail=create"]].concat(), 5);
     assert_eq!(
-        (&run.diagnostics()[0]["summary"], &run.diagnostics()[0]["range"]["start"]["line"]),
+        (
+            &run.diagnostics()[0]["summary"],
+            &run.diagnostics()[0]["range"]["start"]["line"]
+        ),
         (&json!("Thing broke"), &json!(line(THING, "= var.fail")))
     );
     let instance = place.instance(T);
-    assert_eq!((&instance["status"], &instance["attributes"]["id"]), (&json!("tainted"), &json!("thing-t")));
+    assert_eq!(
+        (&instance["status"], &instance["attributes"]["id"]),
+        (&json!("tainted"), &json!("thing-t"))
+    );
     assert_eq!(place.plan(&target).reason(T), "replace_because_tainted");
     place.deploy(&target, 0);
 
     // An update that says that nothing was done leaves the state as it was.
     let before = place.instance(T);
-    place.deploy(&[&target[..], &["--var", "fail=update", "--var", "note=other"]].concat(), 5);
+    place.deploy(
+        &[
+            &target[..],
+            &["--var", "fail=update", "--var", "note=other"],
+        ]
+        .concat(),
+        5,
+    );
     assert_eq!(place.instance(T)["attributes"], before["attributes"]);
     assert_eq!(place.instance(T)["status"], json!(null));
 
@@ -267,7 +388,9 @@ resource "legacy_disk" "d" {
 
 #[test]
 fn state_of_an_older_legacy_provider_goes_through_its_upgraders() {
-    let Some(mut place) = Place::built(&[("main.tf", OLD_DISK)]) else { return };
+    let Some(mut place) = Place::built(&[("main.tf", OLD_DISK)]) else {
+        return;
+    };
     place.set("INTEROP_OLD", "1");
     place.deploy(&[], 0);
     assert_eq!(place.instance("legacy_disk.d")["schema_version"], 0);
@@ -277,9 +400,14 @@ fn state_of_an_older_legacy_provider_goes_through_its_upgraders() {
     let instance = place.instance("legacy_disk.d");
     assert_eq!(
         (&instance["schema_version"], &instance["attributes"]),
-        (&json!(2), &json!({"id": "disk-d", "name": "d", "size": 12, "unit": "GB"}))
+        (
+            &json!(2),
+            &json!({"id": "disk-d", "name": "d", "size": 12, "unit": "GB"})
+        )
     );
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!(place.kept(), json!({}));
 }
 
@@ -290,17 +418,35 @@ fn a_thing_is_imported_by_its_id_or_by_its_identity() {
         let rest = format!(
             "import {{\n  to = legacy_thing.t\n  {by}\n}}\n\nresource \"legacy_thing\" \"t\" {{\n  name = \"t\"\n  note = \"there\"\n  route = []\n}}\n"
         );
-        let Some(place) = Place::built(&[("main.tf", text), ("rest.tf", &rest)]) else { return };
-        std::fs::write(place.objects(), json!({"thing-t": {"revision": 4, "text": "there", "fields": {"zone": "z9"}}}).to_string())
-            .unwrap();
+        let Some(place) = Place::built(&[("main.tf", text), ("rest.tf", &rest)]) else {
+            return;
+        };
+        std::fs::write(
+            place.objects(),
+            json!({"thing-t": {"revision": 4, "text": "there", "fields": {"zone": "z9"}}})
+                .to_string(),
+        )
+        .unwrap();
         let plan = place.plan(&[]);
-        let key = if by.starts_with("id ") { "id" } else { "identity" };
-        assert!(!plan.change(T)["importing"][key].is_null(), "{by}: {:#}", plan.change(T));
+        let key = if by.starts_with("id ") {
+            "id"
+        } else {
+            "identity"
+        };
+        assert!(
+            !plan.change(T)["importing"][key].is_null(),
+            "{by}: {:#}",
+            plan.change(T)
+        );
         place.deploy(&[], 0);
         let instance = place.instance(T);
         let attributes = &instance["attributes"];
         assert_eq!(
-            (&attributes["zone"], &attributes["size"], &instance["identity"]),
+            (
+                &attributes["zone"],
+                &attributes["size"],
+                &instance["identity"]
+            ),
             (&json!("z9"), &json!(3), &json!({"name": "t"})),
             "{by}"
         );

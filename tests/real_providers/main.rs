@@ -1,7 +1,8 @@
-//! Unmodified providers and providers on the official SDKs through the real binary: terraform-provider-time, and those of
-//! `tests/interop` (protocol 6 on terraform-plugin-framework, protocol 5 on terraform-plugin-sdk/v2).
-//! `FLIGHTDECK_TEST_GO_BIN` names the folder that `tests/interop/build` filled; `FLIGHTDECK_TEST_MIRROR` a filesystem mirror
-//! whose every provider is tried. What is not named is skipped.
+//! Unmodified providers and providers on the official SDKs through the real binary:
+//! terraform-provider-time, and those of `tests/interop` (protocol 6 on terraform-plugin-framework,
+//! protocol 5 on terraform-plugin-sdk/v2). `FLIGHTDECK_TEST_GO_BIN` names the folder that
+//! `tests/interop/build` filled; `FLIGHTDECK_TEST_MIRROR` a filesystem mirror whose every provider
+//! is tried. What is not named is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 

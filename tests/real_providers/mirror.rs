@@ -1,6 +1,7 @@
-//! Whatever providers a mirror holds: each comes up with its schema, and takes an example of its resource types, made up from
-//! that schema, through validation and plan. What the provider says against the example is its right; a crash, a call without an
-//! answer, and an answer that is not understood are not.
+//! Whatever providers a mirror holds: each comes up with its schema, and takes an example of its
+//! resource types, made up from that schema, through validation and plan. What the provider says
+//! against the example is its right; a crash, a call without an answer, and an answer that is not
+//! understood are not.
 
 use crate::place::{Place, Plan};
 use serde_json::{Map, Value, json};
@@ -17,24 +18,38 @@ fn every_provider_of_the_mirror_comes_up_and_plans_examples_of_its_types() {
         return;
     };
     let addresses = addresses(&mirror);
-    assert!(!addresses.is_empty(), "{} holds no provider", mirror.display());
+    assert!(
+        !addresses.is_empty(),
+        "{} holds no provider",
+        mirror.display()
+    );
     for address in addresses {
-        let text = json!({"terraform": {"required_providers": {"p": {"source": address}}}}).to_string();
-        let place = Place::new(std::fs::canonicalize(&mirror).unwrap(), &[("main.tf.json", &text)]);
+        let text =
+            json!({"terraform": {"required_providers": {"p": {"source": address}}}}).to_string();
+        let place = Place::new(
+            std::fs::canonicalize(&mirror).unwrap(),
+            &[("main.tf.json", &text)],
+        );
         let (host, short) = address.split_once('/').unwrap();
-        let name = if host == "registry.terraform.io" { short } else { &address };
+        let name = if host == "registry.terraform.io" {
+            short
+        } else {
+            &address
+        };
         let result = place.run(&["plugins", name, "--json"]).expect(0).result();
         let plugin = &result["plugins"][0];
         println!("{address}: {}", plugin["attempts"][0]["phases"]);
-        assert_eq!(plugin["attempts"][0]["verdict"]["kind"], "ready", "{address}");
+        assert_eq!(
+            plugin["attempts"][0]["verdict"]["kind"], "ready",
+            "{address}"
+        );
         examples(&place, &address, &plugin["schema"]);
     }
 }
 
 /// Plans examples of resource types, and validates examples of data sources.
 fn examples(place: &Place, address: &str, schema: &Value) {
-    let mut config =
-        json!({"terraform": {"required_providers": {"p": {"source": address}}}, "provider": {"p": provider(&schema["provider"]["block"])}});
+    let mut config = json!({"terraform": {"required_providers": {"p": {"source": address}}}, "provider": {"p": provider(&schema["provider"]["block"])}});
     for (part, list) in [("resource", "resources"), ("data", "data_sources")] {
         let mut all = Map::new();
         let schemas = schema[list].as_object().unwrap();
@@ -50,11 +65,17 @@ fn examples(place: &Place, address: &str, schema: &Value) {
         }
         config[part] = all.into();
     }
-    let types: usize = ["resource", "data"].iter().map(|part| config[part].as_object().unwrap().len()).sum();
+    let types: usize = ["resource", "data"]
+        .iter()
+        .map(|part| config[part].as_object().unwrap().len())
+        .sum();
     // What is refused when it is validated keeps the rest from being planned, so it goes.
     let refused = stage(place, address, &config);
     for (part, prefix) in [("resource", ""), ("data", "data.")] {
-        config[part].as_object_mut().unwrap().retain(|name, _| !refused.contains(&format!("{prefix}{name}.example")));
+        config[part]
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !refused.contains(&format!("{prefix}{name}.example")));
     }
     let left = config["resource"].as_object().unwrap().len();
     let again = stage(place, address, &config);
@@ -69,26 +90,55 @@ fn examples(place: &Place, address: &str, schema: &Value) {
 fn stage(place: &Place, address: &str, config: &Value) -> BTreeSet<String> {
     place.workspace.write("main.tf.json", &config.to_string());
     let run = place.run(&["stage", "--json"]);
-    assert!(matches!(run.code, Some(0 | 1)), "{address}: {:?} {}", run.code, run.stderr);
-    let crashes: Vec<Value> = run.lines().into_iter().filter(|l| l["type"] == "plugin" && l["what"] == "crash").collect();
+    assert!(
+        matches!(run.code, Some(0 | 1)),
+        "{address}: {:?} {}",
+        run.code,
+        run.stderr
+    );
+    let crashes: Vec<Value> = run
+        .lines()
+        .into_iter()
+        .filter(|l| l["type"] == "plugin" && l["what"] == "crash")
+        .collect();
     assert!(crashes.is_empty(), "{address}: {crashes:#?}");
     let mut refused = BTreeSet::new();
-    for diagnostic in run.diagnostics().iter().filter(|d| d["severity"] == "error") {
+    for diagnostic in run
+        .diagnostics()
+        .iter()
+        .filter(|d| d["severity"] == "error")
+    {
         let summary = diagnostic["summary"].as_str().unwrap();
         // SDKs have a summary or two in common with us, and not the words after it.
-        let theirs = summary == "Missing required argument" && !diagnostic["detail"].as_str().unwrap().starts_with("The argument");
-        assert!(theirs || !OURS.contains(&summary), "{address}: {diagnostic:#}");
-        refused.extend(diagnostic["address"].as_str().map(|a| a.split('[').next().unwrap().to_owned()));
+        let theirs = summary == "Missing required argument"
+            && !diagnostic["detail"]
+                .as_str()
+                .unwrap()
+                .starts_with("The argument");
+        assert!(
+            theirs || !OURS.contains(&summary),
+            "{address}: {diagnostic:#}"
+        );
+        refused.extend(
+            diagnostic["address"]
+                .as_str()
+                .map(|a| a.split('[').next().unwrap().to_owned()),
+        );
     }
     if run.code == Some(0) {
         let Plan(plan) = place.plan(&[]);
         let planned = plan["resource_changes"].as_array().map_or(0, Vec::len);
-        assert_eq!(planned, config["resource"].as_object().unwrap().len(), "{address}: every example is planned");
+        assert_eq!(
+            planned,
+            config["resource"].as_object().unwrap().len(),
+            "{address}: every example is planned"
+        );
     }
     refused
 }
 
-/// Summaries of errors that are ours: examples are made from the schema, so none of these can be the provider's.
+/// Summaries of errors that are ours: examples are made from the schema, so none of these can be
+/// the provider's.
 const OURS: [&str; 9] = [
     "Plugin call failed",
     "Provider produced invalid plan",
@@ -132,8 +182,14 @@ fn block(schema: &Value) -> Map<String, Value> {
 }
 
 fn attributes(schema: &Value) -> Map<String, Value> {
-    let required = schema.as_object().into_iter().flatten().filter(|(_, a)| a["required"] == true);
-    required.map(|(name, a)| (name.clone(), attribute(name, a))).collect()
+    let required = schema
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, a)| a["required"] == true);
+    required
+        .map(|(name, a)| (name.clone(), attribute(name, a)))
+        .collect()
 }
 
 fn attribute(name: &str, schema: &Value) -> Value {
@@ -157,8 +213,19 @@ fn value(name: &str, ty: &Value) -> Value {
         Value::Array(parts) => match parts[0].as_str().unwrap() {
             "list" | "set" => json!([value(name, &parts[1])]),
             "map" => json!({"key": value(name, &parts[1])}),
-            "tuple" => parts[1].as_array().unwrap().iter().map(|ty| value(name, ty)).collect(),
-            _ => parts[1].as_object().unwrap().iter().map(|(name, ty)| (name.clone(), value(name, ty))).collect::<Map<_, _>>().into(),
+            "tuple" => parts[1]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|ty| value(name, ty))
+                .collect(),
+            _ => parts[1]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, ty)| (name.clone(), value(name, ty)))
+                .collect::<Map<_, _>>()
+                .into(),
         },
         _ => Value::Null,
     }
@@ -186,12 +253,25 @@ fn addresses(mirror: &Path) -> Vec<String> {
     let mut level = vec![(String::new(), mirror.to_owned())];
     for _ in 0..3 {
         let inner = |(address, folder): &(String, PathBuf)| -> Vec<(String, PathBuf)> {
-            let entries = std::fs::read_dir(folder).unwrap().flatten().filter(|e| e.path().is_dir());
-            entries.map(|e| (format!("{address}/{}", e.file_name().to_string_lossy()), e.path())).collect()
+            let entries = std::fs::read_dir(folder)
+                .unwrap()
+                .flatten()
+                .filter(|e| e.path().is_dir());
+            entries
+                .map(|e| {
+                    (
+                        format!("{address}/{}", e.file_name().to_string_lossy()),
+                        e.path(),
+                    )
+                })
+                .collect()
         };
         level = level.iter().flat_map(inner).collect();
     }
-    let mut all: Vec<String> = level.into_iter().map(|(address, _)| address.trim_start_matches('/').to_owned()).collect();
+    let mut all: Vec<String> = level
+        .into_iter()
+        .map(|(address, _)| address.trim_start_matches('/').to_owned())
+        .collect();
     all.sort();
     all
 }

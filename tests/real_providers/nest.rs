@@ -76,11 +76,16 @@ const NEST_A: &str = "interop_nest.a";
 
 #[test]
 fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
-    let Some(place) = Place::built(&[("main.tf", NEST)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", NEST)]) else {
+        return;
+    };
 
     let plan = place.plan(&[]);
     let change = plan.change(NEST_A);
-    assert_eq!((plan.actions(NEST_A), &change["before"]), (vec!["create"], &json!(null)));
+    assert_eq!(
+        (plan.actions(NEST_A), &change["before"]),
+        (vec!["create"], &json!(null))
+    );
     let planned = json!({
         "name": "a", "upper": "A",
         "single": {"text": "s1", "weight": 1, "kind": "k", "secret": "hush"},
@@ -91,7 +96,10 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
         "many": [{"text": "first", "weight": 1, "inner": [{"word": "w1"}, {"word": "w2"}]}, {"text": "second", "weight": 1, "inner": []}],
         "any": [{"port": 443, "proto": null}, {"port": 80, "proto": null}],
     });
-    assert_eq!(change["after"], planned, "defaults are in, what is made up is not");
+    assert_eq!(
+        change["after"], planned,
+        "defaults are in, what is made up is not"
+    );
     let unknown = json!({
         "id": true, "stamp": true,
         "single": {"made": true},
@@ -130,7 +138,8 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
     );
     assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
 
-    // In place: what was made up stays where its element stays, and is made up anew for the element that is new.
+    // In place: what was made up stays where its element stays, and is made up anew for the element
+    // that is new.
     let two = ["--var", "turn=2"];
     let plan = place.plan(&two);
     let change = plan.change(NEST_A);
@@ -140,74 +149,155 @@ fn every_kind_of_nesting_is_planned_kept_and_refreshed_as_the_schema_says() {
         change["after"]["single"],
         json!({"text": "s2", "weight": 1, "kind": "k", "secret": "hush", "made": "single.made made at 1"})
     );
-    assert_eq!(change["after"]["list"][0], json!({"text": "front", "weight": 1, "made": "list.0.made made at 1"}));
-    assert_eq!(change["after_unknown"]["list"], json!([{}, {}, {"made": true}]));
-    assert_eq!(change["after"]["map"], json!({"k": {"text": "m2", "weight": 1, "made": "map.k.made made at 1"}}));
-    assert_eq!(change["after"]["any"], json!([{"port": 443, "proto": "udp"}, {"port": 80, "proto": null}]));
     assert_eq!(
-        (&change["after_unknown"]["stamp"], &change["after_unknown"]["many"]),
+        change["after"]["list"][0],
+        json!({"text": "front", "weight": 1, "made": "list.0.made made at 1"})
+    );
+    assert_eq!(
+        change["after_unknown"]["list"],
+        json!([{}, {}, {"made": true}])
+    );
+    assert_eq!(
+        change["after"]["map"],
+        json!({"k": {"text": "m2", "weight": 1, "made": "map.k.made made at 1"}})
+    );
+    assert_eq!(
+        change["after"]["any"],
+        json!([{"port": 443, "proto": "udp"}, {"port": 80, "proto": null}])
+    );
+    assert_eq!(
+        (
+            &change["after_unknown"]["stamp"],
+            &change["after_unknown"]["many"]
+        ),
         (&json!(true), &json!([{"inner": [{}, {}]}, {"inner": []}]))
     );
     place.deploy(&two, 0);
     let now = place.attributes(NEST_A);
-    assert_eq!((&now["stamp"], &now["list"][2]["made"]), (&json!("revision 2"), &json!("list.2.made made at 2")));
+    assert_eq!(
+        (&now["stamp"], &now["list"][2]["made"]),
+        (&json!("revision 2"), &json!("list.2.made made at 2"))
+    );
     assert_eq!(place.changes(&two, 0), json!({"no_op": 1}));
 
-    // A text deep inside is changed by somebody else: that is drift, and the configuration puts it right.
-    place.meddle(|o| o["nest-a"]["fields"] = json!({"single.text": "theirs", "many.0.text": "theirs too"}));
+    // A text deep inside is changed by somebody else: that is drift, and the configuration puts it
+    // right.
+    place.meddle(|o| {
+        o["nest-a"]["fields"] = json!({"single.text": "theirs", "many.0.text": "theirs too"})
+    });
     let plan = place.plan(&two);
     let drift = plan.drift(NEST_A).unwrap();
     assert_eq!(
-        (&drift["actions"], &drift["before"]["single"]["text"], &drift["after"]["single"]["text"]),
+        (
+            &drift["actions"],
+            &drift["before"]["single"]["text"],
+            &drift["after"]["single"]["text"]
+        ),
         (&json!(["update"]), &json!("s2"), &json!("theirs"))
     );
     assert_eq!(drift["after"]["many"][0]["text"], "theirs too");
-    assert_eq!((plan.actions(NEST_A), &plan.change(NEST_A)["after"]["single"]["text"]), (vec!["update"], &json!("s2")));
+    assert_eq!(
+        (
+            plan.actions(NEST_A),
+            &plan.change(NEST_A)["after"]["single"]["text"]
+        ),
+        (vec!["update"], &json!("s2"))
+    );
     place.deploy(&two, 0);
     assert_eq!(place.attributes(NEST_A)["many"][0]["text"], "first");
 
     // A nested attribute that cannot be changed in place.
     let three = ["--var", "turn=3"];
     let plan = place.plan(&three);
-    assert_eq!((plan.actions(NEST_A), plan.reason(NEST_A)), (vec!["delete", "create"], &json!("replace_because_cannot_update")));
-    assert_eq!(plan.change(NEST_A)["replace_paths"], json!([["single", "kind"]]));
+    assert_eq!(
+        (plan.actions(NEST_A), plan.reason(NEST_A)),
+        (
+            vec!["delete", "create"],
+            &json!("replace_because_cannot_update")
+        )
+    );
+    assert_eq!(
+        plan.change(NEST_A)["replace_paths"],
+        json!([["single", "kind"]])
+    );
     assert_eq!(plan.change(NEST_A)["after_unknown"]["id"], true);
     place.deploy(&three, 0);
     let now = place.attributes(NEST_A);
     assert_eq!(
-        (&now["stamp"], &now["single"]["kind"], &now["list"][0]["made"]),
-        (&json!("revision 1"), &json!("other"), &json!("list.0.made made at 1"))
+        (
+            &now["stamp"],
+            &now["single"]["kind"],
+            &now["list"][0]["made"]
+        ),
+        (
+            &json!("revision 1"),
+            &json!("other"),
+            &json!("list.0.made made at 1")
+        )
     );
 
     // It vanishes, and is made again.
     place.meddle(|o| drop(o.as_object_mut().unwrap().remove("nest-a")));
     let plan = place.plan(&three);
-    assert_eq!((plan.actions(NEST_A), plan.drift(NEST_A).unwrap()["actions"].clone()), (vec!["create"], json!(["delete"])));
+    assert_eq!(
+        (
+            plan.actions(NEST_A),
+            plan.drift(NEST_A).unwrap()["actions"].clone()
+        ),
+        (vec!["create"], json!(["delete"]))
+    );
     place.deploy(&three, 0);
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!((place.kept(), place.addresses()), (json!({}), Vec::new()));
 }
 
 #[test]
 fn errors_and_warnings_deep_inside_are_shown_where_they_are() {
-    let Some(place) = Place::built(&[("main.tf", NEST)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", NEST)]) else {
+        return;
+    };
 
-    let refused = place.run(&["stage", "--json", "--var", "word=refuse"]).expect(1);
+    let refused = place
+        .run(&["stage", "--json", "--var", "word=refuse"])
+        .expect(1);
     let diagnostic = &refused.diagnostics()[0];
-    assert_eq!((&diagnostic["summary"], &diagnostic["address"]), (&json!("Refused word"), &json!(NEST_A)));
+    assert_eq!(
+        (&diagnostic["summary"], &diagnostic["address"]),
+        (&json!("Refused word"), &json!(NEST_A))
+    );
     assert_eq!(
         diagnostic["range"]["start"]["line"],
         line(NEST, "word = var.word"),
         "the second inner block of the first block: {diagnostic}"
     );
 
-    let refused = place.run(&["stage", "--json", "--var", "map_text=refuse"]).expect(1);
+    let refused = place
+        .run(&["stage", "--json", "--var", "map_text=refuse"])
+        .expect(1);
     let diagnostic = &refused.diagnostics()[0];
-    assert_eq!((&diagnostic["summary"], &diagnostic["severity"]), (&json!("Refused text"), &json!("error")));
-    assert_eq!(diagnostic["range"]["start"]["line"], line(NEST, "map    = var.turn"), "{diagnostic}");
+    assert_eq!(
+        (&diagnostic["summary"], &diagnostic["severity"]),
+        (&json!("Refused text"), &json!("error"))
+    );
+    assert_eq!(
+        diagnostic["range"]["start"]["line"],
+        line(NEST, "map    = var.turn"),
+        "{diagnostic}"
+    );
 
-    let warned = place.run(&["stage", "--json", "--var", "name=odd"]).expect(0);
+    let warned = place
+        .run(&["stage", "--json", "--var", "name=odd"])
+        .expect(0);
     let diagnostic = &warned.diagnostics()[0];
-    assert_eq!((&diagnostic["summary"], &diagnostic["severity"]), (&json!("Odd name"), &json!("warning")));
-    assert_eq!(diagnostic["range"]["start"]["line"], line(NEST, "name   = var.name"), "{diagnostic}");
+    assert_eq!(
+        (&diagnostic["summary"], &diagnostic["severity"]),
+        (&json!("Odd name"), &json!("warning"))
+    );
+    assert_eq!(
+        diagnostic["range"]["start"]["line"],
+        line(NEST, "name   = var.name"),
+        "{diagnostic}"
+    );
 }

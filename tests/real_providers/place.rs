@@ -16,23 +16,42 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(mirror: PathBuf, files: &[(&str, &str)]) -> Self {
-        Self { workspace: Workspace::new(files), mirror, extra: tempfile::tempdir().unwrap(), env: BTreeMap::new() }
+        Self {
+            workspace: Workspace::new(files),
+            mirror,
+            extra: tempfile::tempdir().unwrap(),
+            env: BTreeMap::new(),
+        }
     }
 
-    /// A place whose mirror holds the programs that the environment names; `None`, said in words, where it names none.
+    /// A place whose mirror holds the programs that the environment names; `None`, said in words,
+    /// where it names none.
     pub(crate) fn built(files: &[(&str, &str)]) -> Option<Self> {
         let Some(folder) = std::env::var_os("FLIGHTDECK_TEST_GO_BIN").map(PathBuf::from) else {
-            println!("skipped: FLIGHTDECK_TEST_GO_BIN names no folder; fill one with tests/interop/build");
+            println!(
+                "skipped: FLIGHTDECK_TEST_GO_BIN names no folder; fill one with tests/interop/build"
+            );
             return None;
         };
         let mut place = Self::new(PathBuf::new(), files);
         place.mirror = place.extra.path().join("mirror");
-        let built = [("hashicorp/time", "0.13.1", "time"), ("acme/interop", "0.1.0", "interop"), ("acme/legacy", "0.1.0", "legacy")];
+        let built = [
+            ("hashicorp/time", "0.13.1", "time"),
+            ("acme/interop", "0.1.0", "interop"),
+            ("acme/legacy", "0.1.0", "legacy"),
+        ];
         for (address, version, name) in built {
-            let target = place.mirror.join(format!("registry.terraform.io/{address}/{version}/linux_amd64"));
+            let target = place.mirror.join(format!(
+                "registry.terraform.io/{address}/{version}/linux_amd64"
+            ));
             std::fs::create_dir_all(&target).unwrap();
-            let program = std::fs::canonicalize(folder.join(format!("terraform-provider-{name}"))).unwrap();
-            std::os::unix::fs::symlink(program, target.join(format!("terraform-provider-{name}_v{version}"))).unwrap();
+            let program =
+                std::fs::canonicalize(folder.join(format!("terraform-provider-{name}"))).unwrap();
+            std::os::unix::fs::symlink(
+                program,
+                target.join(format!("terraform-provider-{name}_v{version}")),
+            )
+            .unwrap();
         }
         Some(place)
     }
@@ -60,13 +79,23 @@ impl Place {
 
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         let rc = self.extra.path().join("rc");
-        let text = format!("provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n", self.mirror.display());
+        let text = format!(
+            "provider_installation {{\n  filesystem_mirror {{\n    path = \"{}\"\n  }}\n}}\n",
+            self.mirror.display()
+        );
         std::fs::write(&rc, text).unwrap();
         let mut command = self.workspace.command(args);
-        command.env("TF_CLI_CONFIG_FILE", rc).env("TF_VAR_file", self.objects()).envs(&self.env);
+        command
+            .env("TF_CLI_CONFIG_FILE", rc)
+            .env("TF_VAR_file", self.objects())
+            .envs(&self.env);
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        let run = Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        let run = Run {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        };
         assert!(!run.stderr.contains("panicked at"), "{args:?}: {run:#?}");
         run
     }
@@ -77,14 +106,20 @@ impl Place {
         let result = self.run(&args).expect(code).result();
         assert_eq!(result["command"], "stage");
         let changes = result["changes"].as_object().unwrap();
-        changes.iter().filter(|(_, n)| **n != json!(0)).map(|(k, n)| (k.clone(), n.clone())).collect::<serde_json::Map<_, _>>().into()
+        changes
+            .iter()
+            .filter(|(_, n)| **n != json!(0))
+            .map(|(k, n)| (k.clone(), n.clone()))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     }
 
     /// The plan representation of a stage.
     pub(crate) fn plan(&self, args: &[&str]) -> Plan {
         let file = self.extra.path().join("plan.json");
         let name = file.to_str().unwrap();
-        self.run(&[&["stage", "--plan-json", name], args].concat()).expect(0);
+        self.run(&[&["stage", "--plan-json", name], args].concat())
+            .expect(0);
         Plan(serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
     }
 
@@ -95,7 +130,8 @@ impl Place {
     }
 
     pub(crate) fn deploy(&self, args: &[&str], code: i32) -> Run {
-        self.run(&[&["deploy", "--auto-approve", "--json"], args].concat()).expect(code)
+        self.run(&[&["deploy", "--auto-approve", "--json"], args].concat())
+            .expect(code)
     }
 
     pub(crate) fn attributes(&self, address: &str) -> Value {
@@ -104,7 +140,12 @@ impl Place {
     }
 
     pub(crate) fn addresses(&self) -> Vec<String> {
-        self.run(&["state", "list"]).expect(0).stdout.lines().map(str::to_owned).collect()
+        self.run(&["state", "list"])
+            .expect(0)
+            .stdout
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     pub(crate) fn exported(&self) -> Value {
@@ -122,13 +163,22 @@ pub(crate) fn attributes_of<'a>(state: &'a Value, kind: &str, name: &str) -> &'a
     &instance_of(state, kind, name)["attributes"]
 }
 
-/// The private state of an instance as the official framework writes it: JSON under keys of the provider's.
+/// The private state of an instance as the official framework writes it: JSON under keys of the
+/// provider's.
 pub(crate) fn private_of(instance: &Value) -> BTreeMap<String, Value> {
     use base64::Engine as _;
-    let bytes = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).unwrap();
-    let Some(text) = instance["private"].as_str() else { return BTreeMap::new() };
+    let bytes = |text: &str| {
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .unwrap()
+    };
+    let Some(text) = instance["private"].as_str() else {
+        return BTreeMap::new();
+    };
     let keys: BTreeMap<String, String> = serde_json::from_slice(&bytes(text)).unwrap();
-    keys.into_iter().map(|(key, text)| (key, serde_json::from_slice(&bytes(&text)).unwrap())).collect()
+    keys.into_iter()
+        .map(|(key, text)| (key, serde_json::from_slice(&bytes(&text)).unwrap()))
+        .collect()
 }
 
 /// What `stage --plan-json` wrote.
@@ -136,17 +186,29 @@ pub(crate) struct Plan(pub(crate) Value);
 
 impl Plan {
     fn entry<'a>(&'a self, list: &str, address: &str) -> Option<&'a Value> {
-        self.0[list].as_array().and_then(|all| all.iter().find(|r| r["address"] == address))
+        self.0[list]
+            .as_array()
+            .and_then(|all| all.iter().find(|r| r["address"] == address))
     }
 
     /// The `change` of one resource.
     pub(crate) fn change(&self, address: &str) -> &Value {
         let entry = self.entry("resource_changes", address);
-        &entry.unwrap_or_else(|| panic!("{address} is not in the plan: {:#}", self.0["resource_changes"]))["change"]
+        &entry.unwrap_or_else(|| {
+            panic!(
+                "{address} is not in the plan: {:#}",
+                self.0["resource_changes"]
+            )
+        })["change"]
     }
 
     pub(crate) fn actions(&self, address: &str) -> Vec<&str> {
-        self.change(address)["actions"].as_array().unwrap().iter().map(|a| a.as_str().unwrap()).collect()
+        self.change(address)["actions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|a| a.as_str().unwrap())
+            .collect()
     }
 
     pub(crate) fn reason(&self, address: &str) -> &Value {
@@ -161,5 +223,8 @@ impl Plan {
 
 /// The line, from 1, that holds a text.
 pub(crate) fn line(config: &str, text: &str) -> usize {
-    1 + config.lines().position(|l| l.contains(text)).unwrap_or_else(|| panic!("no line holds {text:?}"))
+    1 + config
+        .lines()
+        .position(|l| l.contains(text))
+        .unwrap_or_else(|| panic!("no line holds {text:?}"))
 }

@@ -1,4 +1,5 @@
-//! The interop provider's records: a resource with every kind of attribute, from stage to destroy; errors and a panic.
+//! The interop provider's records: a resource with every kind of attribute, from stage to destroy;
+//! errors and a panic.
 
 use crate::place::{Place, attributes_of};
 use serde_json::json;
@@ -89,13 +90,18 @@ output "secret" {
 
 #[test]
 fn a_provider_on_the_official_framework_from_stage_to_destroy() {
-    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else {
+        return;
+    };
     let result = place.run(&["plugins", "--json"]).expect(0).result();
     assert_eq!(result["plugins"][0]["found"]["dialect"], "tfplugin6");
 
     assert_eq!(place.changes(&[], 2), json!({"create": 4, "read": 1}));
     let run = place.deploy(&[], 0);
-    assert!(!run.stdout.contains("hunter2"), "a sensitive value is in the events");
+    assert!(
+        !run.stdout.contains("hunter2"),
+        "a sensitive value is in the events"
+    );
     let a = json!({
         "amount": 1, "enabled": true, "id": "record-first", "name": "first", "text": "one", "ratio": 0.1,
         "labels": {"env": "test"}, "lines": ["x", "y"], "ports": [80, 443], "revision": 1, "secret": "hunter2",
@@ -105,20 +111,40 @@ fn a_provider_on_the_official_framework_from_stage_to_destroy() {
     });
     let state = place.exported();
     assert_eq!(*attributes_of(&state, "interop_record", "a"), a);
-    assert_eq!(attributes_of(&state, "interop_record", "b")["name"], "after-1");
+    assert_eq!(
+        attributes_of(&state, "interop_record", "b")["name"],
+        "after-1"
+    );
     let any = attributes_of(&state, "interop_anything", "any");
     assert_eq!(any["same"], any["value"]);
-    assert_eq!(state["outputs"]["again"]["value"], json!({"id": "record-first", "text": "one", "revision": 1}));
+    assert_eq!(
+        state["outputs"]["again"]["value"],
+        json!({"id": "record-first", "text": "one", "revision": 1})
+    );
     assert_eq!(state["outputs"]["secret"]["sensitive"], true);
-    assert_eq!(place.kept()["record-first"], json!({"revision": 1, "text": "one"}));
+    assert_eq!(
+        place.kept()["record-first"],
+        json!({"revision": 1, "text": "one"})
+    );
     let shown = place.run(&["state", "show", "interop_record.a"]).expect(0);
-    assert!(shown.stdout.contains("record-first") && !shown.stdout.contains("hunter2"), "{shown:#?}");
+    assert!(
+        shown.stdout.contains("record-first") && !shown.stdout.contains("hunter2"),
+        "{shown:#?}"
+    );
 
-    assert_eq!(place.changes(&[], 0), json!({"no_op": 4}), "nothing changed");
+    assert_eq!(
+        place.changes(&[], 0),
+        json!({"no_op": 4}),
+        "nothing changed"
+    );
 
     // Another revision is another name of what needs it, and another name is another object.
     let two = ["--var", "text=two"];
-    assert_eq!(place.changes(&two, 2), json!({"update": 1, "replace": 1, "read": 1, "no_op": 2}), "what is read names what changes");
+    assert_eq!(
+        place.changes(&two, 2),
+        json!({"update": 1, "replace": 1, "read": 1, "no_op": 2}),
+        "what is read names what changes"
+    );
     place.deploy(&two, 0);
     assert_eq!(place.attributes("interop_record.a")["revision"], 2);
     assert_eq!(place.kept()["record-after-2"]["text"], "needs record-first");
@@ -134,42 +160,77 @@ fn a_provider_on_the_official_framework_from_stage_to_destroy() {
     assert_eq!(place.kept()["record-first"]["text"], "two");
     assert!(place.kept().get("record-apart").is_some());
 
-    let result = place.run(&["destroy", "--auto-approve", "--json"]).expect(0).result();
-    assert_eq!((&result["outcome"], &result["operations"]["failed"]), (&json!("succeeded"), &json!(0)));
+    let result = place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0)
+        .result();
+    assert_eq!(
+        (&result["outcome"], &result["operations"]["failed"]),
+        (&json!("succeeded"), &json!(0))
+    );
     assert_eq!(place.kept(), json!({}));
     let state = place.exported();
-    assert_eq!((&state["resources"], &state["outputs"]), (&json!([]), &json!({})), "nothing is left, data sources neither");
+    assert_eq!(
+        (&state["resources"], &state["outputs"]),
+        (&json!([]), &json!({})),
+        "nothing is left, data sources neither"
+    );
 }
 
 #[test]
 fn what_a_framework_provider_refuses_has_its_place_and_leaves_the_rest_done() {
-    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else {
+        return;
+    };
 
-    let refused = place.run(&["stage", "--json", "--var", "mode=never"]).expect(1);
+    let refused = place
+        .run(&["stage", "--json", "--var", "mode=never"])
+        .expect(1);
     let diagnostic = &refused.diagnostics()[0];
     assert_eq!(diagnostic["summary"], "Unsupported mode");
     assert_eq!(diagnostic["address"], "interop_record.a");
-    let line = 1 + INTEROP.lines().position(|l| l.contains("mode = var.mode")).unwrap();
+    let line = 1 + INTEROP
+        .lines()
+        .position(|l| l.contains("mode = var.mode"))
+        .unwrap();
     assert_eq!(diagnostic["range"]["filename"], "main.tf");
     let from = diagnostic["range"]["start"]["line"].as_u64().unwrap() as usize;
     let to = diagnostic["range"]["end"]["line"].as_u64().unwrap() as usize;
-    assert!((from..=to).contains(&line) || from + 1 == line, "{diagnostic} is not about line {line}");
+    assert!(
+        (from..=to).contains(&line) || from + 1 == line,
+        "{diagnostic} is not about line {line}"
+    );
 
     let run = place.deploy(&["--var", "text=refuse"], 5);
     let result = run.result();
     assert_eq!(result["outcome"], "failed");
     // a is refused; b and the data source need it; the other two do not.
-    assert_eq!(result["operations"], json!({"done": 2, "failed": 1, "not_attempted": 2, "unknown": 0, "half_replaced": 0}));
+    assert_eq!(
+        result["operations"],
+        json!({"done": 2, "failed": 1, "not_attempted": 2, "unknown": 0, "half_replaced": 0})
+    );
     let diagnostic = &run.diagnostics()[0];
-    assert_eq!(diagnostic["detail"], "the text \"refuse\" is refused on purpose");
-    let line = 1 + INTEROP.lines().position(|l| l.contains("text   = var.text")).unwrap();
+    assert_eq!(
+        diagnostic["detail"],
+        "the text \"refuse\" is refused on purpose"
+    );
+    let line = 1 + INTEROP
+        .lines()
+        .position(|l| l.contains("text   = var.text"))
+        .unwrap();
     assert_eq!(diagnostic["range"]["start"]["line"], line);
-    assert_eq!(place.addresses(), ["interop_anything.any", "interop_record.apart"]);
+    assert_eq!(
+        place.addresses(),
+        ["interop_anything.any", "interop_record.apart"]
+    );
 
     let failures = place.run(&["failures", "--json"]).expect(0).result();
     assert_eq!(failures["failures"].as_array().unwrap().len(), 1);
     let words = failures["failures"][0].to_string();
-    assert!(words.contains("Record not written") && words.contains("interop_record.a"), "{words}");
+    assert!(
+        words.contains("Record not written") && words.contains("interop_record.a"),
+        "{words}"
+    );
 
     // Mended, the rest is done.
     place.deploy(&[], 0);
@@ -178,17 +239,29 @@ fn what_a_framework_provider_refuses_has_its_place_and_leaves_the_rest_done() {
 
 #[test]
 fn a_framework_provider_that_panics_is_one_incident_with_its_last_words() {
-    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", INTEROP)]) else {
+        return;
+    };
     let run = place.deploy(&["--var", "text=panic"], 5);
-    let crashes = run.lines().into_iter().filter(|l| l["type"] == "plugin" && l["what"] == "crash").count();
+    let crashes = run
+        .lines()
+        .into_iter()
+        .filter(|l| l["type"] == "plugin" && l["what"] == "crash")
+        .count();
     assert_eq!(crashes, 1, "{run:#?}");
     // The record that panicked, and what else was under way in the same process.
     let operations = run.result()["operations"].clone();
     assert!(operations["unknown"].as_u64().unwrap() >= 1, "{operations}");
     let failures = place.run(&["failures"]).expect(0).stdout;
-    assert!(failures.contains("plugin crashed") && failures.contains("the record asked for it"), "{failures}");
+    assert!(
+        failures.contains("plugin crashed") && failures.contains("the record asked for it"),
+        "{failures}"
+    );
     assert!(!failures.contains("did not respond"));
-    let logs = place.run(&["logs", "interop", "--level", "error"]).expect(0).stdout;
+    let logs = place
+        .run(&["logs", "interop", "--level", "error"])
+        .expect(0)
+        .stdout;
     assert!(logs.contains("panic: the record asked for it"), "{logs}");
 
     let history = place.run(&["history", "--json"]).expect(0).result();

@@ -1,4 +1,5 @@
-//! The types that the benchmarks use, for what they do and not for how fast: an object without a world, and a big schema.
+//! The types that the benchmarks use, for what they do and not for how fast: an object without a
+//! world, and a big schema.
 
 use crate::place::Place;
 use serde_json::json;
@@ -28,38 +29,73 @@ resource "interop_null" "n" {
 
 #[test]
 fn objects_without_a_world_are_made_kept_and_replaced() {
-    let Some(place) = Place::built(&[("main.tf", PETS)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", PETS)]) else {
+        return;
+    };
     let plan = place.plan(&[]);
     let change = plan.change("interop_pet.p[1]");
-    assert_eq!(change["after"], json!({"keepers": {"n": "k1"}, "length": 2, "prefix": "my"}));
-    assert_eq!(plan.change("interop_null.n[\"2\"]")["after_unknown"], json!({"id": true, "triggers": {"pet": true}}));
+    assert_eq!(
+        change["after"],
+        json!({"keepers": {"n": "k1"}, "length": 2, "prefix": "my"})
+    );
+    assert_eq!(
+        plan.change("interop_null.n[\"2\"]")["after_unknown"],
+        json!({"id": true, "triggers": {"pet": true}})
+    );
     place.deploy(&[], 0);
     let ids = || -> Vec<String> {
         let state = place.exported();
-        let pets = state["resources"].as_array().unwrap().iter().find(|r| r["type"] == "interop_pet").unwrap();
-        pets["instances"].as_array().unwrap().iter().map(|i| i["attributes"]["id"].as_str().unwrap().to_owned()).collect()
+        let pets = state["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|r| r["type"] == "interop_pet")
+            .unwrap();
+        pets["instances"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["attributes"]["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     let first = ids();
-    assert!(first[1].starts_with("my-") && first[0].split('-').count() == 3, "{first:?}");
+    assert!(
+        first[1].starts_with("my-") && first[0].split('-').count() == 3,
+        "{first:?}"
+    );
     assert_eq!(place.changes(&[], 0), json!({"no_op": 6}));
     assert_eq!(ids(), first);
 
     let other = ["--var", "keeper=other"];
     let plan = place.plan(&other);
-    assert_eq!(plan.change("interop_pet.p[0]")["replace_paths"], json!([["keepers"]]));
+    assert_eq!(
+        plan.change("interop_pet.p[0]")["replace_paths"],
+        json!([["keepers"]])
+    );
     assert_eq!(place.changes(&other, 2), json!({"replace": 6}));
     place.deploy(&other, 0);
     assert!(ids().iter().all(|id| !first.contains(id)));
-    place.run(&["destroy", "--auto-approve", "--json"]).expect(0);
+    place
+        .run(&["destroy", "--auto-approve", "--json"])
+        .expect(0);
     assert_eq!(place.addresses(), Vec::<String>::new());
 }
 
 #[test]
 fn a_schema_of_megabytes_is_read_and_its_type_used() {
-    let text = format!("{}\nresource \"interop_big\" \"b\" {{\n  section_007 = {{ attribute_007_009 = \"x\" }}\n}}\n", PETS);
-    let Some(mut place) = Place::built(&[("main.tf", &text)]) else { return };
+    let text = format!(
+        "{}\nresource \"interop_big\" \"b\" {{\n  section_007 = {{ attribute_007_009 = \"x\" }}\n}}\n",
+        PETS
+    );
+    let Some(mut place) = Place::built(&[("main.tf", &text)]) else {
+        return;
+    };
     let refused = place.run(&["stage", "--json"]).expect(1);
-    assert_eq!(refused.diagnostics()[0]["summary"], "Invalid resource type", "it is left out unless asked for");
+    assert_eq!(
+        refused.diagnostics()[0]["summary"],
+        "Invalid resource type",
+        "it is left out unless asked for"
+    );
     place.set("INTEROP_BIG_SCHEMA", "1");
     place.deploy(&["--target", "interop_big.b"], 0);
     let attributes = place.attributes("interop_big.b");

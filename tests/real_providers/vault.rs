@@ -44,39 +44,73 @@ const DIGESTS: [&str; 2] = [
 
 #[test]
 fn a_write_only_value_reaches_the_provider_and_nothing_else() {
-    let Some(place) = Place::built(&[("main.tf", VAULT)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", VAULT)]) else {
+        return;
+    };
     let one = ["--var", "password=first password"];
     let plan = place.plan(&one);
     let change = plan.change("interop_vault.v");
-    assert_eq!(change["after"], json!({"name": "v", "password_wo": null, "password_wo_version": 1}));
-    assert_eq!(change["after_sensitive"], json!({"password_wo": true, "token": true}));
+    assert_eq!(
+        change["after"],
+        json!({"name": "v", "password_wo": null, "password_wo_version": 1})
+    );
+    assert_eq!(
+        change["after_sensitive"],
+        json!({"password_wo": true, "token": true})
+    );
     assert!(!plan.0.to_string().contains("first password"));
 
     let run = place.deploy(&one, 0);
-    assert!(!run.stdout.contains("first password") && !run.stdout.contains("token-of-v"), "{run:#?}");
-    assert_eq!(place.kept()["vault-v"]["text"], DIGESTS[0], "the provider got it");
+    assert!(
+        !run.stdout.contains("first password") && !run.stdout.contains("token-of-v"),
+        "{run:#?}"
+    );
+    assert_eq!(
+        place.kept()["vault-v"]["text"],
+        DIGESTS[0],
+        "the provider got it"
+    );
     let instance = place.instance("interop_vault.v");
     let attributes = &instance["attributes"];
     assert_eq!(
-        (&attributes["password_wo"], &attributes["token"], &attributes["digest_before"]),
+        (
+            &attributes["password_wo"],
+            &attributes["token"],
+            &attributes["digest_before"]
+        ),
         (&json!(null), &json!("token-of-v"), &json!(null))
     );
     assert_eq!(private_of(&instance)["digest"], DIGESTS[0]);
     let state = place.exported();
-    assert_eq!(state["outputs"]["token"], json!({"type": "string", "value": "token-of-v", "sensitive": true}));
+    assert_eq!(
+        state["outputs"]["token"],
+        json!({"type": "string", "value": "token-of-v", "sensitive": true})
+    );
 
     // Another password without another version is no change: nobody can see that it is another.
-    assert_eq!(place.changes(&["--var", "password=second password"], 0), json!({"no_op": 1}));
+    assert_eq!(
+        place.changes(&["--var", "password=second password"], 0),
+        json!({"no_op": 1})
+    );
 
     let two = ["--var", "password=second password", "--var", "turn=2"];
     let plan = place.plan(&two);
     assert_eq!(plan.actions("interop_vault.v"), ["update"]);
-    assert_eq!(plan.change("interop_vault.v")["after_unknown"], json!({"digest_before": true, "planned_with": true, "token": true}));
+    assert_eq!(
+        plan.change("interop_vault.v")["after_unknown"],
+        json!({"digest_before": true, "planned_with": true, "token": true})
+    );
     place.deploy(&two, 0);
     let instance = place.instance("interop_vault.v");
     let attributes = &instance["attributes"];
-    assert_eq!(attributes["digest_before"], DIGESTS[0], "the private state of the create came to the update");
-    assert_eq!(attributes["planned_with"], "by the plan", "so did what the plan added to it");
+    assert_eq!(
+        attributes["digest_before"], DIGESTS[0],
+        "the private state of the create came to the update"
+    );
+    assert_eq!(
+        attributes["planned_with"], "by the plan",
+        "so did what the plan added to it"
+    );
     let private = private_of(&instance);
     assert_eq!(
         (&private["digest"], &private["seen"]),
@@ -85,12 +119,22 @@ fn a_write_only_value_reaches_the_provider_and_nothing_else() {
     );
     assert_ne!(private["digest"], DIGESTS[0]);
 
-    for file in std::fs::read_dir(place.workspace.store().parent().unwrap()).unwrap().flatten().filter(|f| f.path().is_file()) {
+    for file in std::fs::read_dir(place.workspace.store().parent().unwrap())
+        .unwrap()
+        .flatten()
+        .filter(|f| f.path().is_file())
+    {
         let bytes = std::fs::read(file.path()).unwrap();
         for word in ["first password", "second password"] {
-            assert!(!bytes.windows(word.len()).any(|w| w == word.as_bytes()), "{word:?} is in {}", file.path().display());
+            assert!(
+                !bytes.windows(word.len()).any(|w| w == word.as_bytes()),
+                "{word:?} is in {}",
+                file.path().display()
+            );
         }
     }
-    place.run(&[&["destroy", "--auto-approve", "--json"][..], &one].concat()).expect(0);
+    place
+        .run(&[&["destroy", "--auto-approve", "--json"][..], &one].concat())
+        .expect(0);
     assert_eq!(place.kept(), json!({}));
 }

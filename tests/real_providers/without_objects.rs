@@ -1,4 +1,5 @@
-//! What a provider has besides resources: functions, data sources, ephemeral resources, and its own configuration.
+//! What a provider has besides resources: functions, data sources, ephemeral resources, and its own
+//! configuration.
 
 use crate::place::{Place, line};
 use serde_json::json;
@@ -47,7 +48,9 @@ output "unknown" {
 
 #[test]
 fn functions_of_a_provider_are_called_with_what_they_take() {
-    let Some(place) = Place::built(&[("main.tf", FUNCTIONS)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", FUNCTIONS)]) else {
+        return;
+    };
     let plan = place.plan(&[]);
     let outputs = &plan.0["output_changes"];
     let all = json!({
@@ -56,22 +59,52 @@ fn functions_of_a_provider_are_called_with_what_they_take() {
     });
     assert_eq!(outputs["all"]["after"], all);
     assert_eq!(outputs["half"]["after"], 21);
-    assert_eq!(outputs["later"]["after_unknown"], true, "a parameter that takes no unknown values leaves the result unknown");
-    assert_eq!(outputs["unknown"]["after"], "unknown", "one that does is told");
+    assert_eq!(
+        outputs["later"]["after_unknown"], true,
+        "a parameter that takes no unknown values leaves the result unknown"
+    );
+    assert_eq!(
+        outputs["unknown"]["after"], "unknown",
+        "one that does is told"
+    );
     place.deploy(&[], 0);
     let state = place.exported();
-    let id = state["resources"][0]["instances"][0]["attributes"]["id"].as_str().unwrap();
+    let id = state["resources"][0]["instances"][0]["attributes"]["id"]
+        .as_str()
+        .unwrap();
     assert_eq!(state["outputs"]["later"]["value"], format!("id-{id}"));
 
-    let refused = place.run(&["stage", "--json", "--var", "number=7"]).expect(1);
+    let refused = place
+        .run(&["stage", "--json", "--var", "number=7"])
+        .expect(1);
     let diagnostic = &refused.diagnostics()[0];
-    assert!(diagnostic["detail"].as_str().unwrap().contains("an odd number has no half"), "{diagnostic}");
-    assert_eq!(diagnostic["range"]["start"]["line"], line(FUNCTIONS, "half(var.number)"));
-    for (wrong, words) in [("half()", "number"), ("half(\"x\")", "number"), ("half(null)", "null"), ("nothing(1)", "nothing")] {
-        place.workspace.write("wrong.tf", &format!("output \"wrong\" {{\n  value = provider::interop::{wrong}\n}}\n"));
+    assert!(
+        diagnostic["detail"]
+            .as_str()
+            .unwrap()
+            .contains("an odd number has no half"),
+        "{diagnostic}"
+    );
+    assert_eq!(
+        diagnostic["range"]["start"]["line"],
+        line(FUNCTIONS, "half(var.number)")
+    );
+    for (wrong, words) in [
+        ("half()", "number"),
+        ("half(\"x\")", "number"),
+        ("half(null)", "null"),
+        ("nothing(1)", "nothing"),
+    ] {
+        place.workspace.write(
+            "wrong.tf",
+            &format!("output \"wrong\" {{\n  value = provider::interop::{wrong}\n}}\n"),
+        );
         let refused = place.run(&["stage", "--json"]).expect(1);
         let diagnostic = &refused.diagnostics()[0];
-        assert!(diagnostic.to_string().contains(words), "{wrong}: {diagnostic}");
+        assert!(
+            diagnostic.to_string().contains(words),
+            "{wrong}: {diagnostic}"
+        );
         assert_eq!(diagnostic["range"]["filename"], "wrong.tf");
     }
 }
@@ -127,19 +160,36 @@ output "notes" {
 
 #[test]
 fn a_provider_is_configured_with_what_is_not_known_yet_and_again_once_it_is() {
-    let Some(place) = Place::built(&[("main.tf", CONFIGURED)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", CONFIGURED)]) else {
+        return;
+    };
     let plan = place.plan(&[]);
     let told = "(not known yet)";
-    assert_eq!(plan.0["output_changes"]["notes"]["after"], json!([null, told, told]), "staged with an unknown note");
+    assert_eq!(
+        plan.0["output_changes"]["notes"]["after"],
+        json!([null, told, told]),
+        "staged with an unknown note"
+    );
     assert_eq!(plan.actions("interop_record.later"), ["create"]);
     place.deploy(&[], 0);
     let pet = place.attributes("interop_pet.first")["id"].clone();
     let names: Vec<String> = place.kept().as_object().unwrap().keys().cloned().collect();
-    assert_eq!(names, ["record-later", "thing-later"], "both were made by the providers as configured in the end");
+    assert_eq!(
+        names,
+        ["record-later", "thing-later"],
+        "both were made by the providers as configured in the end"
+    );
     let plan = place.plan(&[]);
-    assert_eq!(plan.0["output_changes"]["notes"]["after"], json!([null, pet, pet]), "everything is known now");
+    assert_eq!(
+        plan.0["output_changes"]["notes"]["after"],
+        json!([null, pet, pet]),
+        "everything is known now"
+    );
     place.deploy(&[], 0);
-    assert_eq!(place.exported()["outputs"]["notes"]["value"], json!([null, pet, pet]));
+    assert_eq!(
+        place.exported()["outputs"]["notes"]["value"],
+        json!([null, pet, pet])
+    );
 }
 
 const LEASE: &str = r#"
@@ -167,28 +217,61 @@ resource "interop_vault" "v" {
 
 #[test]
 fn an_ephemeral_resource_feeds_a_write_only_argument_and_is_renewed_and_closed() {
-    let Some(place) = Place::built(&[("main.tf", LEASE)]) else { return };
+    let Some(place) = Place::built(&[("main.tf", LEASE)]) else {
+        return;
+    };
     let calls = || {
         let fields = &place.kept()["lease-l"]["fields"];
-        ["opened", "renewed", "closed"].map(|call| fields[call].as_str().map_or(0, |n| n.parse::<u32>().unwrap()))
+        ["opened", "renewed", "closed"].map(|call| {
+            fields[call]
+                .as_str()
+                .map_or(0, |n| n.parse::<u32>().unwrap())
+        })
     };
     let plan = place.plan(&[]);
     assert_eq!(calls(), [1, 0, 1]);
     assert!(!plan.0.to_string().contains("token-for-l"), "{:#}", plan.0);
-    assert_eq!(plan.0["resource_changes"].as_array().unwrap().len(), 1, "{:#}", plan.0);
+    assert_eq!(
+        plan.0["resource_changes"].as_array().unwrap().len(),
+        1,
+        "{:#}",
+        plan.0
+    );
     let run = place.deploy(&[], 0);
     // A deploy without a stage makes one first.
     assert_eq!(calls(), [3, 0, 3]);
     assert!(!run.stdout.contains("token-for-l"), "{run:#?}");
     let digest = "c375fa0e024e4e12b236f871000af0c399326a2a53d2943456ff091b7ff92189";
-    assert_eq!(place.kept()["vault-v"]["text"], digest, "the provider got the token");
-    let plugin = place.run(&["plugins", "interop", "--json"]).expect(0).result()["plugins"][0].clone();
-    assert_eq!(plugin["schema"]["ephemeral"]["interop_lease"]["block"]["attributes"]["token"]["sensitive"], true);
+    assert_eq!(
+        place.kept()["vault-v"]["text"],
+        digest,
+        "the provider got the token"
+    );
+    let plugin = place
+        .run(&["plugins", "interop", "--json"])
+        .expect(0)
+        .result()["plugins"][0]
+        .clone();
+    assert_eq!(
+        plugin["schema"]["ephemeral"]["interop_lease"]["block"]["attributes"]["token"]["sensitive"],
+        true
+    );
     // What its provider refuses, it refuses at the argument.
-    place.workspace.write("main.tf", &LEASE.replace("name = \"l\"", "name = \"refuse\""));
-    let errors: Vec<serde_json::Value> =
-        place.run(&["stage", "--json"]).expect(1).diagnostics().into_iter().filter(|d| d["severity"] == "error").collect();
+    place.workspace.write(
+        "main.tf",
+        &LEASE.replace("name = \"l\"", "name = \"refuse\""),
+    );
+    let errors: Vec<serde_json::Value> = place
+        .run(&["stage", "--json"])
+        .expect(1)
+        .diagnostics()
+        .into_iter()
+        .filter(|d| d["severity"] == "error")
+        .collect();
     assert_eq!(errors.len(), 1, "{errors:#?}");
     assert_eq!(errors[0]["summary"], "Lease refused");
-    assert_eq!(errors[0]["range"]["start"]["line"], line(LEASE, "name = \"l\""));
+    assert_eq!(
+        errors[0]["range"]["start"]["line"],
+        line(LEASE, "name = \"l\"")
+    );
 }

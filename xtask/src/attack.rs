@@ -1,6 +1,7 @@
-//! The campaign against what is promised (docs/promises.md): deploys killed, stopped, taken down the ladder and robbed of
-//! their stores at random moments, races, full disks, foreign stores, secrets in every spelling. The attacks are tests of
-//! the project; here they run long, and a table says what they met.
+//! The campaign against what is promised (docs/promises.md): deploys killed, stopped, taken down
+//! the ladder and robbed of their stores at random moments, races, full disks, foreign stores,
+//! secrets in every spelling. The attacks are tests of the project; here they run long, and a table
+//! says what they met.
 
 use color_eyre::eyre::{Result, bail, eyre};
 use serde_json::Value;
@@ -23,21 +24,48 @@ struct Fixed {
 }
 
 const FIXED: [Fixed; 6] = [
-    Fixed { what: "races, in and across pid namespaces", target: "cli", filter: "lost_store" },
-    Fixed { what: "commands of provisioners", target: "cli", filter: "provisioners" },
-    Fixed { what: "replacements cut off", target: "cli", filter: "replaces" },
-    Fixed { what: "full disks, foreign and damaged stores, loss of power", target: "store_trouble", filter: "" },
-    Fixed { what: "plugins that misbehave", target: "misbehaving", filter: "" },
-    Fixed { what: "canaries in every spelling", target: "secrets", filter: "" },
+    Fixed {
+        what: "races, in and across pid namespaces",
+        target: "cli",
+        filter: "lost_store",
+    },
+    Fixed {
+        what: "commands of provisioners",
+        target: "cli",
+        filter: "provisioners",
+    },
+    Fixed {
+        what: "replacements cut off",
+        target: "cli",
+        filter: "replaces",
+    },
+    Fixed {
+        what: "full disks, foreign and damaged stores, loss of power",
+        target: "store_trouble",
+        filter: "",
+    },
+    Fixed {
+        what: "plugins that misbehave",
+        target: "misbehaving",
+        filter: "",
+    },
+    Fixed {
+        what: "canaries in every spelling",
+        target: "secrets",
+        filter: "",
+    },
 ];
 
 /// Runs all of it; an error where a promise was broken.
 pub fn run(campaign: &Campaign) -> Result<()> {
     // Each row as soon as it is there: a campaign that is cut short says what it has met.
     println!("| attack | times | met | minutes |\n|---|---|---|---|");
-    for (attack, times) in
-        [("kill", campaign.kills), ("stop", campaign.others), ("ladder", campaign.others), ("lose-store", campaign.others)]
-    {
+    for (attack, times) in [
+        ("kill", campaign.kills),
+        ("stop", campaign.others),
+        ("ladder", campaign.others),
+        ("lose-store", campaign.others),
+    ] {
         println!("{}", at_any_moment(attack, times, campaign.seed)?);
     }
     for fixed in &FIXED {
@@ -54,7 +82,10 @@ fn minutes(began: Instant) -> String {
 fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
     eprintln!("cargo test {}", words.join(" "));
     let mut command = Command::new("cargo");
-    command.args(["test", "--locked"]).args(words).envs(variables.iter().map(|(name, value)| (*name, value)));
+    command
+        .args(["test", "--locked"])
+        .args(words)
+        .envs(variables.iter().map(|(name, value)| (*name, value)));
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
@@ -65,25 +96,61 @@ fn test(words: &[&str], variables: &[(&str, String)]) -> Result<String> {
 
 fn at_any_moment(attack: &str, times: u64, seed: Option<u64>) -> Result<String> {
     let began = Instant::now();
-    let mut variables = vec![("FLIGHTDECK_TEST_ATTACK", attack.to_owned()), ("FLIGHTDECK_TEST_KILLS", times.to_string())];
+    let mut variables = vec![
+        ("FLIGHTDECK_TEST_ATTACK", attack.to_owned()),
+        ("FLIGHTDECK_TEST_KILLS", times.to_string()),
+    ];
     variables.extend(seed.map(|seed| ("FLIGHTDECK_TEST_SEED", seed.to_string())));
     let text = test(&["--test", "crashes", "--", "--nocapture"], &variables)?;
-    let tally = text.lines().find_map(|l| l.strip_prefix("tally: ")).ok_or_else(|| eyre!("no tally was printed:\n{text}"))?;
+    let tally = text
+        .lines()
+        .find_map(|l| l.strip_prefix("tally: "))
+        .ok_or_else(|| eyre!("no tally was printed:\n{text}"))?;
     let tally: Value = serde_json::from_str(tally)?;
-    let met = tally.as_object().into_iter().flatten().filter(|(name, n)| *name != "attacks" && n.as_u64() != Some(0));
-    let met: Vec<String> = met.map(|(name, n)| format!("{n} {}", name.replace('_', " "))).collect();
-    Ok(format!("| {attack} at any moment of a deploy | {} | {} | {} |", tally["attacks"], met.join(", "), minutes(began)))
+    let met = tally
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, n)| *name != "attacks" && n.as_u64() != Some(0));
+    let met: Vec<String> = met
+        .map(|(name, n)| format!("{n} {}", name.replace('_', " ")))
+        .collect();
+    Ok(format!(
+        "| {attack} at any moment of a deploy | {} | {} | {} |",
+        tally["attacks"],
+        met.join(", "),
+        minutes(began)
+    ))
 }
 
 fn fixed_tests(fixed: &Fixed, races: u64) -> Result<String> {
     let began = Instant::now();
-    let filter: Vec<&str> = Some(fixed.filter).into_iter().filter(|f| !f.is_empty()).collect();
-    let words = [&["--test", fixed.target], filter.as_slice(), &["--", "--nocapture"]].concat();
+    let filter: Vec<&str> = Some(fixed.filter)
+        .into_iter()
+        .filter(|f| !f.is_empty())
+        .collect();
+    let words = [
+        &["--test", fixed.target],
+        filter.as_slice(),
+        &["--", "--nocapture"],
+    ]
+    .concat();
     let text = test(&words, &[("FLIGHTDECK_TEST_RACES", races.to_string())])?;
-    let result = text.lines().find(|l| l.starts_with("test result:")).unwrap_or_default();
+    let result = text
+        .lines()
+        .find(|l| l.starts_with("test result:"))
+        .unwrap_or_default();
     let passed = result.split_whitespace().nth(3).unwrap_or("0");
     // What a test prints of itself in this form is a figure for the table.
-    let mut met: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("met: ")).collect();
+    let mut met: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("met: "))
+        .collect();
     met.extend(text.lines().filter(|l| l.starts_with("skipped: ")));
-    Ok(format!("| {} | {passed} tests | {} | {} |", fixed.what, met.join("; "), minutes(began)))
+    Ok(format!(
+        "| {} | {passed} tests | {} | {} |",
+        fixed.what,
+        met.join("; "),
+        minutes(began)
+    ))
 }

@@ -1,5 +1,5 @@
-//! The tasks of this project that people would otherwise have to remember: pictures of the console's screens, the campaign
-//! against what is promised, the comparison with OpenTofu.
+//! The tasks of this project that people would otherwise have to remember: pictures of the
+//! console's screens, the campaign against what is promised, the comparison with OpenTofu.
 
 mod attack;
 mod differ;
@@ -28,12 +28,14 @@ enum Task {
         #[arg(long, default_value = "screenshots")]
         out: PathBuf,
     },
-    /// Attack what is promised (docs/promises.md): kills, stops, ladders, lost stores, races, full disks, canaries
+    /// Attack what is promised (docs/promises.md): kills, stops, ladders, lost stores, races, full
+    /// disks, canaries
     Attack {
         /// How many deploys are killed
         #[arg(long, default_value_t = 500)]
         kills: u64,
-        /// How many are stopped, taken down the ladder, robbed of their store, and how many races are run
+        /// How many are stopped, taken down the ladder, robbed of their store, and how many races
+        /// are run
         #[arg(long, default_value_t = 100)]
         others: u64,
         /// Repeats the choice of moments
@@ -42,7 +44,8 @@ enum Task {
     },
     /// Hold flightdeck against a tofu, on every configuration in some directories
     Differ(differ::Options),
-    /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib frames)
+    /// Make a picture of each frame that the tests wrote (FLIGHTDECK_FRAMES=DIR cargo test --lib
+    /// frames)
     Render {
         frames: Vec<PathBuf>,
         #[arg(long, default_value = "target/frames")]
@@ -54,7 +57,15 @@ fn main() -> color_eyre::Result<()> {
     color_eyre::install()?;
     match Args::parse().task {
         Task::Shots { bin, out } => shots::run(bin, &out),
-        Task::Attack { kills, others, seed } => attack::run(&attack::Campaign { kills, others, seed }),
+        Task::Attack {
+            kills,
+            others,
+            seed,
+        } => attack::run(&attack::Campaign {
+            kills,
+            others,
+            seed,
+        }),
         Task::Differ(options) => differ::run(&options),
         Task::Render { frames, out } => picture::render(&frames, &out),
     }

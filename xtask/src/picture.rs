@@ -1,4 +1,5 @@
-//! A terminal's cells as a picture: glyphs from the bundled font, lines and blocks drawn as such so that they meet.
+//! A terminal's cells as a picture: glyphs from the bundled font, lines and blocks drawn as such so
+//! that they meet.
 
 use crate::pty::parser;
 use color_eyre::Result;
@@ -54,11 +55,22 @@ struct Canvas {
 
 impl Canvas {
     fn new(width: usize, height: usize) -> Self {
-        Self { width, height, pixels: GROUND.iter().copied().cycle().take(width * height * 3).collect() }
+        Self {
+            width,
+            height,
+            pixels: GROUND
+                .iter()
+                .copied()
+                .cycle()
+                .take(width * height * 3)
+                .collect(),
+        }
     }
 
     fn blend(&mut self, x: i32, y: i32, color: Rgb, alpha: u8) {
-        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else { return };
+        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
+            return;
+        };
         if x >= self.width || y >= self.height {
             return;
         }
@@ -103,10 +115,21 @@ impl Painter {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts");
         let load = |name: &str| -> Result<Font> {
             let path = folder.join(name);
-            let bytes = fs::read(&path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
-            Font::from_bytes(bytes, FontSettings { scale: PX, ..FontSettings::default() }).map_err(|e| eyre!("{name}: {e}"))
+            let bytes =
+                fs::read(&path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+            Font::from_bytes(
+                bytes,
+                FontSettings {
+                    scale: PX,
+                    ..FontSettings::default()
+                },
+            )
+            .map_err(|e| eyre!("{name}: {e}"))
         };
-        Ok(Self { regular: load("DejaVuSansMono.ttf")?, bold: load("DejaVuSansMono-Bold.ttf")? })
+        Ok(Self {
+            regular: load("DejaVuSansMono.ttf")?,
+            bold: load("DejaVuSansMono-Bold.ttf")?,
+        })
     }
 
     /// Writes a screen as a PNG.
@@ -117,16 +140,35 @@ impl Painter {
         for row in 0..rows {
             for column in 0..columns {
                 if let Some(cell) = screen.cell(u16::try_from(row)?, u16::try_from(column)?) {
-                    self.cell(&mut canvas, cell, MARGIN + column * WIDTH, MARGIN + row * HEIGHT);
+                    self.cell(
+                        &mut canvas,
+                        cell,
+                        MARGIN + column * WIDTH,
+                        MARGIN + row * HEIGHT,
+                    );
                 }
             }
         }
         if !screen.hide_cursor() {
             let (row, column) = screen.cursor_position();
-            canvas.rect(MARGIN + usize::from(column) * WIDTH, MARGIN + usize::from(row) * HEIGHT + HEIGHT - 3, WIDTH, 2, TEXT, 255);
+            canvas.rect(
+                MARGIN + usize::from(column) * WIDTH,
+                MARGIN + usize::from(row) * HEIGHT + HEIGHT - 3,
+                WIDTH,
+                2,
+                TEXT,
+                255,
+            );
         }
-        let file = BufWriter::new(fs::File::create(path).wrap_err_with(|| format!("{} cannot be written", path.display()))?);
-        let mut encoder = png::Encoder::new(file, u32::try_from(canvas.width)?, u32::try_from(canvas.height)?);
+        let file = BufWriter::new(
+            fs::File::create(path)
+                .wrap_err_with(|| format!("{} cannot be written", path.display()))?,
+        );
+        let mut encoder = png::Encoder::new(
+            file,
+            u32::try_from(canvas.width)?,
+            u32::try_from(canvas.height)?,
+        );
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.write_header()?.write_image_data(&canvas.pixels)?;
@@ -156,15 +198,26 @@ impl Painter {
     }
 
     fn glyph(&self, canvas: &mut Canvas, c: char, bold: bool, x: usize, y: usize, fg: Rgb) {
-        let font = if bold && self.bold.has_glyph(c) { &self.bold } else { &self.regular };
+        let font = if bold && self.bold.has_glyph(c) {
+            &self.bold
+        } else {
+            &self.regular
+        };
         if !font.has_glyph(c) {
             eprintln!("the font has no glyph for {c:?}");
         }
         let (m, bitmap) = font.rasterize(c, PX);
-        let top = i32::try_from(y).unwrap_or(0) + BASELINE - m.ymin - i32::try_from(m.height).unwrap_or(0);
+        let top = i32::try_from(y).unwrap_or(0) + BASELINE
+            - m.ymin
+            - i32::try_from(m.height).unwrap_or(0);
         for (i, alpha) in bitmap.iter().enumerate() {
             let (gx, gy) = (i % m.width, i / m.width);
-            canvas.blend(i32::try_from(x + gx).unwrap_or(0) + m.xmin, top + i32::try_from(gy).unwrap_or(0), fg, *alpha);
+            canvas.blend(
+                i32::try_from(x + gx).unwrap_or(0) + m.xmin,
+                top + i32::try_from(gy).unwrap_or(0),
+                fg,
+                *alpha,
+            );
         }
     }
 }
@@ -225,14 +278,24 @@ pub fn render(frames: &[PathBuf], out: &Path) -> Result<()> {
     let painter = Painter::new()?;
     fs::create_dir_all(out)?;
     for path in frames {
-        let bytes = fs::read(path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
-        let end = bytes.iter().position(|b| *b == b'\n').wrap_err("a frame begins with its size")?;
+        let bytes =
+            fs::read(path).wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+        let end = bytes
+            .iter()
+            .position(|b| *b == b'\n')
+            .wrap_err("a frame begins with its size")?;
         let head = std::str::from_utf8(&bytes[..end])?;
-        let (columns, rows) = head.split_once(' ').wrap_err("a frame begins with its size")?;
+        let (columns, rows) = head
+            .split_once(' ')
+            .wrap_err("a frame begins with its size")?;
         let mut terminal = parser(columns.parse()?, rows.parse()?)?;
         terminal.process(b"\x1b[?25l");
         terminal.process(&bytes[end + 1..]);
-        let name = path.file_stem().wrap_err("a frame is a file")?.to_string_lossy().into_owned();
+        let name = path
+            .file_stem()
+            .wrap_err("a frame is a file")?
+            .to_string_lossy()
+            .into_owned();
         let to = out.join(format!("{name}.png"));
         painter.write(terminal.screen(), &to)?;
         println!("{}", to.display());

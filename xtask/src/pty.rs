@@ -1,5 +1,5 @@
-//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for time alone. Used by
-//! the pictures and by the tests of the console in a real terminal.
+//! A program in a pseudo-terminal: keys go in, the screen comes out. Waits are for texts, never for
+//! time alone. Used by the pictures and by the tests of the console in a real terminal.
 
 use color_eyre::Result;
 use color_eyre::eyre::{ContextCompat, WrapErr, eyre};
@@ -16,7 +16,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How much of what a program writes is kept as it is.
 const KEPT: usize = 16 << 20;
 
-/// How many of these bytes a terminal shows: all up to a synchronized update that has not ended yet.
+/// How many of these bytes a terminal shows: all up to a synchronized update that has not ended
+/// yet.
 fn whole_frames(bytes: &[u8]) -> usize {
     const BEGIN: &[u8] = b"\x1b[?2026h";
     const END: &[u8] = b"\x1b[?2026l";
@@ -54,9 +55,19 @@ impl Pty {
     }
 
     /// Starts a program, with other variables than a usual terminal has.
-    pub fn start_with(mut command: CommandBuilder, columns: u16, rows: u16, variables: &[(&str, &str)]) -> Result<Self> {
+    pub fn start_with(
+        mut command: CommandBuilder,
+        columns: u16,
+        rows: u16,
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         let pair = native_pty_system()
-            .openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 })
+            .openpty(PtySize {
+                rows,
+                cols: columns,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
             .map_err(|e| eyre!("no pseudo-terminal: {e}"))?;
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
@@ -64,30 +75,53 @@ impl Pty {
         for (name, value) in variables {
             command.env(name, value);
         }
-        let child = pair.slave.spawn_command(command).map_err(|e| eyre!("the program does not start: {e}"))?;
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .map_err(|e| eyre!("the program does not start: {e}"))?;
         drop(pair.slave);
-        let seen = Arc::new(Mutex::new(Seen { parser: parser(columns, rows)?, bytes: Vec::new() }));
-        let mut output = pair.master.try_clone_reader().map_err(|e| eyre!("the terminal cannot be read: {e}"))?;
-        let writer = pair.master.take_writer().map_err(|e| eyre!("the terminal cannot be written: {e}"))?;
+        let seen = Arc::new(Mutex::new(Seen {
+            parser: parser(columns, rows)?,
+            bytes: Vec::new(),
+        }));
+        let mut output = pair
+            .master
+            .try_clone_reader()
+            .map_err(|e| eyre!("the terminal cannot be read: {e}"))?;
+        let writer = pair
+            .master
+            .take_writer()
+            .map_err(|e| eyre!("the terminal cannot be written: {e}"))?;
         let to = seen.clone();
-        let reader = std::thread::Builder::new().name("pty".to_owned()).spawn(move || {
-            let mut bytes = [0; 16_384];
-            let mut pending = Vec::new();
-            while let Ok(n) = output.read(&mut bytes) {
-                if n == 0 {
-                    break;
+        let reader = std::thread::Builder::new()
+            .name("pty".to_owned())
+            .spawn(move || {
+                let mut bytes = [0; 16_384];
+                let mut pending = Vec::new();
+                while let Ok(n) = output.read(&mut bytes) {
+                    if n == 0 {
+                        break;
+                    }
+                    let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
+                    pending.extend_from_slice(&bytes[..n]);
+                    let whole = whole_frames(&pending);
+                    seen.parser.process(&pending[..whole]);
+                    pending.drain(..whole);
+                    let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
+                    seen.bytes.extend_from_slice(&bytes[..room]);
                 }
-                let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
-                pending.extend_from_slice(&bytes[..n]);
-                let whole = whole_frames(&pending);
-                seen.parser.process(&pending[..whole]);
-                pending.drain(..whole);
-                let room = KEPT.saturating_sub(seen.bytes.len()).min(n);
-                seen.bytes.extend_from_slice(&bytes[..room]);
-            }
-            to.lock().unwrap_or_else(PoisonError::into_inner).parser.process(&pending);
-        })?;
-        Ok(Self { seen, child, writer, master: pair.master, reader: Some(reader) })
+                to.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .parser
+                    .process(&pending);
+            })?;
+        Ok(Self {
+            seen,
+            child,
+            writer,
+            master: pair.master,
+            reader: Some(reader),
+        })
     }
 
     /// Types text, or control characters.
@@ -104,26 +138,48 @@ impl Pty {
     /// All that was written so far, as it was.
     #[allow(dead_code, reason = "the pictures need it not, the tests do")]
     pub fn bytes(&self) -> Vec<u8> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .bytes
+            .clone()
     }
 
     /// Gives the terminal another size.
     #[allow(dead_code, reason = "the pictures need it not, the tests do")]
     pub fn resize(&self, columns: u16, rows: u16) -> Result<()> {
         let (wide, high) = cells(columns, rows)?;
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.set_size(high, wide);
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        self.master.resize(size).map_err(|e| eyre!("the terminal keeps its size: {e}"))
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .parser
+            .set_size(high, wide);
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        self.master
+            .resize(size)
+            .map_err(|e| eyre!("the terminal keeps its size: {e}"))
     }
 
     /// Looks at the screen.
     pub fn with_screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.screen())
+        look(
+            self.seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .parser
+                .screen(),
+        )
     }
 
     /// Waits until the screen says something; fails with what it says instead.
     pub fn wait(&self, what: &str, limit: Duration) -> Result<()> {
-        self.wait_until(|s| s.contains(what), limit).wrap_err_with(|| format!("waited for {what:?}"))
+        self.wait_until(|s| s.contains(what), limit)
+            .wrap_err_with(|| format!("waited for {what:?}"))
     }
 
     /// Waits until the screen is as wanted.
@@ -155,14 +211,25 @@ impl Pty {
                 if let Some(reader) = self.reader.take() {
                     drop(self.writer);
                     drop(self.master);
-                    reader.join().map_err(|_| eyre!("the reader of the terminal has panicked"))?;
+                    reader
+                        .join()
+                        .map_err(|_| eyre!("the reader of the terminal has panicked"))?;
                 }
-                let screen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).parser.screen().clone();
+                let screen = self
+                    .seen
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .parser
+                    .screen()
+                    .clone();
                 return Ok((status.exit_code(), screen));
             }
             if Instant::now() > end {
                 self.child.kill()?;
-                return Err(eyre!("the program does not end; the screen says:\n{}", self.text()));
+                return Err(eyre!(
+                    "the program does not end; the screen says:\n{}",
+                    self.text()
+                ));
             }
             std::thread::sleep(LOOK);
         }

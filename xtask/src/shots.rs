@@ -36,31 +36,44 @@ pub fn run(bin: Option<PathBuf>, out: &Path) -> Result<()> {
     };
     let bin = fs::canonicalize(&bin).wrap_err_with(|| format!("{} is not there", bin.display()))?;
     fs::create_dir_all(out)?;
-    let album = Album { painter: Painter::new()?, out: out.to_owned(), suffix: "" };
+    let album = Album {
+        painter: Painter::new()?,
+        out: out.to_owned(),
+        suffix: "",
+    };
     tour(&bin, &album)?;
-    let album = Album { suffix: "-80x24", ..album };
+    let album = Album {
+        suffix: "-80x24",
+        ..album
+    };
     narrow(&bin, &album)
 }
 
 fn build() -> Result<PathBuf> {
-    let done = Command::new("cargo").args(["build", "--release", "-p", "flightdeck"]).status()?;
+    let done = Command::new("cargo")
+        .args(["build", "--release", "-p", "flightdeck"])
+        .status()?;
     ensure!(done.success(), "cargo build has failed");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     Ok(target.join("release").join("flightdeck"))
 }
 
 fn demo(bin: &Path, columns: u16, rows: u16) -> Result<Pty> {
     let mut command = CommandBuilder::new(bin);
     command.arg("demo");
-    // Shorter pauses between launches: the pictures show the third launch of one plugin, and the last of another.
+    // Shorter pauses between launches: the pictures show the third launch of one plugin, and the
+    // last of another.
     command.env("FLIGHTDECK_LAUNCH_BACKOFF_MS", "400");
     Pty::start(command, columns, rows)
 }
 
-/// Escape alone, until what it closes is gone: with a key right after it, a terminal would send the same as for alt.
+/// Escape alone, until what it closes is gone: with a key right after it, a terminal would send the
+/// same as for alt.
 fn esc(pty: &mut Pty, gone: &str) -> Result<()> {
     pty.keys("\x1b")?;
-    pty.wait_until(|s| !s.contains(gone), SOON).wrap_err_with(|| format!("waited for {gone:?} to go"))
+    pty.wait_until(|s| !s.contains(gone), SOON)
+        .wrap_err_with(|| format!("waited for {gone:?} to go"))
 }
 
 fn tour(bin: &Path, album: &Album) -> Result<()> {
@@ -116,7 +129,10 @@ fn tour(bin: &Path, album: &Album) -> Result<()> {
     pty.wait("break something on purpose", SOON)?;
     album.shot(&pty, "demo-breaks")?;
     pty.keys("2")?;
-    pty.wait_until(|s| s.contains("is refused") && !s.contains("on purpose"), SOON)?;
+    pty.wait_until(
+        |s| s.contains("is refused") && !s.contains("on purpose"),
+        SOON,
+    )?;
     pty.wait("create failed", LONG)?;
     album.shot(&pty, "deploy")?;
     pty.keys("2")?;

@@ -1,5 +1,5 @@
-//! Going into values: attributes, elements, lengths. Unknown containers answer with unknown parts, and the marks of a
-//! container come along with what is taken out of it.
+//! Going into values: attributes, elements, lengths. Unknown containers answer with unknown parts,
+//! and the marks of a container come along with what is taken out of it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::value::Data;
 use crate::{Number, Type, Value};
 
 impl Value {
-    /// An attribute of an object; `None` if the object has no such attribute, is null, or is no object.
+    /// An attribute of an object; `None` if the object has no such attribute, is null, or is no
+    /// object.
     pub fn get_attr(&self, name: &str) -> Option<Value> {
         let found = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
@@ -19,8 +20,9 @@ impl Value {
         Some(found.with_marks(&self.marks))
     }
 
-    /// An element of a list or tuple by number, or of a map by key; `None` if there is no such element or the value
-    /// has no elements by key. Unknown keys and containers give unknown elements.
+    /// An element of a list or tuple by number, or of a map by key; `None` if there is no such
+    /// element or the value has no elements by key. Unknown keys and containers give unknown
+    /// elements.
     pub fn index(&self, key: &Value) -> Option<Value> {
         let found = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
@@ -48,7 +50,9 @@ impl Value {
     /// An element of a list or tuple, without making a key first.
     pub fn index_int(&self, i: usize) -> Option<Value> {
         match &self.data {
-            Data::Seq(elements) if !self.ty.is_set() => Some(elements.get(i)?.clone().with_marks(&self.marks)),
+            Data::Seq(elements) if !self.ty.is_set() => {
+                Some(elements.get(i)?.clone().with_marks(&self.marks))
+            }
             Data::Unknown(_) => self.index(&Value::number(i)),
             _ => None,
         }
@@ -89,7 +93,9 @@ impl Value {
                 },
             },
             (Type::Map(_), data) => match (&key.ty, &key.data, data) {
-                (Type::String, Data::String(k), Data::Map(members)) => Value::bool(members.contains_key(k)),
+                (Type::String, Data::String(k), Data::Map(members)) => {
+                    Value::bool(members.contains_key(k))
+                }
                 (_, Data::Null, _) => Value::bool(false),
                 (Type::String | Type::Dynamic, _, _) => Value::unknown_bool(),
                 _ => Value::bool(false),
@@ -122,23 +128,33 @@ impl Value {
         answer.with_marks(&self.marks).with_marks(&element_marks)
     }
 
-    /// The number of elements as a value: unknown, within bounds, where it is not settled. `None` for values without
-    /// elements and for null. The length of an object is the number of its attributes.
+    /// The number of elements as a value: unknown, within bounds, where it is not settled. `None`
+    /// for values without elements and for null. The length of an object is the number of its
+    /// attributes.
     pub fn length(&self) -> Option<Value> {
         let length = match (&self.ty, &self.data) {
             (_, Data::Null) => return None,
-            (Type::Dynamic, _) => Value::unknown(Type::Number).refine().not_null().number_min(Number::zero(), true).finish(),
-            (Type::Tuple(types), _) => Value::number(types.len()),
-            (Type::Object(o), _) => Value::number(o.attributes.len()),
-            (Type::Set(_), Data::Seq(elements)) if self.deep.unknown && elements.len() > 1 => Value::unknown(Type::Number)
+            (Type::Dynamic, _) => Value::unknown(Type::Number)
                 .refine()
                 .not_null()
-                .number_min(Number::from(1), true)
-                .number_max(Number::from(elements.len()), true)
+                .number_min(Number::zero(), true)
                 .finish(),
+            (Type::Tuple(types), _) => Value::number(types.len()),
+            (Type::Object(o), _) => Value::number(o.attributes.len()),
+            (Type::Set(_), Data::Seq(elements)) if self.deep.unknown && elements.len() > 1 => {
+                Value::unknown(Type::Number)
+                    .refine()
+                    .not_null()
+                    .number_min(Number::from(1), true)
+                    .number_max(Number::from(elements.len()), true)
+                    .finish()
+            }
             (Type::List(_) | Type::Set(_) | Type::Map(_), Data::Unknown(_)) => {
                 let range = self.range();
-                let refined = Value::unknown(Type::Number).refine().not_null().number_min(Number::from(range.length_min()), true);
+                let refined = Value::unknown(Type::Number)
+                    .refine()
+                    .not_null()
+                    .number_min(Number::from(range.length_min()), true);
                 match range.length_max() {
                     Some(max) => refined.number_max(Number::from(max), true).finish(),
                     None => refined.finish(),
@@ -149,11 +165,16 @@ impl Value {
         Some(length.with_marks(&self.marks))
     }
 
-    /// Keys and elements in order, of a known container; nothing for others. The key is a number in lists and tuples,
-    /// a string in maps and objects, the element itself in sets. Marks of the container are not added.
+    /// Keys and elements in order, of a known container; nothing for others. The key is a number in
+    /// lists and tuples, a string in maps and objects, the element itself in sets. Marks of the
+    /// container are not added.
     pub fn elements(&self) -> Elements<'_> {
         let inner = match &self.data {
-            Data::Seq(elements) => Inner::Seq { elements, next: 0, keys_are_elements: self.ty.is_set() },
+            Data::Seq(elements) => Inner::Seq {
+                elements,
+                next: 0,
+                keys_are_elements: self.ty.is_set(),
+            },
             Data::Map(members) => Inner::Map(members.iter()),
             _ => Inner::Nothing,
         };
@@ -181,7 +202,11 @@ pub struct Elements<'a>(Inner<'a>);
 
 enum Inner<'a> {
     Nothing,
-    Seq { elements: &'a Arc<[Value]>, next: usize, keys_are_elements: bool },
+    Seq {
+        elements: &'a Arc<[Value]>,
+        next: usize,
+        keys_are_elements: bool,
+    },
     Map(crate::members::Iter<'a>),
 }
 
@@ -191,13 +216,23 @@ impl<'a> Iterator for Elements<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Inner::Nothing => None,
-            Inner::Seq { elements, next, keys_are_elements } => {
+            Inner::Seq {
+                elements,
+                next,
+                keys_are_elements,
+            } => {
                 let element = elements.get(*next)?;
-                let key = if *keys_are_elements { element.clone() } else { Value::number(*next) };
+                let key = if *keys_are_elements {
+                    element.clone()
+                } else {
+                    Value::number(*next)
+                };
                 *next += 1;
                 Some((key, element))
             }
-            Inner::Map(iter) => iter.next().map(|(k, v)| (Value::leaf(Type::String, Data::String(k.clone())), v)),
+            Inner::Map(iter) => iter
+                .next()
+                .map(|(k, v)| (Value::leaf(Type::String, Data::String(k.clone())), v)),
         }
     }
 

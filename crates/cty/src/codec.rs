@@ -14,15 +14,23 @@ pub struct CodecError {
 
 impl std::fmt::Display for CodecError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
     }
 }
 
 impl std::error::Error for CodecError {}
 
-/// Decodes the two fields of a provider's dynamic value: msgpack wins over JSON; both empty means that there is no
-/// value, which is not the same as null.
-pub fn decode_dynamic_value(msgpack: &[u8], json: &[u8], ty: &Type) -> Result<Option<Value>, CodecError> {
+/// Decodes the two fields of a provider's dynamic value: msgpack wins over JSON; both empty means
+/// that there is no value, which is not the same as null.
+pub fn decode_dynamic_value(
+    msgpack: &[u8],
+    json: &[u8],
+    ty: &Type,
+) -> Result<Option<Value>, CodecError> {
     if !msgpack.is_empty() {
         return msgpack::decode(msgpack, ty).map(Some);
     }
@@ -45,11 +53,18 @@ impl Place {
     }
 
     pub(crate) fn error(&self, message: impl Into<String>) -> CodecError {
-        CodecError { path: self.path.clone(), message: message.into() }
+        CodecError {
+            path: self.path.clone(),
+            message: message.into(),
+        }
     }
 
     /// Does something one step further in.
-    pub(crate) fn within<T>(&mut self, step: PathStep, act: impl FnOnce(&mut Place) -> Result<T, CodecError>) -> Result<T, CodecError> {
+    pub(crate) fn within<T>(
+        &mut self,
+        step: PathStep,
+        act: impl FnOnce(&mut Place) -> Result<T, CodecError>,
+    ) -> Result<T, CodecError> {
         self.path.push(step);
         let done = self.deeper(act);
         self.path.pop();
@@ -57,7 +72,10 @@ impl Place {
     }
 
     /// Does something one level deeper at the same place.
-    pub(crate) fn deeper<T>(&mut self, act: impl FnOnce(&mut Place) -> Result<T, CodecError>) -> Result<T, CodecError> {
+    pub(crate) fn deeper<T>(
+        &mut self,
+        act: impl FnOnce(&mut Place) -> Result<T, CodecError>,
+    ) -> Result<T, CodecError> {
         if self.depth >= MAX_DEPTH {
             return self.fail(format!("value nests deeper than {MAX_DEPTH} levels"));
         }
@@ -68,16 +86,38 @@ impl Place {
     }
 }
 
-/// A list or set of decoded elements. Where the element type has dynamic parts, the elements settle it.
-pub(crate) fn collect_elements(set: bool, element: &Type, elements: Vec<Value>, at: &Place) -> Result<Value, CodecError> {
-    let element = if element.has_dynamic() && !elements.is_empty() { Type::Dynamic } else { element.clone() };
-    let made = if set { Value::try_set(element, elements) } else { Value::try_list(element, elements) };
+/// A list or set of decoded elements. Where the element type has dynamic parts, the elements settle
+/// it.
+pub(crate) fn collect_elements(
+    set: bool,
+    element: &Type,
+    elements: Vec<Value>,
+    at: &Place,
+) -> Result<Value, CodecError> {
+    let element = if element.has_dynamic() && !elements.is_empty() {
+        Type::Dynamic
+    } else {
+        element.clone()
+    };
+    let made = if set {
+        Value::try_set(element, elements)
+    } else {
+        Value::try_list(element, elements)
+    };
     made.map_err(|e| at.error(e.to_string()))
 }
 
 /// A map of decoded elements.
-pub(crate) fn collect_members(element: &Type, members: Vec<(String, Value)>, at: &Place) -> Result<Value, CodecError> {
-    let element = if element.has_dynamic() && !members.is_empty() { Type::Dynamic } else { element.clone() };
+pub(crate) fn collect_members(
+    element: &Type,
+    members: Vec<(String, Value)>,
+    at: &Place,
+) -> Result<Value, CodecError> {
+    let element = if element.has_dynamic() && !members.is_empty() {
+        Type::Dynamic
+    } else {
+        element.clone()
+    };
     Value::try_map(element, members).map_err(|e| at.error(e.to_string()))
 }
 
@@ -86,5 +126,8 @@ pub(crate) fn conforming(value: &Value, ty: &Type) -> Result<Value, CodecError> 
     if value.ty().conforms_to(ty) {
         return Ok(value.clone());
     }
-    crate::convert(value, ty).map_err(|e| CodecError { path: e.path, message: e.message })
+    crate::convert(value, ty).map_err(|e| CodecError {
+        path: e.path,
+        message: e.message,
+    })
 }

@@ -1,4 +1,5 @@
-//! How values print: as in a configuration, so that messages and test failures can be read. Sensitive values do not.
+//! How values print: as in a configuration, so that messages and test failures can be read.
+//! Sensitive values do not.
 
 use std::fmt;
 
@@ -59,7 +60,11 @@ fn write(value: &Value, f: &mut fmt::Formatter<'_>, all: bool) -> fmt::Result {
                 Type::List(_) => "list",
                 _ => "",
             };
-            let (open, close) = if all && !name.is_empty() { ("([", "])") } else { ("[", "]") };
+            let (open, close) = if all && !name.is_empty() {
+                ("([", "])")
+            } else {
+                ("[", "]")
+            };
             write!(f, "{}{open}", if all { name } else { "" })?;
             for (i, e) in elements.iter().enumerate() {
                 f.write_str(if i > 0 { ", " } else { "" })?;

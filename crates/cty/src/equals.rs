@@ -1,5 +1,6 @@
-//! Equality, in two kinds. `equals` is the operator of the language: nulls of all types are equal, and with unknown
-//! values the answer may be unknown. `raw_equals` compares everything: types, marks, unknownness, refinements.
+//! Equality, in two kinds. `equals` is the operator of the language: nulls of all types are equal,
+//! and with unknown values the answer may be unknown. `raw_equals` compares everything: types,
+//! marks, unknownness, refinements.
 
 use crate::set_order;
 use crate::value::Data;
@@ -18,7 +19,9 @@ impl Value {
         if one_null {
             (marks_a, marks_b) = (self.marks.clone(), other.marks.clone());
         }
-        decided(compare(&a, &b)).with_marks(&marks_a).with_marks(&marks_b)
+        decided(compare(&a, &b))
+            .with_marks(&marks_a)
+            .with_marks(&marks_b)
     }
 
     /// The same in every respect, marks and refinements too.
@@ -33,10 +36,15 @@ impl Value {
             (Data::Number(a), Data::Number(b)) => a == b,
             (Data::String(a), Data::String(b)) => a == b,
             (Data::Seq(a), Data::Seq(b)) => {
-                std::sync::Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.raw_equals(y))
+                std::sync::Arc::ptr_eq(a, b)
+                    || a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.raw_equals(y))
             }
             (Data::Map(a), Data::Map(b)) => {
-                a.is_same_as(b) || a.len() == b.len() && a.iter().zip(b.iter()).all(|((k, x), (l, y))| k == l && x.raw_equals(y))
+                a.is_same_as(b)
+                    || a.len() == b.len()
+                        && a.iter()
+                            .zip(b.iter())
+                            .all(|((k, x), (l, y))| k == l && x.raw_equals(y))
             }
             _ => false,
         }
@@ -47,7 +55,10 @@ impl Value {
         if !self.deep.marked && !other.deep.marked {
             return self.raw_equals(other);
         }
-        self.clone().unmark_deep().0.raw_equals(&other.clone().unmark_deep().0)
+        self.clone()
+            .unmark_deep()
+            .0
+            .raw_equals(&other.clone().unmark_deep().0)
     }
 
     /// Every mark here and inside.
@@ -75,7 +86,11 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         return Some(a.is_null() && b.is_null());
     }
     if !a.has_wholly_known_type() || !b.has_wholly_known_type() {
-        return if a.ty.conforms_to(&b.ty) || b.ty.conforms_to(&a.ty) { None } else { Some(false) };
+        return if a.ty.conforms_to(&b.ty) || b.ty.conforms_to(&a.ty) {
+            None
+        } else {
+            Some(false)
+        };
     }
     if a.ty != b.ty {
         return Some(false);
@@ -89,8 +104,13 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
             if x.len() != y.len() {
                 return Some(false);
             }
-            // In order: what comes after an undecided pair is not looked at, as with the reference engine.
-            x.iter().zip(y.iter()).map(|(x, y)| compare(x, y)).find(|answer| *answer != Some(true)).unwrap_or(Some(true))
+            // In order: what comes after an undecided pair is not looked at, as with the reference
+            // engine.
+            x.iter()
+                .zip(y.iter())
+                .map(|(x, y)| compare(x, y))
+                .find(|answer| *answer != Some(true))
+                .unwrap_or(Some(true))
         }
         (Data::Map(x), Data::Map(y)) => {
             if x.len() != y.len() || !x.keys().eq(y.keys()) {
@@ -109,7 +129,11 @@ fn against_unknown(known: &Value, unknown: &Value) -> Option<bool> {
     if known.is_null() || unknown.ty.has_dynamic() {
         return None;
     }
-    if known.ty != unknown.ty { Some(false) } else { None }
+    if known.ty != unknown.ty {
+        Some(false)
+    } else {
+        None
+    }
 }
 
 /// One surely different pair decides; else one undecided pair leaves it open.
@@ -133,8 +157,15 @@ fn compare_sets(x: &[Value], y: &[Value]) -> Option<bool> {
     if x.len() != y.len() {
         return Some(false);
     }
-    let Some(at) = x.iter().zip(y).position(|(a, b)| compare(a, b) != Some(true)) else { return Some(true) };
-    // Both are in set order, so the first difference decides, unless the order itself cannot tell the two apart.
+    let Some(at) = x
+        .iter()
+        .zip(y)
+        .position(|(a, b)| compare(a, b) != Some(true))
+    else {
+        return Some(true);
+    };
+    // Both are in set order, so the first difference decides, unless the order itself cannot tell
+    // the two apart.
     if set_order::differ(&x[at], &y[at]) {
         return Some(false);
     }

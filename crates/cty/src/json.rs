@@ -1,5 +1,5 @@
-//! The JSON encoding of values, as state files and some provider answers have it; byte for byte the reference engine's.
-//! Unknown and marked values have none. Numbers keep all their digits.
+//! The JSON encoding of values, as state files and some provider answers have it; byte for byte the
+//! reference engine's. Unknown and marked values have none. Numbers keep all their digits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 use crate::codec::{CodecError, Place, collect_elements, collect_members, conforming};
 use crate::{Number, ObjectType, PathStep, Type, Value};
 
-/// The value as JSON text, as a value of `ty`; anything dynamic carries its type: `{"value":…,"type":…}`.
+/// The value as JSON text, as a value of `ty`; anything dynamic carries its type:
+/// `{"value":…,"type":…}`.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, CodecError> {
     let value = conforming(value, ty)?;
     let mut out = String::new();
@@ -24,9 +25,11 @@ pub fn to_json_value(value: &Value) -> Result<Json, CodecError> {
     serde_json::from_str(&text).map_err(|e| Place::default().error(e.to_string()))
 }
 
-/// Reads a value of `ty` from JSON text. Attributes that are absent are null, ones that `ty` does not have are errors.
+/// Reads a value of `ty` from JSON text. Attributes that are absent are null, ones that `ty` does
+/// not have are errors.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, CodecError> {
-    let json: Json = serde_json::from_slice(text).map_err(|e| Place::default().error(format!("not valid JSON: {e}")))?;
+    let json: Json = serde_json::from_slice(text)
+        .map_err(|e| Place::default().error(format!("not valid JSON: {e}")))?;
     decode_value(&json, ty)
 }
 
@@ -50,14 +53,19 @@ pub fn implied_type(json: &Json) -> Type {
 
 /// Reads JSON text as a value of the type which it implies.
 pub fn decode_implied(text: &[u8]) -> Result<Value, CodecError> {
-    let json: Json = serde_json::from_slice(text).map_err(|e| Place::default().error(format!("not valid JSON: {e}")))?;
+    let json: Json = serde_json::from_slice(text)
+        .map_err(|e| Place::default().error(format!("not valid JSON: {e}")))?;
     decode_value(&json, &implied_type(&json))
 }
 
 /// A type in JSON, with the escapes of the reference engine.
 pub(crate) fn type_text(ty: &Type) -> String {
     let text = ty.to_json();
-    if text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) { escape_html(&text) } else { text }
+    if text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        escape_html(&text)
+    } else {
+        text
+    }
 }
 
 fn escape_html(text: &str) -> String {
@@ -115,7 +123,11 @@ fn write(value: &Value, ty: &Type, out: &mut String, at: &mut Place) -> Result<(
     }
     match ty {
         Type::String => write_string(value.as_str().unwrap_or_default(), out),
-        Type::Bool => out.push_str(if value.as_bool() == Some(true) { "true" } else { "false" }),
+        Type::Bool => out.push_str(if value.as_bool() == Some(true) {
+            "true"
+        } else {
+            "false"
+        }),
         Type::Number => match value.as_number() {
             Some(n) if !n.is_infinite() => out.push_str(&n.to_text()),
             _ => return at.fail("cannot serialize infinity as JSON"),
@@ -129,7 +141,12 @@ fn write(value: &Value, ty: &Type, out: &mut String, at: &mut Place) -> Result<(
     Ok(())
 }
 
-fn write_array<'t>(value: &Value, ty: impl Fn(usize) -> Option<&'t Type>, out: &mut String, at: &mut Place) -> Result<(), CodecError> {
+fn write_array<'t>(
+    value: &Value,
+    ty: impl Fn(usize) -> Option<&'t Type>,
+    out: &mut String,
+    at: &mut Place,
+) -> Result<(), CodecError> {
     out.push('[');
     for (i, (key, inner)) in value.elements().enumerate() {
         out.push_str(if i > 0 { "," } else { "" });
@@ -142,16 +159,23 @@ fn write_array<'t>(value: &Value, ty: impl Fn(usize) -> Option<&'t Type>, out: &
     Ok(())
 }
 
-fn write_members<'t>(value: &Value, ty: impl Fn(&str) -> Option<&'t Type>, out: &mut String, at: &mut Place) -> Result<(), CodecError> {
+fn write_members<'t>(
+    value: &Value,
+    ty: impl Fn(&str) -> Option<&'t Type>,
+    out: &mut String,
+    at: &mut Place,
+) -> Result<(), CodecError> {
     out.push('{');
     for (i, (key, inner)) in value.elements().enumerate() {
         let name = key.as_arc_str().unwrap_or_else(|| Arc::from(""));
         out.push_str(if i > 0 { "," } else { "" });
         write_string(&name, out);
         out.push(':');
-        at.within(crate::transform::step_to(value, &key), |at| match ty(&name) {
-            Some(ty) => write(inner, ty, out, at),
-            None => at.fail("the type has no such attribute"),
+        at.within(crate::transform::step_to(value, &key), |at| {
+            match ty(&name) {
+                Some(ty) => write(inner, ty, out, at),
+                None => at.fail("the type has no such attribute"),
+            }
         })?;
     }
     out.push('}');
@@ -163,7 +187,9 @@ fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
         (Json::Null, _) => Ok(Value::null(ty.clone())),
         (_, Type::Dynamic) => read_dynamic(json, at),
         (Json::Bool(b), Type::Bool) => Ok(Value::bool(*b)),
-        (Json::String(s), Type::Bool) => crate::convert(&Value::string(s), &Type::Bool).map_err(|e| at.error(e.message)),
+        (Json::String(s), Type::Bool) => {
+            crate::convert(&Value::string(s), &Type::Bool).map_err(|e| at.error(e.message))
+        }
         (_, Type::Bool) => at.fail("bool is required"),
         (Json::Number(n), Type::Number) => read_number(&n.to_string(), at),
         (Json::String(s), Type::Number) => read_number(s, at),
@@ -182,14 +208,20 @@ fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
         }
         (Json::Array(elements), Type::Tuple(types)) => {
             if elements.len() != types.len() {
-                return at.fail(format!("a tuple of length {} is required, not {}", types.len(), elements.len()));
+                return at.fail(format!(
+                    "a tuple of length {} is required, not {}",
+                    types.len(),
+                    elements.len()
+                ));
             }
             Ok(Value::tuple(read_array(elements, |i| types.get(i), at)?))
         }
         (Json::Object(members), Type::Map(element)) => {
             let mut read_members = Vec::with_capacity(members.len());
             for (key, inner) in members {
-                let inner = at.within(PathStep::Index(Value::string(key)), |at| read(inner, element, at))?;
+                let inner = at.within(PathStep::Index(Value::string(key)), |at| {
+                    read(inner, element, at)
+                })?;
                 read_members.push((key.clone(), inner));
             }
             collect_members(element, read_members, at)
@@ -204,10 +236,16 @@ fn read(json: &Json, ty: &Type, at: &mut Place) -> Result<Value, CodecError> {
 }
 
 fn read_number(text: &str, at: &Place) -> Result<Value, CodecError> {
-    Number::parse(text).map(Value::number).map_err(|e| at.error(e.to_string()))
+    Number::parse(text)
+        .map(Value::number)
+        .map_err(|e| at.error(e.to_string()))
 }
 
-fn read_array<'t>(elements: &[Json], ty: impl Fn(usize) -> Option<&'t Type>, at: &mut Place) -> Result<Vec<Value>, CodecError> {
+fn read_array<'t>(
+    elements: &[Json],
+    ty: impl Fn(usize) -> Option<&'t Type>,
+    at: &mut Place,
+) -> Result<Vec<Value>, CodecError> {
     let mut values = Vec::with_capacity(elements.len());
     for (i, inner) in elements.iter().enumerate() {
         let Some(ty) = ty(i) else { break };
@@ -216,7 +254,11 @@ fn read_array<'t>(elements: &[Json], ty: impl Fn(usize) -> Option<&'t Type>, at:
     Ok(values)
 }
 
-fn read_object(members: &serde_json::Map<String, Json>, object: &Arc<ObjectType>, at: &mut Place) -> Result<Value, CodecError> {
+fn read_object(
+    members: &serde_json::Map<String, Json>,
+    object: &Arc<ObjectType>,
+    at: &mut Place,
+) -> Result<Value, CodecError> {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (key, inner) in members {
         let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(key)) else {
@@ -234,12 +276,20 @@ fn read_object(members: &serde_json::Map<String, Json>, object: &Arc<ObjectType>
 }
 
 fn read_dynamic(json: &Json, at: &mut Place) -> Result<Value, CodecError> {
-    let Json::Object(members) = json else { return at.fail("a dynamic value must be an object of value and type") };
+    let Json::Object(members) = json else {
+        return at.fail("a dynamic value must be an object of value and type");
+    };
     if let Some(other) = members.keys().find(|k| *k != "type" && *k != "value") {
         return at.fail(format!("invalid key {other:?} in dynamically-typed value"));
     }
-    let Some(ty) = members.get("type") else { return at.fail("missing type in dynamically-typed value") };
-    let Some(inner) = members.get("value") else { return at.fail("missing value in dynamically-typed value") };
-    let ty = Type::from_json_value(ty).map_err(|e| at.error(e.to_string()))?.without_optional();
+    let Some(ty) = members.get("type") else {
+        return at.fail("missing type in dynamically-typed value");
+    };
+    let Some(inner) = members.get("value") else {
+        return at.fail("missing value in dynamically-typed value");
+    };
+    let ty = Type::from_json_value(ty)
+        .map_err(|e| at.error(e.to_string()))?
+        .without_optional();
     at.deeper(|at| read(inner, &ty, at))
 }

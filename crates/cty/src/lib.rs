@@ -1,7 +1,7 @@
 //! Types and values as providers know them: unknown, null, marked; conversion; msgpack and JSON.
 //!
-//! [`Type`] says what a value may be, [`Value`] is one (immutable, cheap to clone), [`Path`] leads to something inside
-//! it. [`schema`] is the one model of what providers accept.
+//! [`Type`] says what a value may be, [`Value`] is one (immutable, cheap to clone), [`Path`] leads
+//! to something inside it. [`schema`] is the one model of what providers accept.
 
 mod access;
 mod codec;

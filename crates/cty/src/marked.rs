@@ -48,8 +48,8 @@ impl Value {
         self.deep.marked && (self.marks.hide() || self.children().any(Value::hides))
     }
 
-    /// As much of a path as may be told, where what it leads to, something on the way to it or something inside it is to be
-    /// kept from those who watch; `None` where nothing is.
+    /// As much of a path as may be told, where what it leads to, something on the way to it or
+    /// something inside it is to be kept from those who watch; `None` where nothing is.
     pub fn hides_at(&self, path: &Path) -> Option<Path> {
         let (mut at, mut told) = (self.clone(), Path::root());
         for step in path.steps() {
@@ -91,14 +91,22 @@ impl Value {
         if !self.deep.marked {
             return (self, all);
         }
-        let bare = strip(&self, &mut Path::root(), &mut |path, marks| all.push((path.clone(), marks.clone())));
+        let bare = strip(&self, &mut Path::root(), &mut |path, marks| {
+            all.push((path.clone(), marks.clone()))
+        });
         (bare, all)
     }
 
-    /// Puts marks back where [`Value::unmark_deep_with_paths`] found them. A path that leads into a set marks the
-    /// set; one that leads nowhere is passed over.
+    /// Puts marks back where [`Value::unmark_deep_with_paths`] found them. A path that leads into a
+    /// set marks the set; one that leads nowhere is passed over.
     pub fn mark_with_paths(self, marks: &[(Path, Marks)]) -> Value {
-        marks.iter().fold(self, |value, (path, m)| if m.is_empty() { value } else { mark_at(&value, path.steps(), m) })
+        marks.iter().fold(self, |value, (path, m)| {
+            if m.is_empty() {
+                value
+            } else {
+                mark_at(&value, path.steps(), m)
+            }
+        })
     }
 
     /// The values directly inside, of a known container.
@@ -113,10 +121,17 @@ impl Value {
 
     /// The same container with other content of the same types, its own marks kept.
     pub(crate) fn with_content(&self, data: Data) -> Value {
-        let mut value = Value { ty: self.ty.clone(), data, marks: self.marks.clone(), deep: Default::default() };
+        let mut value = Value {
+            ty: self.ty.clone(),
+            data,
+            marks: self.marks.clone(),
+            deep: Default::default(),
+        };
         value.deep.unknown = !value.is_known() || value.children().any(|c| c.deep.unknown);
         value.deep.marked = !value.marks.is_empty() || value.children().any(|c| c.deep.marked);
-        value.deep.inside = value.children().fold(0, |inside, c| c.size().saturating_add(inside));
+        value.deep.inside = value
+            .children()
+            .fold(0, |inside, c| c.size().saturating_add(inside));
         value
     }
 }
@@ -132,7 +147,11 @@ fn strip(value: &Value, path: &mut Path, found: &mut dyn FnMut(&Path, &Marks)) -
         Data::Seq(elements) => {
             let set = value.ty.is_set();
             let bare = elements.iter().enumerate().map(|(i, e)| {
-                path.push(PathStep::Index(if set { e.clone() } else { Value::number(i) }));
+                path.push(PathStep::Index(if set {
+                    e.clone()
+                } else {
+                    Value::number(i)
+                }));
                 let bare = strip(e, path, found);
                 path.pop();
                 bare
@@ -142,7 +161,11 @@ fn strip(value: &Value, path: &mut Path, found: &mut dyn FnMut(&Path, &Marks)) -
         Data::Map(members) => {
             let object = value.ty.is_object();
             let bare = members.iter().map(|(k, e)| {
-                path.push(if object { PathStep::Attr(k.clone()) } else { PathStep::Index(Value::string(k)) });
+                path.push(if object {
+                    PathStep::Attr(k.clone())
+                } else {
+                    PathStep::Index(Value::string(k))
+                });
                 let bare = strip(e, path, found);
                 path.pop();
                 (k.clone(), bare)
@@ -158,16 +181,26 @@ fn strip(value: &Value, path: &mut Path, found: &mut dyn FnMut(&Path, &Marks)) -
 }
 
 fn mark_at(value: &Value, steps: &[PathStep], marks: &Marks) -> Value {
-    let Some((step, rest)) = steps.split_first() else { return value.clone().with_marks(marks) };
+    let Some((step, rest)) = steps.split_first() else {
+        return value.clone().with_marks(marks);
+    };
     match (&value.data, step) {
-        (Data::Map(members), PathStep::Attr(name)) => mark_member(value, members, name, rest, marks),
+        (Data::Map(members), PathStep::Attr(name)) => {
+            mark_member(value, members, name, rest, marks)
+        }
         (Data::Map(members), PathStep::Index(key)) => match key.as_str() {
             Some(name) => mark_member(value, members, name, rest, marks),
             None => value.clone(),
         },
         (Data::Seq(_), PathStep::Index(_)) if value.ty.is_set() => value.clone().with_marks(marks),
         (Data::Seq(elements), PathStep::Index(key)) => {
-            let Some(i) = key.as_number().and_then(|n| n.to_usize()).filter(|i| *i < elements.len()) else { return value.clone() };
+            let Some(i) = key
+                .as_number()
+                .and_then(|n| n.to_usize())
+                .filter(|i| *i < elements.len())
+            else {
+                return value.clone();
+            };
             let mut elements = elements.to_vec();
             elements[i] = mark_at(&elements[i], rest, marks);
             value.with_content(Data::Seq(elements.into()))
@@ -176,7 +209,13 @@ fn mark_at(value: &Value, steps: &[PathStep], marks: &Marks) -> Value {
     }
 }
 
-fn mark_member(value: &Value, members: &Members, name: &str, rest: &[PathStep], marks: &Marks) -> Value {
+fn mark_member(
+    value: &Value,
+    members: &Members,
+    name: &str,
+    rest: &[PathStep],
+    marks: &Marks,
+) -> Value {
     match members.with(name, |member| mark_at(member, rest, marks)) {
         Some(members) => value.with_content(Data::Map(members)),
         None => value.clone(),

@@ -1,4 +1,5 @@
-//! Marks: notes that travel with a value through every operation and never go to a provider or into a file.
+//! Marks: notes that travel with a value through every operation and never go to a provider or into
+//! a file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -91,14 +92,22 @@ impl Marks {
 
     /// Without this one.
     pub fn without(&self, mark: &Mark) -> Marks {
-        if self.contains(mark) { self.filtered(|m| m != mark) } else { self.clone() }
+        if self.contains(mark) {
+            self.filtered(|m| m != mark)
+        } else {
+            self.clone()
+        }
     }
 }
 
 impl FromIterator<Mark> for Marks {
     fn from_iter<I: IntoIterator<Item = Mark>>(iter: I) -> Marks {
         let set: BTreeSet<Mark> = iter.into_iter().collect();
-        if set.is_empty() { Marks(None) } else { Marks(Some(Arc::new(set))) }
+        if set.is_empty() {
+            Marks(None)
+        } else {
+            Marks(Some(Arc::new(set)))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! The members of a map or an object, in the order of their names. One allocation for all of them, shared by clones: most
-//! objects are small and there are very many, and the nodes of a tree cost more than what is in them.
+//! The members of a map or an object, in the order of their names. One allocation for all of them,
+//! shared by clones: most objects are small and there are very many, and the nodes of a tree cost
+//! more than what is in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,18 +119,27 @@ mod tests {
     use super::*;
 
     fn members(all: &[(&str, i64)]) -> Members {
-        all.iter().map(|(k, v)| (Arc::from(*k), Value::int(*v))).collect()
+        all.iter()
+            .map(|(k, v)| (Arc::from(*k), Value::int(*v)))
+            .collect()
     }
 
     #[test]
     fn names_are_in_order_and_the_last_of_two_equal_ones_counts() {
         let all = members(&[("b", 1), ("a", 2), ("b", 3), ("c", 4), ("a", 5)]);
-        assert_eq!(all.keys().map(|k| &**k).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(
+            all.keys().map(|k| &**k).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
         assert!(all.get("a").is_some_and(|v| v.raw_equals(&Value::int(5))));
         assert!(all.get("b").is_some_and(|v| v.raw_equals(&Value::int(3))));
         assert!(all.get("d").is_none());
         let changed = all.with("b", |_| Value::int(9)).unwrap();
-        assert!(changed.get("b").is_some_and(|v| v.raw_equals(&Value::int(9))));
+        assert!(
+            changed
+                .get("b")
+                .is_some_and(|v| v.raw_equals(&Value::int(9)))
+        );
         assert!(all.with("d", Value::clone).is_none());
     }
 }

@@ -1,5 +1,6 @@
-//! Numbers: binary floating point where each number carries its own precision, as the reference engine's do.
-//! Parsed text has 512 bits, machine integers 64, floats 53. Text forms are in `number_text`.
+//! Numbers: binary floating point where each number carries its own precision, as the reference
+//! engine's do. Parsed text has 512 bits, machine integers 64, floats 53. Text forms are in
+//! `number_text`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,8 +11,8 @@ use dashu_int::UBig;
 /// The precision of literals and parsed text, in bits.
 pub const MAX_PRECISION: u32 = 512;
 
-/// Largest magnitude of a binary exponent: about 330,000 decimal digits. Beyond it a number is refused, so that no
-/// short text can make the engine print gigabytes.
+/// Largest magnitude of a binary exponent: about 330,000 decimal digits. Beyond it a number is
+/// refused, so that no short text can make the engine print gigabytes.
 pub(crate) const MAX_EXPONENT: i64 = 1_100_000;
 
 /// A number, with its precision in bits.
@@ -24,9 +25,17 @@ pub struct Number {
 /// `Finite` is `mantissa * 2^exponent` with an odd mantissa, so equal values have equal forms.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Form {
-    Zero { negative: bool },
-    Finite { negative: bool, mantissa: UBig, exponent: i64 },
-    Infinite { negative: bool },
+    Zero {
+        negative: bool,
+    },
+    Finite {
+        negative: bool,
+        mantissa: UBig,
+        exponent: i64,
+    },
+    Infinite {
+        negative: bool,
+    },
 }
 
 /// Why a number cannot be made.
@@ -46,17 +55,26 @@ pub enum NumberError {
 impl Number {
     /// 0, with 64 bits.
     pub fn zero() -> Number {
-        Number { form: Form::Zero { negative: false }, precision: 64 }
+        Number {
+            form: Form::Zero { negative: false },
+            precision: 64,
+        }
     }
 
     /// Positive infinity.
     pub fn infinity() -> Number {
-        Number { form: Form::Infinite { negative: false }, precision: 64 }
+        Number {
+            form: Form::Infinite { negative: false },
+            precision: 64,
+        }
     }
 
     /// Negative infinity.
     pub fn negative_infinity() -> Number {
-        Number { form: Form::Infinite { negative: true }, precision: 64 }
+        Number {
+            form: Form::Infinite { negative: true },
+            precision: 64,
+        }
     }
 
     /// A float, with 53 bits. NaN is refused.
@@ -66,18 +84,33 @@ impl Number {
         }
         let negative = value.is_sign_negative();
         if value.is_infinite() {
-            return Ok(Number { form: Form::Infinite { negative }, precision: 53 });
+            return Ok(Number {
+                form: Form::Infinite { negative },
+                precision: 53,
+            });
         }
         let bits = value.to_bits();
         let (raw_exponent, fraction) = (((bits >> 52) & 0x7ff) as i64, bits & ((1 << 52) - 1));
-        let (mantissa, exponent) = if raw_exponent == 0 { (fraction, -1074) } else { (fraction | (1 << 52), raw_exponent - 1075) };
-        Ok(Number { form: finite(negative, UBig::from(mantissa), exponent)?, precision: 53 })
+        let (mantissa, exponent) = if raw_exponent == 0 {
+            (fraction, -1074)
+        } else {
+            (fraction | (1 << 52), raw_exponent - 1075)
+        };
+        Ok(Number {
+            form: finite(negative, UBig::from(mantissa), exponent)?,
+            precision: 53,
+        })
     }
 
     /// An integer of any size: 64 bits of precision, or as many as it needs.
     pub fn from_big(negative: bool, magnitude: UBig) -> Result<Number, NumberError> {
-        let precision = u32::try_from(magnitude.bit_len()).map_err(|_| NumberError::OutOfRange)?.max(64);
-        Ok(Number { form: finite(negative, magnitude, 0)?, precision })
+        let precision = u32::try_from(magnitude.bit_len())
+            .map_err(|_| NumberError::OutOfRange)?
+            .max(64);
+        Ok(Number {
+            form: finite(negative, magnitude, 0)?,
+            precision,
+        })
     }
 
     /// The precision in bits.
@@ -88,11 +121,23 @@ impl Number {
     /// The same number rounded (half to even) to this precision.
     pub fn with_precision(&self, precision: u32) -> Number {
         match &self.form {
-            Form::Finite { negative, mantissa, exponent } => {
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => {
                 let form = rounded(*negative, mantissa.clone(), *exponent, precision, false);
-                Number { form: form.unwrap_or(Form::Infinite { negative: *negative }), precision }
+                Number {
+                    form: form.unwrap_or(Form::Infinite {
+                        negative: *negative,
+                    }),
+                    precision,
+                }
             }
-            other => Number { form: other.clone(), precision },
+            other => Number {
+                form: other.clone(),
+                precision,
+            },
         }
     }
 
@@ -104,7 +149,9 @@ impl Number {
     /// Whether its sign is minus; also true of negative zero.
     pub fn is_negative(&self) -> bool {
         match &self.form {
-            Form::Zero { negative } | Form::Finite { negative, .. } | Form::Infinite { negative } => *negative,
+            Form::Zero { negative }
+            | Form::Finite { negative, .. }
+            | Form::Infinite { negative } => *negative,
         }
     }
 
@@ -135,9 +182,11 @@ impl Number {
     pub fn to_big(&self) -> Option<(bool, UBig)> {
         match &self.form {
             Form::Zero { .. } => Some((false, UBig::ZERO)),
-            Form::Finite { negative, mantissa, exponent } if *exponent >= 0 => {
-                Some((*negative, mantissa << usize::try_from(*exponent).ok()?))
-            }
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } if *exponent >= 0 => Some((*negative, mantissa << usize::try_from(*exponent).ok()?)),
             _ => None,
         }
     }
@@ -146,7 +195,11 @@ impl Number {
     pub fn to_parts(&self) -> Option<(bool, UBig, i64)> {
         match &self.form {
             Form::Zero { negative } => Some((*negative, UBig::ZERO, 0)),
-            Form::Finite { negative, mantissa, exponent } => Some((*negative, mantissa.clone(), *exponent)),
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => Some((*negative, mantissa.clone(), *exponent)),
             Form::Infinite { .. } => None,
         }
     }
@@ -169,7 +222,11 @@ impl Number {
     fn to_i128(&self) -> Option<i128> {
         match &self.form {
             Form::Zero { .. } => Some(0),
-            Form::Finite { negative, mantissa, exponent } => {
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => {
                 if *exponent < 0 || *exponent + mantissa.bit_len() as i64 > 126 {
                     return None;
                 }
@@ -186,10 +243,18 @@ impl Number {
         match &self.form {
             Form::Zero { negative } => (sign(*negative, 0.0), true),
             Form::Infinite { negative } => (sign(*negative, f64::INFINITY), true),
-            Form::Finite { negative, mantissa, exponent } => {
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => {
                 let magnitude = nearest_float(mantissa, *exponent);
                 let exact = Number::from_f64(magnitude).is_ok_and(|back| match &back.form {
-                    Form::Finite { mantissa: m, exponent: e, .. } => m == mantissa && e == exponent,
+                    Form::Finite {
+                        mantissa: m,
+                        exponent: e,
+                        ..
+                    } => m == mantissa && e == exponent,
                     _ => false,
                 });
                 (sign(*negative, magnitude), exact)
@@ -215,31 +280,61 @@ impl Number {
             Ordering::Equal => {}
             unequal => return unequal,
         }
-        let (Form::Finite { mantissa: a, exponent: ea, negative }, Form::Finite { mantissa: b, exponent: eb, .. }) =
-            (&self.form, &other.form)
+        let (
+            Form::Finite {
+                mantissa: a,
+                exponent: ea,
+                negative,
+            },
+            Form::Finite {
+                mantissa: b,
+                exponent: eb,
+                ..
+            },
+        ) = (&self.form, &other.form)
         else {
             return Ordering::Equal;
         };
-        let magnitude = (ea + a.bit_len() as i64).cmp(&(eb + b.bit_len() as i64)).then_with(|| {
-            let low = (*ea).min(*eb);
-            (a << (ea - low) as usize).cmp(&(b << (eb - low) as usize))
-        });
-        if *negative { magnitude.reverse() } else { magnitude }
+        let magnitude = (ea + a.bit_len() as i64)
+            .cmp(&(eb + b.bit_len() as i64))
+            .then_with(|| {
+                let low = (*ea).min(*eb);
+                (a << (ea - low) as usize).cmp(&(b << (eb - low) as usize))
+            });
+        if *negative {
+            magnitude.reverse()
+        } else {
+            magnitude
+        }
     }
 
-    /// Equal as users see them: whole numbers exactly, others by their text, so that 0.1 of 53 bits equals 0.1 of 512.
+    /// Equal as users see them: whole numbers exactly, others by their text, so that 0.1 of 53 bits
+    /// equals 0.1 of 512.
     pub fn equals(&self, other: &Number) -> bool {
         if self.signum() != other.signum() {
             return false;
         }
         match (&self.form, &other.form) {
             (Form::Zero { .. }, Form::Zero { .. }) => true,
-            (Form::Finite { mantissa: a, exponent: ea, .. }, Form::Finite { mantissa: b, exponent: eb, .. }) => {
+            (
+                Form::Finite {
+                    mantissa: a,
+                    exponent: ea,
+                    ..
+                },
+                Form::Finite {
+                    mantissa: b,
+                    exponent: eb,
+                    ..
+                },
+            ) => {
                 if a == b && ea == eb && (self.precision == other.precision || self.is_integer()) {
                     return true;
                 }
                 let near = ((ea + a.bit_len() as i64) - (eb + b.bit_len() as i64)).abs() <= 1;
-                near && !self.is_integer() && !other.is_integer() && self.to_text() == other.to_text()
+                near && !self.is_integer()
+                    && !other.is_integer()
+                    && self.to_text() == other.to_text()
             }
             (a, b) => a == b,
         }
@@ -248,7 +343,9 @@ impl Number {
 
 /// Normalises to an odd mantissa and checks the range. A number too small to hold becomes zero.
 pub(crate) fn finite(negative: bool, mantissa: UBig, exponent: i64) -> Result<Form, NumberError> {
-    let Some(zeros) = mantissa.trailing_zeros() else { return Ok(Form::Zero { negative }) };
+    let Some(zeros) = mantissa.trailing_zeros() else {
+        return Ok(Form::Zero { negative });
+    };
     let top = exponent.saturating_add(mantissa.bit_len() as i64);
     if top > MAX_EXPONENT {
         return Err(NumberError::OutOfRange);
@@ -256,12 +353,22 @@ pub(crate) fn finite(negative: bool, mantissa: UBig, exponent: i64) -> Result<Fo
     if exponent < -MAX_EXPONENT - i64::from(MAX_PRECISION) {
         return Ok(Form::Zero { negative });
     }
-    Ok(Form::Finite { negative, mantissa: mantissa >> zeros, exponent: exponent + zeros as i64 })
+    Ok(Form::Finite {
+        negative,
+        mantissa: mantissa >> zeros,
+        exponent: exponent + zeros as i64,
+    })
 }
 
-/// Rounds half to even. `sticky` says that something smaller than the last bit of `mantissa` is left over; then the
-/// mantissa has at least two bits more than `precision`.
-pub(crate) fn rounded(negative: bool, mantissa: UBig, exponent: i64, precision: u32, sticky: bool) -> Result<Form, NumberError> {
+/// Rounds half to even. `sticky` says that something smaller than the last bit of `mantissa` is
+/// left over; then the mantissa has at least two bits more than `precision`.
+pub(crate) fn rounded(
+    negative: bool,
+    mantissa: UBig,
+    exponent: i64,
+    precision: u32,
+    sticky: bool,
+) -> Result<Form, NumberError> {
     let bits = mantissa.bit_len();
     let precision = precision as usize;
     if bits <= precision {
@@ -272,7 +379,11 @@ pub(crate) fn rounded(negative: bool, mantissa: UBig, exponent: i64, precision: 
     let below = sticky || mantissa.trailing_zeros().is_some_and(|z| z < drop - 1);
     let kept = &mantissa >> drop;
     let up = half && (below || kept.bit(0));
-    finite(negative, if up { kept + UBig::ONE } else { kept }, exponent + drop as i64)
+    finite(
+        negative,
+        if up { kept + UBig::ONE } else { kept },
+        exponent + drop as i64,
+    )
 }
 
 fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
@@ -283,15 +394,37 @@ fn nearest_float(mantissa: &UBig, exponent: i64) -> f64 {
     if top < -1074 {
         return 0.0;
     }
-    let precision = if top >= -1021 { 53 } else { (53 - (-1021 - top)).max(0) as u32 };
+    let precision = if top >= -1021 {
+        53
+    } else {
+        (53 - (-1021 - top)).max(0) as u32
+    };
     if precision == 0 {
         // Between zero and the smallest float: above the middle it rounds up.
-        return if mantissa.bit_len() > 1 { f64::from_bits(1) } else { 0.0 };
+        return if mantissa.bit_len() > 1 {
+            f64::from_bits(1)
+        } else {
+            0.0
+        };
     }
-    let Ok(Form::Finite { mantissa, exponent, .. }) = rounded(false, mantissa.clone(), exponent, precision, false) else { return 0.0 };
-    let Ok(small) = u64::try_from(&mantissa) else { return 0.0 };
-    // Two exact steps: the mantissa has at most 53 bits, and scaling by a power of two only rounds where it overflows.
-    let scale = |e: i64| f64::from_bits(if e >= -1022 { ((e + 1023) as u64) << 52 } else { 1 << (e + 1074) });
+    let Ok(Form::Finite {
+        mantissa, exponent, ..
+    }) = rounded(false, mantissa.clone(), exponent, precision, false)
+    else {
+        return 0.0;
+    };
+    let Ok(small) = u64::try_from(&mantissa) else {
+        return 0.0;
+    };
+    // Two exact steps: the mantissa has at most 53 bits, and scaling by a power of two only rounds
+    // where it overflows.
+    let scale = |e: i64| {
+        f64::from_bits(if e >= -1022 {
+            ((e + 1023) as u64) << 52
+        } else {
+            1 << (e + 1074)
+        })
+    };
     let value = small as f64;
     if exponent > 1023 {
         value * scale(1023) * scale((exponent - 1023).min(1023))

@@ -1,4 +1,5 @@
-//! Arithmetic on numbers, correctly rounded (half to even) to the precision the reference engine would give.
+//! Arithmetic on numbers, correctly rounded (half to even) to the precision the reference engine
+//! would give.
 
 use std::cmp::Ordering;
 
@@ -12,15 +13,28 @@ impl Number {
     pub fn add(&self, other: &Number) -> Result<Number, NumberError> {
         let precision = self.precision.max(other.precision);
         let form = match (&self.form, &other.form) {
-            (Form::Infinite { negative: a }, Form::Infinite { negative: b }) if a != b => return Err(NumberError::NotANumber),
+            (Form::Infinite { negative: a }, Form::Infinite { negative: b }) if a != b => {
+                return Err(NumberError::NotANumber);
+            }
             (Form::Infinite { .. }, _) => self.form.clone(),
             (_, Form::Infinite { .. }) => other.form.clone(),
-            (Form::Zero { negative: a }, Form::Zero { negative: b }) => Form::Zero { negative: *a && *b },
+            (Form::Zero { negative: a }, Form::Zero { negative: b }) => {
+                Form::Zero { negative: *a && *b }
+            }
             (Form::Zero { .. }, _) => return Ok(other.with_precision(precision)),
             (_, Form::Zero { .. }) => return Ok(self.with_precision(precision)),
-            (Form::Finite { negative: na, mantissa: a, exponent: ea }, Form::Finite { negative: nb, mantissa: b, exponent: eb }) => {
-                add_finite((*na, a, *ea), (*nb, b, *eb), precision)?
-            }
+            (
+                Form::Finite {
+                    negative: na,
+                    mantissa: a,
+                    exponent: ea,
+                },
+                Form::Finite {
+                    negative: nb,
+                    mantissa: b,
+                    exponent: eb,
+                },
+            ) => add_finite((*na, a, *ea), (*nb, b, *eb), precision)?,
         };
         Ok(Number { form, precision })
     }
@@ -33,18 +47,35 @@ impl Number {
     /// The number with the other sign.
     pub fn neg(&self) -> Number {
         let form = match &self.form {
-            Form::Zero { negative } => Form::Zero { negative: !negative },
-            Form::Infinite { negative } => Form::Infinite { negative: !negative },
-            Form::Finite { negative, mantissa, exponent } => {
-                Form::Finite { negative: !negative, mantissa: mantissa.clone(), exponent: *exponent }
-            }
+            Form::Zero { negative } => Form::Zero {
+                negative: !negative,
+            },
+            Form::Infinite { negative } => Form::Infinite {
+                negative: !negative,
+            },
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => Form::Finite {
+                negative: !negative,
+                mantissa: mantissa.clone(),
+                exponent: *exponent,
+            },
         };
-        Number { form, precision: self.precision }
+        Number {
+            form,
+            precision: self.precision,
+        }
     }
 
     /// The number without its sign.
     pub fn abs(&self) -> Number {
-        if self.is_negative() { self.neg() } else { self.clone() }
+        if self.is_negative() {
+            self.neg()
+        } else {
+            self.clone()
+        }
     }
 
     /// The product: at the larger precision, or as many bits as it needs, up to 512.
@@ -52,19 +83,36 @@ impl Number {
         let negative = self.is_negative() != other.is_negative();
         let precision = self.precision.max(other.precision);
         let form = match (&self.form, &other.form) {
-            (Form::Zero { .. }, Form::Infinite { .. }) | (Form::Infinite { .. }, Form::Zero { .. }) => return Err(NumberError::NotANumber),
+            (Form::Zero { .. }, Form::Infinite { .. })
+            | (Form::Infinite { .. }, Form::Zero { .. }) => return Err(NumberError::NotANumber),
             (Form::Infinite { .. }, _) | (_, Form::Infinite { .. }) => Form::Infinite { negative },
             (Form::Zero { .. }, _) | (_, Form::Zero { .. }) => Form::Zero { negative },
-            (Form::Finite { mantissa: a, exponent: ea, .. }, Form::Finite { mantissa: b, exponent: eb, .. }) => {
-                rounded(negative, a * b, ea + eb, MAX_PRECISION, false)?
-            }
+            (
+                Form::Finite {
+                    mantissa: a,
+                    exponent: ea,
+                    ..
+                },
+                Form::Finite {
+                    mantissa: b,
+                    exponent: eb,
+                    ..
+                },
+            ) => rounded(negative, a * b, ea + eb, MAX_PRECISION, false)?,
         };
-        let product = Number { form, precision: MAX_PRECISION };
+        let product = Number {
+            form,
+            precision: MAX_PRECISION,
+        };
         let precision = precision.max(product.minimal_precision());
-        Ok(Number { precision, ..product })
+        Ok(Number {
+            precision,
+            ..product
+        })
     }
 
-    /// The quotient, at the larger precision of the two. Something over zero is infinite; zero over zero is an error.
+    /// The quotient, at the larger precision of the two. Something over zero is infinite; zero over
+    /// zero is an error.
     pub fn div(&self, other: &Number) -> Result<Number, NumberError> {
         self.div_at(other, self.precision.max(other.precision))
     }
@@ -72,21 +120,43 @@ impl Number {
     pub(crate) fn div_at(&self, other: &Number, precision: u32) -> Result<Number, NumberError> {
         let negative = self.is_negative() != other.is_negative();
         let form = match (&self.form, &other.form) {
-            (Form::Zero { .. }, Form::Zero { .. }) | (Form::Infinite { .. }, Form::Infinite { .. }) => return Err(NumberError::NotANumber),
+            (Form::Zero { .. }, Form::Zero { .. })
+            | (Form::Infinite { .. }, Form::Infinite { .. }) => {
+                return Err(NumberError::NotANumber);
+            }
             (Form::Zero { .. }, _) | (_, Form::Infinite { .. }) => Form::Zero { negative },
             (_, Form::Zero { .. }) | (Form::Infinite { .. }, _) => Form::Infinite { negative },
-            (Form::Finite { mantissa: a, exponent: ea, .. }, Form::Finite { mantissa: b, exponent: eb, .. }) => {
-                // Enough bits that the quotient has two more than it keeps; the rest of the division is sticky.
+            (
+                Form::Finite {
+                    mantissa: a,
+                    exponent: ea,
+                    ..
+                },
+                Form::Finite {
+                    mantissa: b,
+                    exponent: eb,
+                    ..
+                },
+            ) => {
+                // Enough bits that the quotient has two more than it keeps; the rest of the
+                // division is sticky.
                 let shift = (precision as usize + 2 + b.bit_len()).saturating_sub(a.bit_len());
                 let (quotient, rest) = (a << shift).div_rem(b);
                 let sticky = rest != UBig::ZERO;
-                rounded(negative, quotient, ea - eb - shift as i64, precision, sticky)?
+                rounded(
+                    negative,
+                    quotient,
+                    ea - eb - shift as i64,
+                    precision,
+                    sticky,
+                )?
             }
         };
         Ok(Number { form, precision })
     }
 
-    /// What division towards zero leaves: the sign is that of the dividend. Anything modulo zero is itself.
+    /// What division towards zero leaves: the sign is that of the dividend. Anything modulo zero is
+    /// itself.
     pub fn modulo(&self, other: &Number) -> Result<Number, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
@@ -96,11 +166,28 @@ impl Number {
         }
         let whole = self.div(other)?.truncated().with_precision(self.precision);
         let product = match (&whole.form, &other.form) {
-            (Form::Finite { mantissa: a, exponent: ea, negative: na }, Form::Finite { mantissa: b, exponent: eb, negative: nb }) => {
-                Number { form: rounded(na != nb, a * b, ea + eb, self.precision, false)?, precision: self.precision }
-            }
+            (
+                Form::Finite {
+                    mantissa: a,
+                    exponent: ea,
+                    negative: na,
+                },
+                Form::Finite {
+                    mantissa: b,
+                    exponent: eb,
+                    negative: nb,
+                },
+            ) => Number {
+                form: rounded(na != nb, a * b, ea + eb, self.precision, false)?,
+                precision: self.precision,
+            },
             // A truncated quotient of zero is positive, whatever it was before.
-            _ => Number { form: Form::Zero { negative: other.is_negative() }, precision: self.precision },
+            _ => Number {
+                form: Form::Zero {
+                    negative: other.is_negative(),
+                },
+                precision: self.precision,
+            },
         };
         Ok(self.sub(&product)?.with_precision(self.precision))
     }
@@ -108,10 +195,21 @@ impl Number {
     /// Without its fraction.
     pub fn truncated(&self) -> Number {
         match &self.form {
-            Form::Finite { negative, mantissa, exponent } if *exponent < 0 => {
-                let kept = usize::try_from(-exponent).map(|drop| mantissa >> drop).unwrap_or(UBig::ZERO);
-                let form = crate::number::finite(*negative, kept, 0).unwrap_or(Form::Zero { negative: *negative });
-                Number { form, precision: self.precision }
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } if *exponent < 0 => {
+                let kept = usize::try_from(-exponent)
+                    .map(|drop| mantissa >> drop)
+                    .unwrap_or(UBig::ZERO);
+                let form = crate::number::finite(*negative, kept, 0).unwrap_or(Form::Zero {
+                    negative: *negative,
+                });
+                Number {
+                    form,
+                    precision: self.precision,
+                }
             }
             _ => self.clone(),
         }
@@ -143,12 +241,20 @@ impl Number {
 
     /// The larger of two.
     pub fn max(&self, other: &Number) -> Number {
-        if self.compare(other) == Ordering::Less { other.clone() } else { self.clone() }
+        if self.compare(other) == Ordering::Less {
+            other.clone()
+        } else {
+            self.clone()
+        }
     }
 
     /// The smaller of two.
     pub fn min(&self, other: &Number) -> Number {
-        if self.compare(other) == Ordering::Greater { other.clone() } else { self.clone() }
+        if self.compare(other) == Ordering::Greater {
+            other.clone()
+        } else {
+            self.clone()
+        }
     }
 }
 
@@ -157,12 +263,17 @@ type Operand<'a> = (bool, &'a UBig, i64);
 fn add_finite(a: Operand<'_>, b: Operand<'_>, precision: u32) -> Result<Form, NumberError> {
     let top = |x: &Operand<'_>| x.2 + x.1.bit_len() as i64;
     let (big, small) = if top(&a) >= top(&b) { (a, b) } else { (b, a) };
-    // A number far below the last kept bit of the other only decides the rounding: one unit stands for it.
+    // A number far below the last kept bit of the other only decides the rounding: one unit stands
+    // for it.
     let reach = i64::from(precision) + 3;
     let low = (top(&big) - reach).min(big.2) - 2;
     if top(&small) < low {
         let lifted = (big.1 << (big.2 - low) as usize) << 1;
-        let nudged = if big.0 == small.0 { lifted + UBig::ONE } else { lifted - UBig::ONE };
+        let nudged = if big.0 == small.0 {
+            lifted + UBig::ONE
+        } else {
+            lifted - UBig::ONE
+        };
         return rounded(big.0, nudged, low - 1, precision, false);
     }
     let base = big.2.min(small.2);

@@ -1,4 +1,5 @@
-//! Numbers as text: decimal text in, at 512 bits; the shortest text out that reads back as the same number.
+//! Numbers as text: decimal text in, at 512 bits; the shortest text out that reads back as the same
+//! number.
 
 use dashu_base::BitTest;
 use dashu_int::UBig;
@@ -19,16 +20,26 @@ impl Number {
             _ => (false, text),
         };
         if rest == "Inf" || rest == "inf" {
-            return Ok(Number { form: Form::Infinite { negative }, precision });
+            return Ok(Number {
+                form: Form::Infinite { negative },
+                precision,
+            });
         }
         // After a `p` comes a power of two.
         let (digits, exponent, doubled) = match rest.find(['e', 'E', 'p', 'P']) {
-            Some(at) if rest[at..].starts_with(['p', 'P']) => (&rest[..at], 0, parse_exponent(&rest[at + 1..])?),
+            Some(at) if rest[at..].starts_with(['p', 'P']) => {
+                (&rest[..at], 0, parse_exponent(&rest[at + 1..])?)
+            }
             Some(at) => (&rest[..at], parse_exponent(&rest[at + 1..])?, 0),
             None => (rest, 0, 0),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
+        if whole.is_empty() && fraction.is_empty()
+            || !whole
+                .bytes()
+                .chain(fraction.bytes())
+                .all(|b| b.is_ascii_digit())
+        {
             return Err(NumberError::Syntax);
         }
         if digits.len() > MAX_EXPONENT as usize {
@@ -38,7 +49,10 @@ impl Number {
         let significant = all.trim_start_matches('0');
         let trimmed = significant.trim_end_matches('0');
         if trimmed.is_empty() {
-            return Ok(Number { form: Form::Zero { negative }, precision });
+            return Ok(Number {
+                form: Form::Zero { negative },
+                precision,
+            });
         }
         let mantissa: UBig = trimmed.parse().map_err(|_| NumberError::Syntax)?;
         let power = exponent - fraction.len() as i64 + (significant.len() - trimmed.len()) as i64;
@@ -47,37 +61,64 @@ impl Number {
             return Err(NumberError::OutOfRange);
         }
         if power < -MAX_EXPONENT / 3 - digits.len() as i64 {
-            return Ok(Number { form: Form::Zero { negative }, precision });
+            return Ok(Number {
+                form: Form::Zero { negative },
+                precision,
+            });
         }
         let form = if power >= 0 {
             let five = power_of_five(power.unsigned_abs());
             rounded(negative, mantissa * five, power + doubled, precision, false)?
         } else {
             let five = power_of_five(power.unsigned_abs());
-            let shift = (precision as usize + 2 + five.bit_len()).saturating_sub(mantissa.bit_len());
+            let shift =
+                (precision as usize + 2 + five.bit_len()).saturating_sub(mantissa.bit_len());
             let (quotient, rest) = dashu_base::DivRem::div_rem(mantissa << shift, &five);
-            rounded(negative, quotient, power + doubled - shift as i64, precision, rest != UBig::ZERO)?
+            rounded(
+                negative,
+                quotient,
+                power + doubled - shift as i64,
+                precision,
+                rest != UBig::ZERO,
+            )?
         };
         Ok(Number { form, precision })
     }
 
-    /// The shortest decimal text, without an exponent, that reads back as this number at its precision.
+    /// The shortest decimal text, without an exponent, that reads back as this number at its
+    /// precision.
     pub fn to_text(&self) -> String {
         match &self.form {
             Form::Zero { negative } => if *negative { "-0" } else { "0" }.into(),
             Form::Infinite { negative } => if *negative { "-Inf" } else { "+Inf" }.into(),
-            Form::Finite { negative, mantissa, exponent } => {
+            Form::Finite {
+                negative,
+                mantissa,
+                exponent,
+            } => {
                 let digits = Decimal::shortest(mantissa, *exponent, self.precision);
                 let fraction = (digits.digits.len() as i64 - digits.point).max(0);
-                format!("{}{}", if *negative { "-" } else { "" }, digits.fixed(fraction))
+                format!(
+                    "{}{}",
+                    if *negative { "-" } else { "" },
+                    digits.fixed(fraction)
+                )
             }
         }
     }
 
-    /// Ten significant digits, in exponent form where large or small: how numbers sort inside sets of other things.
+    /// Ten significant digits, in exponent form where large or small: how numbers sort inside sets
+    /// of other things.
     pub(crate) fn to_hash_text(&self) -> String {
         const DIGITS: usize = 10;
-        let Form::Finite { negative, mantissa, exponent } = &self.form else { return self.to_text() };
+        let Form::Finite {
+            negative,
+            mantissa,
+            exponent,
+        } = &self.form
+        else {
+            return self.to_text();
+        };
         let mut d = Decimal::leading(mantissa, *exponent, DIGITS + 2);
         d.round(DIGITS);
         let sign = if *negative { "-" } else { "" };
@@ -100,7 +141,11 @@ fn parse_exponent(text: &str) -> Result<i64, NumberError> {
         return Err(NumberError::Syntax);
     }
     let magnitude: i64 = digits.parse().unwrap_or(i64::MAX / 4).min(i64::MAX / 4);
-    Ok(if text.starts_with('-') { -magnitude } else { magnitude })
+    Ok(if text.starts_with('-') {
+        -magnitude
+    } else {
+        magnitude
+    })
 }
 
 fn power_of_five(n: u64) -> UBig {
@@ -124,18 +169,26 @@ impl Decimal {
             let point = text.len() as i64 + exponent;
             (text, point)
         };
-        let mut decimal = Decimal { digits: text.into_bytes(), point };
+        let mut decimal = Decimal {
+            digits: text.into_bytes(),
+            point,
+        };
         decimal.trim();
         decimal
     }
 
-    /// At least the first `n` digits. Where more than zeros follow, a single 1 stands for all of it: that is as much as
-    /// rounding and comparing need, and hundreds of thousands of digits are not worked out for it.
+    /// At least the first `n` digits. Where more than zeros follow, a single 1 stands for all of
+    /// it: that is as much as rounding and comparing need, and hundreds of thousands of digits are
+    /// not worked out for it.
     fn leading(mantissa: &UBig, exponent: i64, n: usize) -> Decimal {
         let bits = mantissa.bit_len() as i64;
         // Digits before the point, give or take one, and all that there are.
         let before = (bits + exponent) * 30_103 / 100_000;
-        let all = if exponent >= 0 { before } else { bits * 30_103 / 100_000 - exponent * 69_897 / 100_000 };
+        let all = if exponent >= 0 {
+            before
+        } else {
+            bits * 30_103 / 100_000 - exponent * 69_897 / 100_000
+        };
         let n = n as i64 + 2;
         if all <= n * 2 {
             return Decimal::exact(mantissa, exponent);
@@ -143,7 +196,8 @@ impl Decimal {
         let drop = before - n;
         let (whole, more) = if drop > 0 {
             let unit = power_of_five(drop.unsigned_abs()) << (drop - exponent.min(0)) as usize;
-            let (whole, rest) = dashu_base::DivRem::div_rem(mantissa << exponent.max(0) as usize, &unit);
+            let (whole, rest) =
+                dashu_base::DivRem::div_rem(mantissa << exponent.max(0) as usize, &unit);
             (whole, rest != UBig::ZERO)
         } else {
             let scaled = mantissa * power_of_five(drop.unsigned_abs());
@@ -159,7 +213,10 @@ impl Decimal {
         };
         let text = whole.to_string();
         let point = text.len() as i64 + drop;
-        let mut decimal = Decimal { digits: text.into_bytes(), point };
+        let mut decimal = Decimal {
+            digits: text.into_bytes(),
+            point,
+        };
         if more {
             decimal.digits.push(b'1');
         }
@@ -212,7 +269,11 @@ impl Decimal {
             return;
         }
         let halfway = self.digits[n] == b'5' && n + 1 == self.digits.len();
-        let up = if halfway { n > 0 && self.digits[n - 1] & 1 == 1 } else { self.digits[n] >= b'5' };
+        let up = if halfway {
+            n > 0 && self.digits[n - 1] & 1 == 1
+        } else {
+            self.digits[n] >= b'5'
+        };
         if up { self.raise(n) } else { self.cut(n) }
     }
 
@@ -244,7 +305,13 @@ impl Decimal {
         }
         if fraction > 0 {
             text.push('.');
-            text.extend((0..fraction).map(|i| if self.point + i < 0 { '0' } else { self.at((self.point + i) as usize) as char }));
+            text.extend((0..fraction).map(|i| {
+                if self.point + i < 0 {
+                    '0'
+                } else {
+                    self.at((self.point + i) as usize) as char
+                }
+            }));
         }
         text
     }
@@ -256,7 +323,11 @@ impl Decimal {
             text.extend(self.digits[1..].iter().map(|d| *d as char));
         }
         let exponent = self.point - 1;
-        text.push_str(&format!("e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()));
+        text.push_str(&format!(
+            "e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        ));
         text
     }
 }
@@ -287,7 +358,12 @@ mod tests {
 
     #[test]
     fn a_power_of_two_may_follow() {
-        for (text, value) in [("1p3", "8"), ("-3P-1", "-1.5"), ("0.5p+4", "8"), ("0p9", "0")] {
+        for (text, value) in [
+            ("1p3", "8"),
+            ("-3P-1", "-1.5"),
+            ("0.5p+4", "8"),
+            ("0p9", "0"),
+        ] {
             assert_eq!(Number::parse(text).unwrap().to_text(), value, "{text}");
         }
         for text in ["1p", "p3", "1p3e1", "1e1p3", "1p3.0"] {
@@ -295,12 +371,16 @@ mod tests {
         }
     }
 
-    /// Found by fuzzing: a number of twelve bytes in a provider's answer took a tenth of a second, since three hundred
-    /// thousand digits were worked out three times to keep the first hundred and fifty; a list of thousands took minutes.
+    /// Found by fuzzing: a number of twelve bytes in a provider's answer took a tenth of a second,
+    /// since three hundred thousand digits were worked out three times to keep the first hundred
+    /// and fifty; a list of thousands took minutes.
     #[test]
     fn the_text_of_a_huge_number_has_its_digits() {
-        for (text, digits, zeros) in [("2.26535897e92897", "226535897", 92_889), ("1e30000", "1", 30_000), ("-12.5e30000", "-125", 29_999)]
-        {
+        for (text, digits, zeros) in [
+            ("2.26535897e92897", "226535897", 92_889),
+            ("1e30000", "1", 30_000),
+            ("-12.5e30000", "-125", 29_999),
+        ] {
             let out = Number::parse(text).unwrap().to_text();
             assert_eq!(out.trim_end_matches('0'), digits);
             assert_eq!(out.len() - digits.len(), zeros);

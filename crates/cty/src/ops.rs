@@ -1,5 +1,6 @@
-//! The operators of the language on values: unknown operands give unknown results, refined where the operands are;
-//! marks of all operands go to the result. Operands are of the right type and not null: callers convert first.
+//! The operators of the language on values: unknown operands give unknown results, refined where
+//! the operands are; marks of all operands go to the result. Operands are of the right type and not
+//! null: callers convert first.
 
 use std::cmp::Ordering;
 
@@ -51,7 +52,11 @@ impl Value {
     pub fn abs(&self) -> Value {
         let result = match &self.data {
             Data::Number(n) => Value::number(n.abs()),
-            _ => Value::unknown(Type::Number).refine().not_null().number_min(Number::zero(), true).finish(),
+            _ => Value::unknown(Type::Number)
+                .refine()
+                .not_null()
+                .number_min(Number::zero(), true)
+                .finish(),
         };
         result.with_marks(&self.marks)
     }
@@ -115,7 +120,11 @@ fn arithmetic(a: &Value, b: &Value, op: Binary, monotone: bool) -> Result<Value,
         (Data::Number(x), Data::Number(y)) => Value::number(op(x, y)?),
         _ => {
             let unknown = Value::unknown(Type::Number).refine().not_null();
-            let range = if monotone { bounds(a, b, op) } else { (None, None) };
+            let range = if monotone {
+                bounds(a, b, op)
+            } else {
+                (None, None)
+            };
             let unknown = match range.0 {
                 Some(min) => unknown.number_min(min, true),
                 None => unknown,
@@ -133,8 +142,12 @@ fn arithmetic(a: &Value, b: &Value, op: Binary, monotone: bool) -> Result<Value,
 fn bounds(a: &Value, b: &Value, op: Binary) -> (Option<Number>, Option<Number>) {
     let ends = |v: &Value| {
         let range = v.range();
-        let min = range.number_min().map_or_else(Number::negative_infinity, |(n, _)| n.clone());
-        let max = range.number_max().map_or_else(Number::infinity, |(n, _)| n.clone());
+        let min = range
+            .number_min()
+            .map_or_else(Number::negative_infinity, |(n, _)| n.clone());
+        let max = range
+            .number_max()
+            .map_or_else(Number::infinity, |(n, _)| n.clone());
         [min, max]
     };
     let (a, b) = (ends(a), ends(b));
@@ -148,8 +161,13 @@ fn bounds(a: &Value, b: &Value, op: Binary) -> (Option<Number>, Option<Number>) 
         }
     }
     let min = corners.iter().fold(Number::infinity(), |m, n| m.min(n));
-    let max = corners.iter().fold(Number::negative_infinity(), |m, n| m.max(n));
-    (Some(min).filter(|n| !n.is_infinite()), Some(max).filter(|n| !n.is_infinite()))
+    let max = corners
+        .iter()
+        .fold(Number::negative_infinity(), |m, n| m.max(n));
+    (
+        Some(min).filter(|n| !n.is_infinite()),
+        Some(max).filter(|n| !n.is_infinite()),
+    )
 }
 
 fn order(a: &Value, b: &Value, wanted: Ordering) -> Value {

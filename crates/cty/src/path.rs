@@ -14,7 +14,8 @@ pub enum PathStep {
     Index(Value),
 }
 
-/// Steps from a value to something inside it. Prints as in a configuration: `.tags["Name"]`, `.rule[0].port`.
+/// Steps from a value to something inside it. Prints as in a configuration: `.tags["Name"]`,
+/// `.rule[0].port`.
 #[derive(Clone, PartialEq, Default)]
 pub struct Path(Vec<PathStep>);
 
@@ -102,12 +103,15 @@ impl Path {
         Path(self.0.iter().chain(more.0.iter()).cloned().collect())
     }
 
-    /// The value to which this path leads. Marks of the containers on the way come along; steps into unknown values
-    /// give unknown values of the right type.
+    /// The value to which this path leads. Marks of the containers on the way come along; steps
+    /// into unknown values give unknown values of the right type.
     pub fn apply(&self, value: &Value) -> Result<Value, PathError> {
         let mut at = value.clone();
         for (i, step) in self.0.iter().enumerate() {
-            at = step.apply(&at).map_err(|problem| PathError { at: Path(self.0[..=i].to_vec()), problem })?;
+            at = step.apply(&at).map_err(|problem| PathError {
+                at: Path(self.0[..=i].to_vec()),
+                problem,
+            })?;
         }
         Ok(at)
     }
@@ -124,19 +128,25 @@ impl PathStep {
         }
         match self {
             PathStep::Attr(name) => match value.ty() {
-                Type::Object(_) | Type::Dynamic => value.get_attr(name).ok_or_else(|| format!("object has no attribute {name:?}")),
+                Type::Object(_) | Type::Dynamic => value
+                    .get_attr(name)
+                    .ok_or_else(|| format!("object has no attribute {name:?}")),
                 _ => Err("not an object".into()),
             },
             PathStep::Index(key) => match value.ty() {
-                Type::List(_) | Type::Map(_) | Type::Tuple(_) | Type::Dynamic => {
-                    value.index(key).ok_or_else(|| "value does not have given index key".into())
-                }
+                Type::List(_) | Type::Map(_) | Type::Tuple(_) | Type::Dynamic => value
+                    .index(key)
+                    .ok_or_else(|| "value does not have given index key".into()),
                 Type::Set(element) => {
                     if !value.is_known() {
                         return Ok(Value::unknown((**element).clone()).with_marks(value.marks()));
                     }
-                    let found = value.as_slice().and_then(|elements| elements.iter().find(|e| e.raw_equals(key)));
-                    found.map(|e| e.clone().with_marks(value.marks())).ok_or_else(|| "set does not have the given element".into())
+                    let found = value
+                        .as_slice()
+                        .and_then(|elements| elements.iter().find(|e| e.raw_equals(key)));
+                    found
+                        .map(|e| e.clone().with_marks(value.marks()))
+                        .ok_or_else(|| "set does not have the given element".into())
                 }
                 _ => Err("not a collection".into()),
             },

@@ -11,7 +11,8 @@ use crate::{CodecError, Path, PathStep, Type, json as value_json};
 pub struct PathJsonError(String);
 
 impl Path {
-    /// The path as JSON. Fails for keys that have no JSON: unknown or marked ones, as only elements of sets can be.
+    /// The path as JSON. Fails for keys that have no JSON: unknown or marked ones, as only elements
+    /// of sets can be.
     pub fn to_json_value(&self) -> Result<Json, CodecError> {
         let steps: Result<Vec<Json>, CodecError> = self
             .steps()
@@ -29,8 +30,14 @@ impl Path {
 
     /// Reads a path from JSON.
     pub fn from_json_value(json: &Json) -> Result<Path, PathJsonError> {
-        let steps = json.as_array().ok_or_else(|| PathJsonError("not an array of steps".into()))?;
-        steps.iter().map(read_step).collect::<Result<Vec<_>, _>>().map(Path::new)
+        let steps = json
+            .as_array()
+            .ok_or_else(|| PathJsonError("not an array of steps".into()))?;
+        steps
+            .iter()
+            .map(read_step)
+            .collect::<Result<Vec<_>, _>>()
+            .map(Path::new)
     }
 }
 
@@ -38,8 +45,10 @@ fn read_step(step: &Json) -> Result<PathStep, PathJsonError> {
     match (step["type"].as_str(), &step["value"]) {
         (Some("get_attr"), Json::String(name)) => Ok(PathStep::Attr(crate::text::normal(name))),
         (Some("index"), key) => {
-            let ty = Type::from_json_value(&key["type"]).map_err(|e| PathJsonError(format!("type of an index: {e}")))?;
-            let key = value_json::decode_value(&key["value"], &ty).map_err(|e| PathJsonError(format!("index: {e}")))?;
+            let ty = Type::from_json_value(&key["type"])
+                .map_err(|e| PathJsonError(format!("type of an index: {e}")))?;
+            let key = value_json::decode_value(&key["value"], &ty)
+                .map_err(|e| PathJsonError(format!("index: {e}")))?;
             Ok(PathStep::Index(key))
         }
         _ => Err(PathJsonError(format!("unknown step {step}"))),

@@ -1,5 +1,5 @@
-//! What is known about unknown values: not null, the start of a string, bounds of a number or of a length.
-//! Where so much is known that only one value is left, the result is that value.
+//! What is known about unknown values: not null, the start of a string, bounds of a number or of a
+//! length. Where so much is known that only one value is left, the result is that value.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -37,7 +37,13 @@ impl Value {
             Data::Unknown(Some(r)) => (**r).clone(),
             _ => Refinement::default(),
         };
-        RefinementBuilder { original: bare, marks, wip, null: false, error: None }
+        RefinementBuilder {
+            original: bare,
+            marks,
+            wip,
+            null: false,
+            error: None,
+        }
     }
 
     /// This value, known not to be null. A value that is null already stays null.
@@ -54,19 +60,44 @@ impl Value {
         let refinement = match &self.data {
             Data::Unknown(r) => r.as_deref().cloned().unwrap_or_default(),
             Data::Null => Refinement::default(),
-            Data::String(s) => Refinement { not_null: true, prefix: Some(s.clone()), ..Default::default() },
+            Data::String(s) => Refinement {
+                not_null: true,
+                prefix: Some(s.clone()),
+                ..Default::default()
+            },
             Data::Number(n) => {
                 let bound = Some(((**n).clone(), true));
-                Refinement { not_null: true, min: bound.clone(), max: bound, ..Default::default() }
+                Refinement {
+                    not_null: true,
+                    min: bound.clone(),
+                    max: bound,
+                    ..Default::default()
+                }
             }
             Data::Seq(_) | Data::Map(_) if self.ty.is_collection() => {
                 let most = self.len().unwrap_or(0);
-                let least = if self.ty.is_set() && self.deep.unknown { most.min(1) } else { most };
-                Refinement { not_null: true, length_min: least, length_max: Some(most), ..Default::default() }
+                let least = if self.ty.is_set() && self.deep.unknown {
+                    most.min(1)
+                } else {
+                    most
+                };
+                Refinement {
+                    not_null: true,
+                    length_min: least,
+                    length_max: Some(most),
+                    ..Default::default()
+                }
             }
-            Data::Bool(_) | Data::Seq(_) | Data::Map(_) => Refinement { not_null: true, ..Default::default() },
+            Data::Bool(_) | Data::Seq(_) | Data::Map(_) => Refinement {
+                not_null: true,
+                ..Default::default()
+            },
         };
-        Range { ty: self.ty.clone(), null: self.is_null(), refinement }
+        Range {
+            ty: self.ty.clone(),
+            null: self.is_null(),
+            refinement,
+        }
     }
 
     /// Known and not null, or refined so.
@@ -93,8 +124,15 @@ impl Value {
         }
         let data = match &self.data {
             Data::Unknown(_) => Data::Unknown(None),
-            Data::Seq(elements) => Data::Seq(elements.iter().map(Value::without_refinements).collect()),
-            Data::Map(members) => Data::Map(members.iter().map(|(k, v)| (k.clone(), v.without_refinements())).collect()),
+            Data::Seq(elements) => {
+                Data::Seq(elements.iter().map(Value::without_refinements).collect())
+            }
+            Data::Map(members) => Data::Map(
+                members
+                    .iter()
+                    .map(|(k, v)| (k.clone(), v.without_refinements()))
+                    .collect(),
+            ),
             other => other.clone(),
         };
         self.with_content(data)
@@ -192,8 +230,8 @@ impl Range {
     }
 }
 
-/// Collects refinements; see [`Value::refine`]. Refinements that do not fit the type of the value are errors; on a value
-/// about which not even the type is known they are passed over.
+/// Collects refinements; see [`Value::refine`]. Refinements that do not fit the type of the value
+/// are errors; on a value about which not even the type is known they are passed over.
 #[derive(Clone, Debug)]
 pub struct RefinementBuilder {
     original: Value,
@@ -252,7 +290,11 @@ impl RefinementBuilder {
             return self.fail("a string prefix needs a string");
         }
         let prefix = crate::text::normal(prefix);
-        if self.original.as_str().is_some_and(|text| !text.starts_with(&*prefix)) {
+        if self
+            .original
+            .as_str()
+            .is_some_and(|text| !text.starts_with(&*prefix))
+        {
             return self.fail("the string does not begin with the prefix");
         }
         let had = self.wip.prefix.clone().unwrap_or_else(|| Arc::from(""));
@@ -273,7 +315,11 @@ impl RefinementBuilder {
         if self.original.ty != Type::Number {
             return self.fail("a number bound needs a number");
         }
-        if self.original.as_number().is_some_and(|n| outside(n.compare(&min), Ordering::Less, inclusive)) {
+        if self
+            .original
+            .as_number()
+            .is_some_and(|n| outside(n.compare(&min), Ordering::Less, inclusive))
+        {
             return self.fail("the number is below the lower bound");
         }
         if let Some((had, had_inclusive)) = &self.wip.min {
@@ -300,7 +346,11 @@ impl RefinementBuilder {
         if self.original.ty != Type::Number {
             return self.fail("a number bound needs a number");
         }
-        if self.original.as_number().is_some_and(|n| outside(n.compare(&max), Ordering::Greater, inclusive)) {
+        if self
+            .original
+            .as_number()
+            .is_some_and(|n| outside(n.compare(&max), Ordering::Greater, inclusive))
+        {
             return self.fail("the number is above the upper bound");
         }
         if let Some((had, had_inclusive)) = &self.wip.max {
@@ -358,11 +408,17 @@ impl RefinementBuilder {
         if let (Some((min, min_in)), Some((max, max_in))) = (&self.wip.min, &self.wip.max) {
             match min.compare(max) {
                 Ordering::Greater => return self.fail("the lower bound is above the upper bound"),
-                Ordering::Equal if !(*min_in && *max_in) => return self.fail("the bounds leave no number"),
+                Ordering::Equal if !(*min_in && *max_in) => {
+                    return self.fail("the bounds leave no number");
+                }
                 _ => {}
             }
         }
-        if self.wip.length_max.is_some_and(|max| max < self.wip.length_min) {
+        if self
+            .wip
+            .length_max
+            .is_some_and(|max| max < self.wip.length_min)
+        {
             return self.fail("the least length is above the greatest");
         }
         self
@@ -376,7 +432,8 @@ impl RefinementBuilder {
         }
     }
 
-    /// The refined value; on a contradiction, the value as it was before. For refinements that are true by construction.
+    /// The refined value; on a contradiction, the value as it was before. For refinements that are
+    /// true by construction.
     pub fn finish(self) -> Value {
         match self.error {
             Some(_) => self.original.with_marks(&self.marks),
@@ -385,13 +442,27 @@ impl RefinementBuilder {
     }
 
     fn collapse(self) -> Value {
-        let RefinementBuilder { original, marks, wip, null, .. } = self;
+        let RefinementBuilder {
+            original,
+            marks,
+            wip,
+            null,
+            ..
+        } = self;
         if original.is_known() || original.is_dynamic_unknown() {
             return original.with_marks(&marks);
         }
-        let value = if null { Some(Value::null(original.ty.clone())) } else { only_value(&original.ty, &wip) };
+        let value = if null {
+            Some(Value::null(original.ty.clone()))
+        } else {
+            only_value(&original.ty, &wip)
+        };
         let value = value.unwrap_or_else(|| {
-            let refinement = if wip == Refinement::default() { None } else { Some(Arc::new(wip)) };
+            let refinement = if wip == Refinement::default() {
+                None
+            } else {
+                Some(Arc::new(wip))
+            };
             Value::leaf(original.ty.clone(), Data::Unknown(refinement))
         });
         value.with_marks(&marks)
@@ -402,7 +473,8 @@ fn outside(found: Ordering, wrong_side: Ordering, inclusive: bool) -> bool {
     found == wrong_side || (found == Ordering::Equal && !inclusive)
 }
 
-/// Lists longer than this stay unknown even if their length is known: a length from outside must not allocate freely.
+/// Lists longer than this stay unknown even if their length is known: a length from outside must
+/// not allocate freely.
 const LONGEST_COLLAPSED_LIST: usize = 100_000;
 
 fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
@@ -418,9 +490,18 @@ fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
         return None;
     }
     match (ty, r.length_min) {
-        (Type::List(e), n) if n <= LONGEST_COLLAPSED_LIST => Some(Value::list((**e).clone(), vec![Value::unknown((**e).clone()); n])),
-        (Type::Set(e), n) if n <= 1 => Some(Value::set((**e).clone(), vec![Value::unknown((**e).clone()); n])),
-        (Type::Map(e), 0) => Some(Value::map((**e).clone(), std::iter::empty::<(&str, Value)>())),
+        (Type::List(e), n) if n <= LONGEST_COLLAPSED_LIST => Some(Value::list(
+            (**e).clone(),
+            vec![Value::unknown((**e).clone()); n],
+        )),
+        (Type::Set(e), n) if n <= 1 => Some(Value::set(
+            (**e).clone(),
+            vec![Value::unknown((**e).clone()); n],
+        )),
+        (Type::Map(e), 0) => Some(Value::map(
+            (**e).clone(),
+            std::iter::empty::<(&str, Value)>(),
+        )),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
-//! The order of set elements. Users see it and providers receive it, so it is the reference engine's: primitives by
-//! nature, everything else by a text made of the element; nulls last, unknown elements after known ones.
+//! The order of set elements. Users see it and providers receive it, so it is the reference
+//! engine's: primitives by nature, everything else by a text made of the element; nulls last,
+//! unknown elements after known ones.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -7,27 +8,46 @@ use std::fmt::Write;
 use crate::value::Data;
 use crate::{Type, Value};
 
-/// How far back the twin of an element is looked for: fractions with the same text at different precisions are neighbours.
+/// How far back the twin of an element is looked for: fractions with the same text at different
+/// precisions are neighbours.
 const TWINS: usize = 16;
 
-/// Brings elements into set order and drops duplicates. Unknown elements are never duplicates of each other.
+/// Brings elements into set order and drops duplicates. Unknown elements are never duplicates of
+/// each other.
 pub(crate) fn arrange(element: &Type, elements: Vec<Value>) -> Vec<Value> {
     let mut keyed: Vec<(Rank, String, Value)> = elements
         .into_iter()
         .map(|v| {
-            let key = if element.is_primitive() && v.is_given() { String::new() } else { hash_text(&v) };
+            let key = if element.is_primitive() && v.is_given() {
+                String::new()
+            } else {
+                hash_text(&v)
+            };
             (rank(&v), key, v)
         })
         .collect();
-    keyed.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| natural(&a.2, &b.2)).then_with(|| a.1.as_bytes().cmp(b.1.as_bytes())));
+    keyed.sort_by(|a, b| {
+        a.0.cmp(&b.0)
+            .then_with(|| natural(&a.2, &b.2))
+            .then_with(|| a.1.as_bytes().cmp(b.1.as_bytes()))
+    });
     let mut kept: Vec<(String, Value)> = Vec::with_capacity(keyed.len());
     for (_, key, value) in keyed {
-        // Equal elements have equal keys, and so lie together. Numbers of one text lie next to each other; the zeros stay apart.
+        // Equal elements have equal keys, and so lie together. Numbers of one text lie next to each
+        // other; the zeros stay apart.
         let near = |v: &Value| match (v.as_number(), value.as_number()) {
-            (Some(a), Some(b)) => a.is_negative() == b.is_negative() && !(a.is_integer() && b.is_integer() && a.compare(b).is_ne()),
+            (Some(a), Some(b)) => {
+                a.is_negative() == b.is_negative()
+                    && !(a.is_integer() && b.is_integer() && a.compare(b).is_ne())
+            }
             _ => natural(v, &value) == Ordering::Equal,
         };
-        let twin = kept.iter().rev().take_while(|(k, v)| *k == key && near(v)).take(TWINS).any(|(_, v)| same(v, &value));
+        let twin = kept
+            .iter()
+            .rev()
+            .take_while(|(k, v)| *k == key && near(v))
+            .take(TWINS)
+            .any(|(_, v)| same(v, &value));
         if !twin {
             kept.push((key, value));
         }
@@ -40,8 +60,8 @@ pub(crate) fn contains(elements: &[Value], wanted: &Value) -> bool {
     elements.iter().any(|e| same(e, wanted))
 }
 
-/// Whether set order tells two elements apart. If not, they may still be different: large numbers inside other things
-/// are ordered by ten digits only.
+/// Whether set order tells two elements apart. If not, they may still be different: large numbers
+/// inside other things are ordered by ten digits only.
 pub(crate) fn differ(a: &Value, b: &Value) -> bool {
     rank(a) != rank(b) || natural(a, b) != Ordering::Equal || hash_text(a) != hash_text(b)
 }
@@ -69,7 +89,9 @@ fn natural(a: &Value, b: &Value) -> Ordering {
     match (&a.data, &b.data) {
         (Data::String(x), Data::String(y)) => x.cmp(y),
         (Data::Bool(x), Data::Bool(y)) => x.cmp(y),
-        (Data::Number(x), Data::Number(y)) => x.compare(y).then_with(|| y.is_negative().cmp(&x.is_negative())),
+        (Data::Number(x), Data::Number(y)) => x
+            .compare(y)
+            .then_with(|| y.is_negative().cmp(&x.is_negative())),
         _ => Ordering::Equal,
     }
 }
@@ -107,7 +129,11 @@ fn append(value: &Value, out: &mut String) {
             out.push('}');
         }
         (Data::Seq(elements), ty) => {
-            let (open, close) = if ty.is_tuple() { ('<', '>') } else { ('[', ']') };
+            let (open, close) = if ty.is_tuple() {
+                ('<', '>')
+            } else {
+                ('[', ']')
+            };
             out.push(open);
             for v in elements.iter() {
                 append(v, out);
@@ -147,8 +173,9 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls and format
-/// characters are not. `Debug` escapes the same classes, and combining marks besides, which are let through here.
+/// Letters, marks, numbers, punctuation and symbols are printed; spaces other than U+0020, controls
+/// and format characters are not. `Debug` escapes the same classes, and combining marks besides,
+/// which are let through here.
 fn printable(c: char) -> bool {
     if c.is_whitespace() {
         return false;

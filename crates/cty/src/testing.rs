@@ -1,5 +1,6 @@
-//! For tests: reads the Go text in which recorded values and types are written (`cty.ObjectVal(map[string]cty.Value{…})`),
-//! so that recordings of the reference engine can be compared with ours. Panics on text that it does not know.
+//! For tests: reads the Go text in which recorded values and types are written
+//! (`cty.ObjectVal(map[string]cty.Value{…})`), so that recordings of the reference engine can be
+//! compared with ours. Panics on text that it does not know.
 
 use crate::{Mark, Marks, Number, Path, PathStep, RefinementBuilder, Type, Value};
 
@@ -41,28 +42,40 @@ pub fn path_marks(go: &str) -> (Path, Marks) {
     }
 }
 
-/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the recording.
+/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the
+/// recording.
 pub fn recorded(json: &serde_json::Value) -> Value {
     if json.is_null() {
         return Value::null(Type::Dynamic);
     }
-    let go = json["go"].as_str().unwrap_or_else(|| panic!("no go text in {json}"));
-    let marks: Vec<(Path, Marks)> = json["marks"].as_array().into_iter().flatten().filter_map(|m| m.as_str()).map(path_marks).collect();
+    let go = json["go"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no go text in {json}"));
+    let marks: Vec<(Path, Marks)> = json["marks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|m| m.as_str())
+        .map(path_marks)
+        .collect();
     value(go).mark_with_paths(&marks)
 }
 
-/// The rows of a recording: `FLIGHTDECK_VECTORS`, or `shared/vectors` beside the workspace. `None`, after a line that
-/// says so, where it is absent.
+/// The rows of a recording: `FLIGHTDECK_VECTORS`, or `shared/vectors` beside the workspace. `None`,
+/// after a line that says so, where it is absent.
 pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
-    let folder =
-        std::env::var("FLIGHTDECK_VECTORS").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
+    let folder = std::env::var("FLIGHTDECK_VECTORS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
     let file = std::path::Path::new(&folder).join(name);
     let Ok(text) = std::fs::read_to_string(&file) else {
         println!("skipped: {} is not there", file.display());
         return None;
     };
-    let rows: Vec<serde_json::Value> =
-        text.lines().filter(|l| !l.trim().is_empty()).map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{name}: {e}"))).collect();
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .filter(|l| !l.trim().is_empty())
+        .map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{name}: {e}")))
+        .collect();
     assert!(!rows.is_empty(), "{name} is empty");
     Some(rows)
 }
@@ -115,13 +128,19 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, what: &str) {
-        assert!(self.eat(what), "expected {what:?} at {}", &self.text[self.at..]);
+        assert!(
+            self.eat(what),
+            "expected {what:?} at {}",
+            &self.text[self.at..]
+        );
     }
 
     fn word(&mut self) -> &'a str {
         self.space();
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_.+-".contains(c))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || "_.+-".contains(c)))
+            .unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -140,7 +159,9 @@ impl<'a> Reader<'a> {
                 out.extend(c.to_string().bytes());
                 continue;
             }
-            let Some((_, escape)) = chars.next() else { break };
+            let Some((_, escape)) = chars.next() else {
+                break;
+            };
             let mut code = |n: usize| -> u32 {
                 let digits: String = chars.by_ref().take(n).map(|(_, c)| c).collect();
                 u32::from_str_radix(&digits, 16).unwrap_or_else(|e| panic!("{e} in {rest}"))
@@ -154,8 +175,18 @@ impl<'a> Reader<'a> {
                 'v' => out.push(11),
                 'f' => out.push(12),
                 'x' => out.push(code(2) as u8),
-                'u' => out.extend(char::from_u32(code(4)).unwrap_or('\u{fffd}').to_string().bytes()),
-                'U' => out.extend(char::from_u32(code(8)).unwrap_or('\u{fffd}').to_string().bytes()),
+                'u' => out.extend(
+                    char::from_u32(code(4))
+                        .unwrap_or('\u{fffd}')
+                        .to_string()
+                        .bytes(),
+                ),
+                'U' => out.extend(
+                    char::from_u32(code(8))
+                        .unwrap_or('\u{fffd}')
+                        .to_string()
+                        .bytes(),
+                ),
                 other => out.extend(other.to_string().bytes()),
             }
         }
@@ -313,7 +344,9 @@ fn call(name: &str, args: Vec<Go>) -> Go {
         return Go::Marks(args.into_iter().map(mark).collect());
     }
     let mut args = args.into_iter();
-    let first = args.next().unwrap_or_else(|| panic!("{name} without arguments"));
+    let first = args
+        .next()
+        .unwrap_or_else(|| panic!("{name} without arguments"));
     let none: [(&str, Value); 0] = [];
     match (name, first) {
         ("cty.StringVal", Go::Text(t)) => Go::Value(Value::string(t)),
@@ -321,9 +354,13 @@ fn call(name: &str, args: Vec<Go>) -> Go {
         ("cty.NumberIntVal", Go::Number(n)) => Go::Value(Value::number(whole(&n))),
         ("cty.NumberFloatVal", Go::Number(n)) => {
             let float: f64 = n.parse().unwrap_or_else(|e| panic!("{e}: {n}"));
-            Go::Value(Value::number(Number::from_f64(float).unwrap_or_else(|e| panic!("{e}"))))
+            Go::Value(Value::number(
+                Number::from_f64(float).unwrap_or_else(|e| panic!("{e}")),
+            ))
         }
-        ("cty.MustParseNumberVal", Go::Text(t)) => Go::Value(Value::number(Number::parse(&t).unwrap_or_else(|e| panic!("{e}: {t}")))),
+        ("cty.MustParseNumberVal", Go::Text(t)) => Go::Value(Value::number(
+            Number::parse(&t).unwrap_or_else(|e| panic!("{e}: {t}")),
+        )),
         ("cty.NullVal", Go::Type(t)) => Go::Value(Value::null(t)),
         ("cty.UnknownVal", Go::Type(t)) => Go::Value(Value::unknown(t)),
         ("cty.ListVal", Go::Values(v)) => Go::Value(Value::list(Type::Dynamic, v)),
@@ -340,17 +377,24 @@ fn call(name: &str, args: Vec<Go>) -> Go {
         ("cty.Tuple", Go::Types(t)) => Go::Type(Type::tuple(t)),
         ("cty.Object", Go::TypeMap(t)) => Go::Type(Type::object(t)),
         ("cty.ObjectWithOptionalAttrs", Go::TypeMap(t)) => {
-            let Some(Go::Texts(optional)) = args.next() else { panic!("no optional attributes") };
+            let Some(Go::Texts(optional)) = args.next() else {
+                panic!("no optional attributes")
+            };
             Go::Type(Type::object_with_optional(t, optional))
         }
         (name, first) => panic!("unknown call {name}({first:?})"),
     }
 }
 
-/// Whole numbers are written like floats once they are large; they have the precision of machine integers, or more.
+/// Whole numbers are written like floats once they are large; they have the precision of machine
+/// integers, or more.
 fn whole(text: &str) -> Number {
     let number = Number::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    if number.minimal_precision() <= 64 { number.with_precision(64) } else { number }
+    if number.minimal_precision() <= 64 {
+        number.with_precision(64)
+    } else {
+        number
+    }
 }
 
 fn mark(go: Go) -> Mark {
@@ -368,7 +412,9 @@ fn mark(go: Go) -> Mark {
 fn call_method(on: Go, method: &str, args: Vec<Go>) -> Go {
     let mut args = args.into_iter();
     match (on, method) {
-        (Go::Value(v), "Mark") => Go::Value(v.mark(mark(args.next().unwrap_or_else(|| panic!("no mark"))))),
+        (Go::Value(v), "Mark") => {
+            Go::Value(v.mark(mark(args.next().unwrap_or_else(|| panic!("no mark")))))
+        }
         (Go::Value(v), "WithMarks") => match args.next() {
             Some(Go::Marks(m)) => Go::Value(v.with_marks(&m)),
             other => panic!("not marks: {other:?}"),
@@ -387,14 +433,22 @@ fn refine(b: RefinementBuilder, method: &str, args: Vec<Go>) -> RefinementBuilde
     match (method, args.as_slice()) {
         ("StringPrefixFull", [Go::Text(p)]) => b.string_prefix_full(p),
         ("StringPrefix", [Go::Text(p)]) => b.string_prefix(p),
-        ("CollectionLengthLowerBound", [Go::Number(n)]) => b.length_min(n.parse().unwrap_or_else(|e| panic!("{e}"))),
-        ("CollectionLengthUpperBound", [Go::Number(n)]) => b.length_max(n.parse().unwrap_or_else(|e| panic!("{e}"))),
-        ("NumberLowerBound" | "NumberRangeLowerBound", [Go::Value(v), Go::Bool(inclusive)]) => {
-            b.number_min(v.as_number().cloned().unwrap_or_else(|| panic!("{v:?}")), *inclusive)
+        ("CollectionLengthLowerBound", [Go::Number(n)]) => {
+            b.length_min(n.parse().unwrap_or_else(|e| panic!("{e}")))
         }
-        ("NumberUpperBound" | "NumberRangeUpperBound", [Go::Value(v), Go::Bool(inclusive)]) => {
-            b.number_max(v.as_number().cloned().unwrap_or_else(|| panic!("{v:?}")), *inclusive)
+        ("CollectionLengthUpperBound", [Go::Number(n)]) => {
+            b.length_max(n.parse().unwrap_or_else(|e| panic!("{e}")))
         }
+        ("NumberLowerBound" | "NumberRangeLowerBound", [Go::Value(v), Go::Bool(inclusive)]) => b
+            .number_min(
+                v.as_number().cloned().unwrap_or_else(|| panic!("{v:?}")),
+                *inclusive,
+            ),
+        ("NumberUpperBound" | "NumberRangeUpperBound", [Go::Value(v), Go::Bool(inclusive)]) => b
+            .number_max(
+                v.as_number().cloned().unwrap_or_else(|| panic!("{v:?}")),
+                *inclusive,
+            ),
         (method, args) => panic!("unknown refinement {method}({args:?})"),
     }
 }
@@ -405,7 +459,10 @@ pub fn readable(message: &str) -> String {
     let mut rest = message;
     while let Some(at) = rest.find("cty.") {
         out.push_str(&rest[..at]);
-        let mut r = Reader { text: &rest[at..], at: 0 };
+        let mut r = Reader {
+            text: &rest[at..],
+            at: 0,
+        };
         let value = take_value(r.expression());
         out.push_str(&value.to_string());
         // Looking for a method call passed over the blank after the value.
@@ -420,7 +477,9 @@ pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
     use crate::schema::{Block, NestedBlock};
     let members = |name: &str| json[name].as_object().into_iter().flatten();
     Block {
-        attributes: members("attributes").map(|(n, a)| (n.clone(), attribute(a))).collect(),
+        attributes: members("attributes")
+            .map(|(n, a)| (n.clone(), attribute(a)))
+            .collect(),
         blocks: members("blocks")
             .map(|(n, b)| {
                 let nested = NestedBlock {
@@ -451,10 +510,18 @@ fn nesting(json: &serde_json::Value) -> crate::schema::Nesting {
 fn attribute(json: &serde_json::Value) -> crate::schema::Attribute {
     use crate::schema::{Attribute, NestedObject};
     let yes = |name: &str| json[name].as_bool() == Some(true);
-    let nested = json.get("nested").filter(|n| !n.is_null()).map(|n| NestedObject {
-        attributes: n["attributes"].as_object().into_iter().flatten().map(|(k, a)| (k.clone(), attribute(a))).collect(),
-        nesting: nesting(&n["nesting"]),
-    });
+    let nested = json
+        .get("nested")
+        .filter(|n| !n.is_null())
+        .map(|n| NestedObject {
+            attributes: n["attributes"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(k, a)| (k.clone(), attribute(a)))
+                .collect(),
+            nesting: nesting(&n["nesting"]),
+        });
     Attribute {
         ty: match json.get("type").filter(|t| !t.is_null()) {
             Some(t) => Type::from_json_value(t).unwrap_or_else(|e| panic!("{e}: {t}")),

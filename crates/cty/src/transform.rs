@@ -1,4 +1,5 @@
-//! Walking through values and making changed copies of them. Unchanged parts are shared with the original.
+//! Walking through values and making changed copies of them. Unchanged parts are shared with the
+//! original.
 
 use std::sync::Arc;
 
@@ -6,17 +7,23 @@ use crate::value::Data;
 use crate::{Path, PathStep, Type, Value};
 
 impl Value {
-    /// Visits this value and everything inside, containers first. Where `visit` says false it does not go deeper.
+    /// Visits this value and everything inside, containers first. Where `visit` says false it does
+    /// not go deeper.
     pub fn walk(&self, visit: &mut dyn FnMut(&Path, &Value) -> bool) {
         walk(self, &mut Path::root(), visit);
     }
 
-    /// A copy in which each value, innermost first, is what `change` makes of it. Marks of containers are kept.
-    pub fn transform<E>(&self, change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>) -> Result<Value, E> {
+    /// A copy in which each value, innermost first, is what `change` makes of it. Marks of
+    /// containers are kept.
+    pub fn transform<E>(
+        &self,
+        change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>,
+    ) -> Result<Value, E> {
         transform(self, &mut Path::root(), change)
     }
 
-    /// The copy with `new` at `path`; `None` if the path leads nowhere. Sets cannot be stepped into.
+    /// The copy with `new` at `path`; `None` if the path leads nowhere. Sets cannot be stepped
+    /// into.
     pub fn with_at(&self, path: &Path, new: Value) -> Option<Value> {
         replace(self, path.steps(), new)
     }
@@ -27,7 +34,11 @@ impl Value {
             return self.clone();
         }
         let changed = self.transform::<std::convert::Infallible>(&mut |_, v| {
-            Ok(if v.is_known() { v } else { Value::null(v.ty.clone()).with_marks(&v.marks) })
+            Ok(if v.is_known() {
+                v
+            } else {
+                Value::null(v.ty.clone()).with_marks(&v.marks)
+            })
         });
         match changed {
             Ok(value) => value,
@@ -55,7 +66,11 @@ fn walk(value: &Value, path: &mut Path, visit: &mut dyn FnMut(&Path, &Value) -> 
     }
 }
 
-fn transform<E>(value: &Value, path: &mut Path, change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>) -> Result<Value, E> {
+fn transform<E>(
+    value: &Value,
+    path: &mut Path,
+    change: &mut dyn FnMut(&Path, Value) -> Result<Value, E>,
+) -> Result<Value, E> {
     let rebuilt = match &value.data {
         Data::Seq(_) | Data::Map(_) => {
             let mut parts = Vec::with_capacity(value.len().unwrap_or(0));
@@ -72,11 +87,16 @@ fn transform<E>(value: &Value, path: &mut Path, change: &mut dyn FnMut(&Path, Va
     change(path, rebuilt)
 }
 
-/// A container like `like` with these members. If the members of a collection no longer have one type, it becomes a
-/// tuple or an object.
+/// A container like `like` with these members. If the members of a collection no longer have one
+/// type, it becomes a tuple or an object.
 pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
-    let element =
-        || like.ty.element_type().cloned().filter(|e| parts.is_empty() || parts.iter().any(|(_, v)| v.ty == *e)).unwrap_or(Type::Dynamic);
+    let element = || {
+        like.ty
+            .element_type()
+            .cloned()
+            .filter(|e| parts.is_empty() || parts.iter().any(|(_, v)| v.ty == *e))
+            .unwrap_or(Type::Dynamic)
+    };
     let value = match &like.ty {
         Type::Object(object) => Value::object_of_type(object, named(parts)),
         Type::Map(_) => {
@@ -91,7 +111,11 @@ pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
         ty => {
             let element = element();
             let elements: Vec<Value> = parts.into_iter().map(|(_, v)| v).collect();
-            let made = if ty.is_set() { Value::try_set(element, elements.clone()) } else { Value::try_list(element, elements.clone()) };
+            let made = if ty.is_set() {
+                Value::try_set(element, elements.clone())
+            } else {
+                Value::try_list(element, elements.clone())
+            };
             made.unwrap_or_else(|_| Value::tuple(elements))
         }
     };
@@ -99,11 +123,16 @@ pub(crate) fn rebuild(like: &Value, parts: Vec<(Value, Value)>) -> Value {
 }
 
 fn named(parts: Vec<(Value, Value)>) -> std::collections::BTreeMap<Arc<str>, Value> {
-    parts.into_iter().filter_map(|(k, v)| Some((k.as_arc_str()?, v))).collect()
+    parts
+        .into_iter()
+        .filter_map(|(k, v)| Some((k.as_arc_str()?, v)))
+        .collect()
 }
 
 fn replace(value: &Value, steps: &[PathStep], new: Value) -> Option<Value> {
-    let Some((step, rest)) = steps.split_first() else { return Some(new) };
+    let Some((step, rest)) = steps.split_first() else {
+        return Some(new);
+    };
     let wanted = match step {
         PathStep::Attr(name) => Value::string(name),
         PathStep::Index(key) => key.clone().unmark().0,

@@ -1,11 +1,12 @@
-//! Types: what a value may be. Immutable and cheap to clone; equality is structural (optional attributes count).
-//! The JSON form is in `types_json`; conversion between types in `convert`.
+//! Types: what a value may be. Immutable and cheap to clone; equality is structural (optional
+//! attributes count). The JSON form is in `types_json`; conversion between types in `convert`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// A type or type constraint. `Dynamic` stands for "any type" in constraints, and for "not known yet" in values.
+/// A type or type constraint. `Dynamic` stands for "any type" in constraints, and for "not known
+/// yet" in values.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
     /// Unicode text, kept in normal form C.
@@ -33,7 +34,8 @@ pub enum Type {
 pub struct ObjectType {
     /// Types by attribute name.
     pub attributes: BTreeMap<Arc<str>, Type>,
-    /// Names which conversion may leave out; only ever used in type constraints, never in the type of a value.
+    /// Names which conversion may leave out; only ever used in type constraints, never in the type
+    /// of a value.
     pub optional: BTreeSet<Arc<str>>,
 }
 
@@ -68,9 +70,19 @@ impl Type {
         attributes: impl IntoIterator<Item = (K, Type)>,
         optional: impl IntoIterator<Item = O>,
     ) -> Type {
-        let attributes: BTreeMap<Arc<str>, Type> = attributes.into_iter().map(|(k, t)| (crate::text::normal(k.as_ref()), t)).collect();
-        let optional = optional.into_iter().map(|o| crate::text::normal(o.as_ref())).filter(|o| attributes.contains_key(o)).collect();
-        Type::Object(Arc::new(ObjectType { attributes, optional }))
+        let attributes: BTreeMap<Arc<str>, Type> = attributes
+            .into_iter()
+            .map(|(k, t)| (crate::text::normal(k.as_ref()), t))
+            .collect();
+        let optional = optional
+            .into_iter()
+            .map(|o| crate::text::normal(o.as_ref()))
+            .filter(|o| attributes.contains_key(o))
+            .collect();
+        Type::Object(Arc::new(ObjectType {
+            attributes,
+            optional,
+        }))
     }
 
     /// The object type without attributes.
@@ -169,11 +181,14 @@ impl Type {
             Type::Dynamic | Type::String | Type::Number | Type::Bool => false,
             Type::List(t) | Type::Set(t) | Type::Map(t) => t.has_optional(),
             Type::Tuple(ts) => ts.iter().any(Type::has_optional),
-            Type::Object(o) => !o.optional.is_empty() || o.attributes.values().any(Type::has_optional),
+            Type::Object(o) => {
+                !o.optional.is_empty() || o.attributes.values().any(Type::has_optional)
+            }
         }
     }
 
-    /// The same type with every optional attribute made required, at any depth: what values of this constraint have.
+    /// The same type with every optional attribute made required, at any depth: what values of this
+    /// constraint have.
     pub fn without_optional(&self) -> Type {
         if !self.has_optional() {
             return self.clone();
@@ -184,7 +199,11 @@ impl Type {
             Type::Map(t) => Type::map(t.without_optional()),
             Type::Tuple(ts) => Type::Tuple(ts.iter().map(Type::without_optional).collect()),
             Type::Object(o) => Type::Object(Arc::new(ObjectType {
-                attributes: o.attributes.iter().map(|(k, t)| (k.clone(), t.without_optional())).collect(),
+                attributes: o
+                    .attributes
+                    .iter()
+                    .map(|(k, t)| (k.clone(), t.without_optional()))
+                    .collect(),
                 optional: BTreeSet::new(),
             })),
             other => other.clone(),
@@ -218,7 +237,11 @@ impl Type {
     }
 
     fn friendly_element_name(&self) -> String {
-        if self.is_dynamic() { "any single type".into() } else { self.friendly_constraint_name() }
+        if self.is_dynamic() {
+            "any single type".into()
+        } else {
+            self.friendly_constraint_name()
+        }
     }
 
     /// Whether values of this type fit the constraint `want` as they are, without conversion.
@@ -227,11 +250,17 @@ impl Type {
             return true;
         }
         match (self, want) {
-            (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b)) => a.conforms_to(b),
-            (Type::Tuple(a), Type::Tuple(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.conforms_to(y)),
+            (Type::List(a), Type::List(b))
+            | (Type::Set(a), Type::Set(b))
+            | (Type::Map(a), Type::Map(b)) => a.conforms_to(b),
+            (Type::Tuple(a), Type::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| x.conforms_to(y))
+            }
             (Type::Object(a), Type::Object(b)) => {
                 a.attributes.len() == b.attributes.len()
-                    && a.attributes.iter().all(|(k, t)| b.attributes.get(k).is_some_and(|w| t.conforms_to(w)))
+                    && a.attributes
+                        .iter()
+                        .all(|(k, t)| b.attributes.get(k).is_some_and(|w| t.conforms_to(w)))
             }
             _ => false,
         }
@@ -259,7 +288,11 @@ impl fmt::Debug for Type {
                 f.write_str("object({")?;
                 for (i, (k, t)) in o.attributes.iter().enumerate() {
                     let sep = if i > 0 { ", " } else { "" };
-                    if o.optional.contains(k) { write!(f, "{sep}{k} = optional({t:?})")? } else { write!(f, "{sep}{k} = {t:?}")? }
+                    if o.optional.contains(k) {
+                        write!(f, "{sep}{k} = optional({t:?})")?
+                    } else {
+                        write!(f, "{sep}{k} = {t:?}")?
+                    }
                 }
                 f.write_str("})")
             }

@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 
 use crate::{ObjectType, Type};
 
-/// How deep types and encoded values may nest; deeper input is refused rather than risking the stack.
+/// How deep types and encoded values may nest; deeper input is refused rather than risking the
+/// stack.
 pub const MAX_DEPTH: usize = 128;
 
 /// Why a JSON type constraint cannot be read.
@@ -30,7 +31,8 @@ pub enum TypeJsonError {
 impl Type {
     /// Reads a type from its JSON text.
     pub fn from_json(text: &[u8]) -> Result<Type, TypeJsonError> {
-        let json: Json = serde_json::from_slice(text).map_err(|e| TypeJsonError::Syntax(e.to_string()))?;
+        let json: Json =
+            serde_json::from_slice(text).map_err(|e| TypeJsonError::Syntax(e.to_string()))?;
         Type::from_json_value(&json)
     }
 
@@ -55,12 +57,21 @@ impl Type {
             Type::List(t) => pair("list", t.to_json_value()),
             Type::Set(t) => pair("set", t.to_json_value()),
             Type::Map(t) => pair("map", t.to_json_value()),
-            Type::Tuple(ts) => pair("tuple", Json::Array(ts.iter().map(Type::to_json_value).collect())),
+            Type::Tuple(ts) => pair(
+                "tuple",
+                Json::Array(ts.iter().map(Type::to_json_value).collect()),
+            ),
             Type::Object(o) => {
-                let attributes = o.attributes.iter().map(|(k, t)| (k.to_string(), t.to_json_value())).collect();
+                let attributes = o
+                    .attributes
+                    .iter()
+                    .map(|(k, t)| (k.to_string(), t.to_json_value()))
+                    .collect();
                 let mut parts = vec![Json::from("object"), Json::Object(attributes)];
                 if !o.optional.is_empty() {
-                    parts.push(Json::Array(o.optional.iter().map(|n| Json::from(n.as_ref())).collect()));
+                    parts.push(Json::Array(
+                        o.optional.iter().map(|n| Json::from(n.as_ref())).collect(),
+                    ));
                 }
                 Json::Array(parts)
             }
@@ -86,8 +97,12 @@ fn read(json: &Json, depth: usize) -> Result<Type, TypeJsonError> {
 }
 
 fn read_compound(parts: &[Json], depth: usize) -> Result<Type, TypeJsonError> {
-    let Some(Json::String(kind)) = parts.first() else { return Err(TypeJsonError::Shape("an array without the name of a kind")) };
-    let Some(inner) = parts.get(1) else { return Err(TypeJsonError::Shape("a kind without its inner type")) };
+    let Some(Json::String(kind)) = parts.first() else {
+        return Err(TypeJsonError::Shape("an array without the name of a kind"));
+    };
+    let Some(inner) = parts.get(1) else {
+        return Err(TypeJsonError::Shape("a kind without its inner type"));
+    };
     if parts.len() > if kind == "object" { 3 } else { 2 } {
         return Err(TypeJsonError::Shape("extra members after the type"));
     }
@@ -96,24 +111,44 @@ fn read_compound(parts: &[Json], depth: usize) -> Result<Type, TypeJsonError> {
         "set" => Ok(Type::set(read(inner, depth + 1)?)),
         "map" => Ok(Type::map(read(inner, depth + 1)?)),
         "tuple" => {
-            let Json::Array(elements) = inner else { return Err(TypeJsonError::Shape("a tuple without an array of types")) };
-            Ok(Type::Tuple(elements.iter().map(|e| read(e, depth + 1)).collect::<Result<_, _>>()?))
+            let Json::Array(elements) = inner else {
+                return Err(TypeJsonError::Shape("a tuple without an array of types"));
+            };
+            Ok(Type::Tuple(
+                elements
+                    .iter()
+                    .map(|e| read(e, depth + 1))
+                    .collect::<Result<_, _>>()?,
+            ))
         }
         "object" => {
-            let Json::Object(members) = inner else { return Err(TypeJsonError::Shape("an object without its attributes")) };
+            let Json::Object(members) = inner else {
+                return Err(TypeJsonError::Shape("an object without its attributes"));
+            };
             let mut object = ObjectType::default();
             for (name, ty) in members {
-                object.attributes.insert(crate::text::normal(name), read(ty, depth + 1)?);
+                object
+                    .attributes
+                    .insert(crate::text::normal(name), read(ty, depth + 1)?);
             }
             match parts.get(2) {
                 None => {}
                 Some(Json::Array(names)) => {
                     for name in names {
-                        let name = name.as_str().map(crate::text::normal).filter(|n| object.attributes.contains_key(n));
-                        object.optional.insert(name.ok_or(TypeJsonError::Shape("an optional attribute that the object does not have"))?);
+                        let name = name
+                            .as_str()
+                            .map(crate::text::normal)
+                            .filter(|n| object.attributes.contains_key(n));
+                        object.optional.insert(name.ok_or(TypeJsonError::Shape(
+                            "an optional attribute that the object does not have",
+                        ))?);
                     }
                 }
-                Some(_) => return Err(TypeJsonError::Shape("optional attributes that are not an array of names")),
+                Some(_) => {
+                    return Err(TypeJsonError::Shape(
+                        "optional attributes that are not an array of names",
+                    ));
+                }
             }
             Ok(Type::Object(Arc::new(object)))
         }

@@ -1,5 +1,6 @@
 //! Values: immutable, cheap to clone. Every node has a type, marks, and is null, unknown or known.
-//! Deep facts (is anything inside unknown, marked?) are settled when a value is made, so asking is free.
+//! Deep facts (is anything inside unknown, marked?) are settled when a value is made, so asking is
+//! free.
 
 use std::sync::Arc;
 
@@ -51,8 +52,16 @@ pub struct InconsistentTypes {
 
 impl Value {
     pub(crate) fn leaf(ty: Type, data: Data) -> Value {
-        let deep = Deep { unknown: matches!(data, Data::Unknown(_)), ..Deep::default() };
-        Value { ty, data, marks: Marks::none(), deep }
+        let deep = Deep {
+            unknown: matches!(data, Data::Unknown(_)),
+            ..Deep::default()
+        };
+        Value {
+            ty,
+            data,
+            marks: Marks::none(),
+            deep,
+        }
     }
 
     fn compound<'a>(ty: Type, data: Data, inside: impl Iterator<Item = &'a Value>) -> Value {
@@ -62,18 +71,26 @@ impl Value {
             deep.marked |= v.deep.marked;
             deep.inside = deep.inside.saturating_add(v.size());
         }
-        Value { ty, data, marks: Marks::none(), deep }
+        Value {
+            ty,
+            data,
+            marks: Marks::none(),
+            deep,
+        }
     }
 
-    /// How many values it is made of, itself included, each as often as it occurs: what it takes to look at all of it, and
-    /// not the memory that it takes, since values are shared.
+    /// How many values it is made of, itself included, each as often as it occurs: what it takes to
+    /// look at all of it, and not the memory that it takes, since values are shared.
     pub fn size(&self) -> u32 {
         self.deep.inside.saturating_add(1)
     }
 
     /// A string, brought into normal form C.
     pub fn string(text: impl AsRef<str>) -> Value {
-        Value::leaf(Type::String, Data::String(crate::text::normal(text.as_ref())))
+        Value::leaf(
+            Type::String,
+            Data::String(crate::text::normal(text.as_ref())),
+        )
     }
 
     /// A number.
@@ -106,13 +123,14 @@ impl Value {
         Value::leaf(Type::Dynamic, Data::Unknown(None))
     }
 
-    /// An unknown truth value that is not null: the usual outcome of a comparison that cannot be decided.
+    /// An unknown truth value that is not null: the usual outcome of a comparison that cannot be
+    /// decided.
     pub fn unknown_bool() -> Value {
         Value::unknown(Type::Bool).refine_not_null()
     }
 
-    /// A list. Elements whose type is dynamic (null or unknown) take the element type; a dynamic element type is
-    /// inferred from the elements.
+    /// A list. Elements whose type is dynamic (null or unknown) take the element type; a dynamic
+    /// element type is inferred from the elements.
     ///
     /// # Panics
     /// If elements have different types; [`Value::try_list`] reports that instead.
@@ -137,25 +155,50 @@ impl Value {
     /// A set, unless its elements have different types.
     pub fn try_set(element: Type, elements: Vec<Value>) -> Result<Value, InconsistentTypes> {
         let mut marks = Marks::none();
-        let bare = elements.into_iter().map(|e| if e.deep.marked { hoist(e, &mut marks) } else { e }).collect();
+        let bare = elements
+            .into_iter()
+            .map(|e| {
+                if e.deep.marked {
+                    hoist(e, &mut marks)
+                } else {
+                    e
+                }
+            })
+            .collect();
         let (element, elements) = same_type("set", element, bare)?;
         let elements = crate::set_order::arrange(&element, elements);
-        Ok(Value::compound(Type::set(element), Data::Null, elements.iter()).holding(elements).with_marks(&marks))
+        Ok(
+            Value::compound(Type::set(element), Data::Null, elements.iter())
+                .holding(elements)
+                .with_marks(&marks),
+        )
     }
 
     /// A map.
     ///
     /// # Panics
     /// If elements have different types; [`Value::try_map`] reports that instead.
-    pub fn map<K: AsRef<str>>(element: Type, elements: impl IntoIterator<Item = (K, Value)>) -> Value {
+    pub fn map<K: AsRef<str>>(
+        element: Type,
+        elements: impl IntoIterator<Item = (K, Value)>,
+    ) -> Value {
         Value::try_map(element, elements).unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// A map, unless its elements have different types. Of two equal keys the last one counts.
-    pub fn try_map<K: AsRef<str>>(element: Type, elements: impl IntoIterator<Item = (K, Value)>) -> Result<Value, InconsistentTypes> {
-        let (keys, values): (Vec<Arc<str>>, Vec<Value>) = elements.into_iter().map(|(k, v)| (crate::text::normal(k.as_ref()), v)).unzip();
+    pub fn try_map<K: AsRef<str>>(
+        element: Type,
+        elements: impl IntoIterator<Item = (K, Value)>,
+    ) -> Result<Value, InconsistentTypes> {
+        let (keys, values): (Vec<Arc<str>>, Vec<Value>) = elements
+            .into_iter()
+            .map(|(k, v)| (crate::text::normal(k.as_ref()), v))
+            .unzip();
         let (element, values) = same_type("map", element, values)?;
-        Ok(Value::from_members(Type::map(element), keys.into_iter().zip(values).collect()))
+        Ok(Value::from_members(
+            Type::map(element),
+            keys.into_iter().zip(values).collect(),
+        ))
     }
 
     /// A tuple.
@@ -166,7 +209,11 @@ impl Value {
 
     /// An object. Of two equal names the last one counts.
     pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Value)>) -> Value {
-        Value::object_from_map(attributes.into_iter().map(|(k, v)| (crate::text::normal(k.as_ref()), v)))
+        Value::object_from_map(
+            attributes
+                .into_iter()
+                .map(|(k, v)| (crate::text::normal(k.as_ref()), v)),
+        )
     }
 
     /// An object from names that are in normal form already.
@@ -174,14 +221,25 @@ impl Value {
         Value::object_of_members(attributes.into_iter().collect())
     }
 
-    /// An object from names that are in normal form already, which is of type `object` where its attributes are: such
-    /// objects share their type instead of each having its own.
-    pub fn object_of_type(object: &Arc<crate::ObjectType>, attributes: impl IntoIterator<Item = (Arc<str>, Value)>) -> Value {
+    /// An object from names that are in normal form already, which is of type `object` where its
+    /// attributes are: such objects share their type instead of each having its own.
+    pub fn object_of_type(
+        object: &Arc<crate::ObjectType>,
+        attributes: impl IntoIterator<Item = (Arc<str>, Value)>,
+    ) -> Value {
         let members: Members = attributes.into_iter().collect();
         let fits = object.optional.is_empty()
             && object.attributes.len() == members.len()
-            && object.attributes.iter().zip(&members).all(|((name, ty), (have, v))| name == have && *ty == v.ty);
-        if fits { Value::from_members(Type::Object(object.clone()), members) } else { Value::object_of_members(members) }
+            && object
+                .attributes
+                .iter()
+                .zip(&members)
+                .all(|((name, ty), (have, v))| name == have && *ty == v.ty);
+        if fits {
+            Value::from_members(Type::Object(object.clone()), members)
+        } else {
+            Value::object_of_members(members)
+        }
     }
 
     /// The same value, sharing its type with others of this very type.
@@ -194,8 +252,14 @@ impl Value {
     }
 
     fn object_of_members(attributes: Members) -> Value {
-        let types = attributes.iter().map(|(k, v)| (k.clone(), v.ty.clone())).collect();
-        let ty = Type::Object(Arc::new(crate::ObjectType { attributes: types, optional: Default::default() }));
+        let types = attributes
+            .iter()
+            .map(|(k, v)| (k.clone(), v.ty.clone()))
+            .collect();
+        let ty = Type::Object(Arc::new(crate::ObjectType {
+            attributes: types,
+            optional: Default::default(),
+        }));
         Value::from_members(ty, attributes)
     }
 
@@ -223,7 +287,8 @@ impl Value {
         self
     }
 
-    /// The same null or unknown value, now of a known type; used where an element joins a collection.
+    /// The same null or unknown value, now of a known type; used where an element joins a
+    /// collection.
     pub(crate) fn retyped(mut self, ty: &Type) -> Value {
         self.ty = ty.clone();
         self
@@ -266,8 +331,12 @@ impl Value {
         match &self.data {
             Data::Null | Data::Bool(_) | Data::Number(_) | Data::String(_) => true,
             Data::Unknown(_) => !self.ty.has_dynamic(),
-            Data::Seq(elements) => !self.deep.unknown || elements.iter().all(Value::has_wholly_known_type),
-            Data::Map(members) => !self.deep.unknown || members.values().all(Value::has_wholly_known_type),
+            Data::Seq(elements) => {
+                !self.deep.unknown || elements.iter().all(Value::has_wholly_known_type)
+            }
+            Data::Map(members) => {
+                !self.deep.unknown || members.values().all(Value::has_wholly_known_type)
+            }
         }
     }
 
@@ -319,8 +388,8 @@ impl Value {
         }
     }
 
-    /// How many elements or attributes are stored; `None` for anything that is not a known container. In a set with
-    /// unknown elements fewer may remain: [`Value::length`] knows that.
+    /// How many elements or attributes are stored; `None` for anything that is not a known
+    /// container. In a set with unknown elements fewer may remain: [`Value::length`] knows that.
     pub fn len(&self) -> Option<usize> {
         match &self.data {
             Data::Seq(elements) => Some(elements.len()),
@@ -342,13 +411,21 @@ fn hoist(element: Value, marks: &mut Marks) -> Value {
 }
 
 /// Settles the element type, and gives it to the elements that have none.
-fn same_type(kind: &'static str, element: Type, mut elements: Vec<Value>) -> Result<(Type, Vec<Value>), InconsistentTypes> {
+fn same_type(
+    kind: &'static str,
+    element: Type,
+    mut elements: Vec<Value>,
+) -> Result<(Type, Vec<Value>), InconsistentTypes> {
     let mut ty = element.without_optional();
     for e in &elements {
         if ty.is_dynamic() {
             ty = e.ty.clone();
         } else if !e.ty.is_dynamic() && e.ty != ty {
-            return Err(InconsistentTypes { kind, first: ty, second: e.ty.clone() });
+            return Err(InconsistentTypes {
+                kind,
+                first: ty,
+                second: e.ty.clone(),
+            });
         }
     }
     for e in &mut elements {

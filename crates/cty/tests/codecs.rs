@@ -6,12 +6,19 @@ use cty::{Type, Value, json, msgpack};
 
 #[test]
 fn every_recorded_value_has_its_recorded_bytes() {
-    let Some(rows) = vectors("cty_msgpack.jsonl") else { return };
+    let Some(rows) = vectors("cty_msgpack.jsonl") else {
+        return;
+    };
     let mut wrong = Vec::new();
     for row in &rows {
-        let (go, ty) = (row["value"].as_str().unwrap(), ty(row["type"].as_str().unwrap()));
+        let (go, ty) = (
+            row["value"].as_str().unwrap(),
+            ty(row["type"].as_str().unwrap()),
+        );
         let given = value(go);
-        let want = base64::engine::general_purpose::STANDARD.decode(row["bytes"].as_str().unwrap()).unwrap();
+        let want = base64::engine::general_purpose::STANDARD
+            .decode(row["bytes"].as_str().unwrap())
+            .unwrap();
         match msgpack::encode(&given, &ty) {
             Ok(got) if got == want => {}
             other => wrong.push(format!("{go}\n  want {want:02x?}\n  got  {other:02x?}")),
@@ -22,25 +29,54 @@ fn every_recorded_value_has_its_recorded_bytes() {
             wrong.push(format!("{go} decoded as {back:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        rows.len(),
+        wrong.join("\n")
+    );
     println!("{} rows", rows.len());
 }
 
 #[test]
 fn other_recordings_agree_on_msgpack_and_json() {
-    for file in ["proposed_new.jsonl", "plan_valid.jsonl", "object_compatible.jsonl", "normalize_legacy.jsonl"] {
+    for file in [
+        "proposed_new.jsonl",
+        "plan_valid.jsonl",
+        "object_compatible.jsonl",
+        "normalize_legacy.jsonl",
+    ] {
         let Some(rows) = vectors(file) else { return };
         let mut seen = 0;
-        for member in rows.iter().filter_map(|r| r.as_object()).flat_map(|r| r.values()) {
-            let (Some(go), Some(bytes)) = (member["go"].as_str(), member["msgpack"].as_str()) else { continue };
+        for member in rows
+            .iter()
+            .filter_map(|r| r.as_object())
+            .flat_map(|r| r.values())
+        {
+            let (Some(go), Some(bytes)) = (member["go"].as_str(), member["msgpack"].as_str())
+            else {
+                continue;
+            };
             let given = value(go);
             let ty = Type::from_json_value(&member["type"]).unwrap();
-            let want = base64::engine::general_purpose::STANDARD.decode(bytes).unwrap();
+            let want = base64::engine::general_purpose::STANDARD
+                .decode(bytes)
+                .unwrap();
             assert_eq!(msgpack::encode(&given, &ty).unwrap(), want, "{file}: {go}");
             assert_eq!(msgpack::decode(&want, &ty).unwrap(), given, "{file}: {go}");
             if let Some(text) = member.get("json") {
-                assert_eq!(&serde_json::from_str::<serde_json::Value>(&json::encode(&given, &ty).unwrap()).unwrap(), text, "{go}");
-                assert_eq!(json::decode_value(text, &ty).unwrap(), given, "{file}: {go}");
+                assert_eq!(
+                    &serde_json::from_str::<serde_json::Value>(&json::encode(&given, &ty).unwrap())
+                        .unwrap(),
+                    text,
+                    "{go}"
+                );
+                assert_eq!(
+                    json::decode_value(text, &ty).unwrap(),
+                    given,
+                    "{file}: {go}"
+                );
             }
             seen += 1;
         }
@@ -54,7 +90,10 @@ fn numbers_travel_in_their_own_forms() {
     let n = |t: &str| Value::number(cty::Number::parse(t).unwrap());
     assert_eq!(bytes(&n("0.1")), b"\xa30.1");
     assert_eq!(bytes(&n("1.5")), [0xcb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(bytes(&n("1180591620717411303424")), b"\xb61180591620717411303424");
+    assert_eq!(
+        bytes(&n("1180591620717411303424")),
+        b"\xb61180591620717411303424"
+    );
     assert_eq!(bytes(&n("-33")), [0xd0, 0xdf]);
     assert_eq!(json::encode(&n("0.1"), &Type::Number).unwrap(), "0.1");
 }
@@ -66,9 +105,15 @@ fn errors_say_where() {
     let error = msgpack::decode(bad, &ty).unwrap_err();
     assert_eq!(error.to_string(), ".rules[1].port: number is required");
     let error = json::decode(br#"{"rules":[{"port":1},{"prot":2}]}"#, &ty).unwrap_err();
-    assert_eq!(error.to_string(), ".rules[1]: unsupported attribute \"prot\"");
+    assert_eq!(
+        error.to_string(),
+        ".rules[1]: unsupported attribute \"prot\""
+    );
     let error = msgpack::decode(b"\x80", &ty).unwrap_err();
-    assert_eq!(error.to_string(), "an object with 1 attributes is required (0 given)");
+    assert_eq!(
+        error.to_string(),
+        "an object with 1 attributes is required (0 given)"
+    );
     assert!(msgpack::decode(b"\x91", &ty).is_err());
 }
 
@@ -77,41 +122,72 @@ fn limits_hold() {
     // A block of refinements of more than 1024 bytes.
     let mut long = vec![0xc8, 0x04, 0x10, 0x0c];
     long.extend(std::iter::repeat_n(0x80, 1040));
-    assert_eq!(msgpack::decode(&long, &Type::String).unwrap_err().message, "oversize unknown value refinement");
+    assert_eq!(
+        msgpack::decode(&long, &Type::String).unwrap_err().message,
+        "oversize unknown value refinement"
+    );
     // Dynamic inside dynamic inside dynamic, without end.
     let mut nested: Vec<u8> = Vec::new();
     for _ in 0..10_000 {
         nested.extend_from_slice(b"\x92\xc4\x09\"dynamic\"");
     }
     nested.push(0xc0);
-    assert!(msgpack::decode(&nested, &Type::Dynamic).unwrap_err().message.contains("nests deeper"));
+    assert!(
+        msgpack::decode(&nested, &Type::Dynamic)
+            .unwrap_err()
+            .message
+            .contains("nests deeper")
+    );
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
     assert!(json::decode_implied(deep.as_bytes()).is_err());
     // A list which says that it has four billion elements.
     assert!(msgpack::decode(&[0xdd, 0xff, 0xff, 0xff, 0xff], &Type::list(Type::String)).is_err());
     // Unknown keys are passed over, other extensions are plain unknowns.
-    let refined = msgpack::decode(&[0xc7, 5, 0x0c, 0x82, 0x63, 0x90, 1, 0xc2], &Type::String).unwrap();
+    let refined =
+        msgpack::decode(&[0xc7, 5, 0x0c, 0x82, 0x63, 0x90, 1, 0xc2], &Type::String).unwrap();
     assert_eq!(refined, Value::unknown(Type::String).refine_not_null());
-    assert_eq!(msgpack::decode(&[0xc7, 3, 7, 1, 2, 3], &Type::String).unwrap(), Value::unknown(Type::String));
+    assert_eq!(
+        msgpack::decode(&[0xc7, 3, 7, 1, 2, 3], &Type::String).unwrap(),
+        Value::unknown(Type::String)
+    );
     // A list of a known length does not allocate whatever is claimed.
-    let claim = msgpack::decode(&[0xc7, 13, 0x0c, 0x83, 1, 0xc2, 5, 0xce, 0xff, 0xff, 0xff, 0xff, 6, 0xce, 0xff, 0xff, 0xff], &Type::Bool);
+    let claim = msgpack::decode(
+        &[
+            0xc7, 13, 0x0c, 0x83, 1, 0xc2, 5, 0xce, 0xff, 0xff, 0xff, 0xff, 6, 0xce, 0xff, 0xff,
+            0xff,
+        ],
+        &Type::Bool,
+    );
     assert!(claim.is_err());
 }
 
 #[test]
 fn long_prefixes_are_cut_where_nothing_can_combine() {
     let long = "é".repeat(200) + "-tail";
-    let unknown = Value::unknown(Type::String).refine().string_prefix_full(&long).build().unwrap();
+    let unknown = Value::unknown(Type::String)
+        .refine()
+        .string_prefix_full(&long)
+        .build()
+        .unwrap();
     let bytes = msgpack::encode(&unknown, &Type::String).unwrap();
     let back = msgpack::decode(&bytes, &Type::String).unwrap();
     let prefix = back.range().string_prefix().to_string();
-    assert!(prefix.len() <= 255 && long.starts_with(&prefix) && !prefix.is_empty(), "{prefix}");
+    assert!(
+        prefix.len() <= 255 && long.starts_with(&prefix) && !prefix.is_empty(),
+        "{prefix}"
+    );
 }
 
 #[test]
 fn marked_and_unknown_values_are_refused_where_they_have_no_form() {
     let marked = Value::object([("a", Value::string("x").mark(cty::Mark::Sensitive))]);
-    assert_eq!(msgpack::encode(&marked, marked.ty()).unwrap_err().path.to_string(), ".a");
+    assert_eq!(
+        msgpack::encode(&marked, marked.ty())
+            .unwrap_err()
+            .path
+            .to_string(),
+        ".a"
+    );
     assert!(json::encode(&marked, marked.ty()).is_err());
     assert!(json::encode(&Value::unknown(Type::String), &Type::String).is_err());
 }
@@ -121,10 +197,16 @@ fn dynamic_json_carries_its_type() {
     let v = Value::object([("a", Value::tuple(vec![Value::string("<x>"), Value::int(1)]))]);
     let ty = Type::object([("a", Type::Dynamic)]);
     let text = json::encode(&v, &ty).unwrap();
-    assert_eq!(text, r#"{"a":{"value":["\u003cx\u003e",1],"type":["tuple",["string","number"]]}}"#);
+    assert_eq!(
+        text,
+        r#"{"a":{"value":["\u003cx\u003e",1],"type":["tuple",["string","number"]]}}"#
+    );
     assert_eq!(json::decode(text.as_bytes(), &ty).unwrap(), v);
     assert_eq!(cty::decode_dynamic_value(b"", b"", &ty).unwrap(), None);
-    assert_eq!(cty::decode_dynamic_value(b"", text.as_bytes(), &ty).unwrap(), Some(v));
+    assert_eq!(
+        cty::decode_dynamic_value(b"", text.as_bytes(), &ty).unwrap(),
+        Some(v)
+    );
 }
 
 #[test]
@@ -137,7 +219,16 @@ fn types_read_and_write_their_json() {
     ] {
         assert_eq!(Type::from_json(text.as_bytes()).unwrap().to_json(), text);
     }
-    for bad in ["", "1", "\"text\"", "[]", "[\"list\"]", "[\"list\",\"string\",1]", "[\"object\",{\"a\":\"string\"},[\"b\"]]", "{}"] {
+    for bad in [
+        "",
+        "1",
+        "\"text\"",
+        "[]",
+        "[\"list\"]",
+        "[\"list\",\"string\",1]",
+        "[\"object\",{\"a\":\"string\"},[\"b\"]]",
+        "{}",
+    ] {
         assert!(Type::from_json(bad.as_bytes()).is_err(), "{bad}");
     }
     let deep = format!("{}\"string\"{}", "[\"list\",".repeat(400), "]".repeat(400));

@@ -21,7 +21,11 @@ fn text_comes_back_shortest() {
         ("1180591620717411303424", "1180591620717411303424"),
         ("0.000001", "0.000001"),
     ] {
-        let want = if given.contains("e+99") { format!("9999{}", "0".repeat(96)) } else { want.to_string() };
+        let want = if given.contains("e+99") {
+            format!("9999{}", "0".repeat(96))
+        } else {
+            want.to_string()
+        };
         assert_eq!(n(given).to_text(), want, "{given}");
     }
 }
@@ -35,8 +39,14 @@ fn sums_of_literals_are_decimal_enough() {
 
 #[test]
 fn precision_belongs_to_the_value() {
-    assert_eq!(Number::from(1).div(&Number::from(3)).unwrap().to_text(), "0.33333333333333333334");
-    assert_eq!(Number::from_f64(2f64.powi(100)).unwrap().to_text(), "1267650600228229400000000000000");
+    assert_eq!(
+        Number::from(1).div(&Number::from(3)).unwrap().to_text(),
+        "0.33333333333333333334"
+    );
+    assert_eq!(
+        Number::from_f64(2f64.powi(100)).unwrap().to_text(),
+        "1267650600228229400000000000000"
+    );
     let product = Number::from(i64::MAX).mul(&Number::from(i64::MAX)).unwrap();
     assert_eq!(product.to_text(), "85070591730234615847396907784232501249");
     assert_eq!(product.precision(), 126);
@@ -44,7 +54,16 @@ fn precision_belongs_to_the_value() {
 
 #[test]
 fn floats_survive_both_ways() {
-    for f in [0.1, 1.5, -2.75e300, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 4.94e-322, 123456.789] {
+    for f in [
+        0.1,
+        1.5,
+        -2.75e300,
+        5e-324,
+        2.2250738585072014e-308,
+        1.7976931348623157e308,
+        4.94e-322,
+        123456.789,
+    ] {
         assert_eq!(Number::from_f64(f).unwrap().to_f64(), (f, true), "{f}");
     }
     assert_eq!(n("0.1").to_f64(), (0.1, false));
@@ -61,9 +80,17 @@ fn equality_is_by_text_for_fractions() {
 
 #[test]
 fn rounding_functions() {
-    for (given, floor, ceil, cut) in [("1.5", "1", "2", "1"), ("-1.5", "-2", "-1", "-1"), ("3", "3", "3", "3"), ("-0.2", "-1", "-0", "-0")]
-    {
-        assert_eq!((n(given).floor().to_text(), n(given).ceil().to_text()), (floor.into(), ceil.into()), "{given}");
+    for (given, floor, ceil, cut) in [
+        ("1.5", "1", "2", "1"),
+        ("-1.5", "-2", "-1", "-1"),
+        ("3", "3", "3", "3"),
+        ("-0.2", "-1", "-0", "-0"),
+    ] {
+        assert_eq!(
+            (n(given).floor().to_text(), n(given).ceil().to_text()),
+            (floor.into(), ceil.into()),
+            "{given}"
+        );
         assert_eq!(n(given).truncated().to_text(), cut);
     }
     assert_eq!(n("10").modulo(&n("3")).unwrap().to_text(), "1");
@@ -78,7 +105,9 @@ fn far_apart_operands_round_right() {
     assert_eq!(huge.sub(&n("1")).unwrap().to_text(), huge.to_text());
     assert!(Number::parse("1e999999999").is_err());
     assert!(Number::parse("1e-999999999").unwrap().is_zero());
-    for bad in ["", "-", ".", "1e", "0x10", "1_000", " 1", "NaN", "1e+", "--1"] {
+    for bad in [
+        "", "-", ".", "1e", "0x10", "1_000", " 1", "NaN", "1e+", "--1",
+    ] {
         assert!(Number::parse(bad).is_err(), "{bad}");
     }
 }

@@ -1,38 +1,77 @@
 //! The rules of plans, row by row as the reference engine's own tables have them.
 
-use cty::plan::{Violation, assert_object_compatible, assert_plan_valid, normalize_legacy, proposed_new};
+use cty::plan::{
+    Violation, assert_object_compatible, assert_plan_valid, normalize_legacy, proposed_new,
+};
 use cty::testing::{readable, recorded, schema, vectors};
 use serde_json::Value as Json;
 
 fn run(file: &str, same: impl Fn(&Json) -> Result<(), String>) {
     let Some(rows) = vectors(file) else { return };
-    let wrong: Vec<String> = rows.iter().filter_map(|r| same(r).err().map(|e| format!("{}\n{e}", r["name"]))).collect();
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    let wrong: Vec<String> = rows
+        .iter()
+        .filter_map(|r| same(r).err().map(|e| format!("{}\n{e}", r["name"])))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        rows.len(),
+        wrong.join("\n")
+    );
     println!("{} rows", rows.len());
 }
 
 fn same_words(got: Vec<Violation>, row: &Json) -> Result<(), String> {
-    let mut got: Vec<String> = got.into_iter().map(|(path, words)| format!("{path}: {words}")).collect();
-    let mut want: Vec<String> = row["want_errs"].as_array().into_iter().flatten().filter_map(|w| w.as_str()).map(readable).collect();
+    let mut got: Vec<String> = got
+        .into_iter()
+        .map(|(path, words)| format!("{path}: {words}"))
+        .collect();
+    let mut want: Vec<String> = row["want_errs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|w| w.as_str())
+        .map(readable)
+        .collect();
     got.sort();
     want.sort();
-    if got == want { Ok(()) } else { Err(format!("  want {want:?}\n  got  {got:?}")) }
+    if got == want {
+        Ok(())
+    } else {
+        Err(format!("  want {want:?}\n  got  {got:?}"))
+    }
 }
 
 #[test]
 fn every_recorded_proposal_comes_out_the_same() {
     run("proposed_new.jsonl", |row| {
-        let got = proposed_new(&schema(&row["schema"]), &recorded(&row["prior"]), &recorded(&row["config"]));
+        let got = proposed_new(
+            &schema(&row["schema"]),
+            &recorded(&row["prior"]),
+            &recorded(&row["config"]),
+        );
         let want = recorded(&row["want"]);
-        if got == want { Ok(()) } else { Err(format!("  want {want:?}\n  got  {got:?}")) }
+        if got == want {
+            Ok(())
+        } else {
+            Err(format!("  want {want:?}\n  got  {got:?}"))
+        }
     });
 }
 
 #[test]
 fn every_recorded_plan_is_judged_the_same() {
     run("plan_valid.jsonl", |row| {
-        let (prior, config, planned) = (recorded(&row["prior"]), recorded(&row["config"]), recorded(&row["planned"]));
-        same_words(assert_plan_valid(&schema(&row["schema"]), &prior, &config, &planned), row)
+        let (prior, config, planned) = (
+            recorded(&row["prior"]),
+            recorded(&row["config"]),
+            recorded(&row["planned"]),
+        );
+        same_words(
+            assert_plan_valid(&schema(&row["schema"]), &prior, &config, &planned),
+            row,
+        )
     });
 }
 
@@ -40,7 +79,10 @@ fn every_recorded_plan_is_judged_the_same() {
 fn every_recorded_outcome_is_judged_the_same() {
     run("object_compatible.jsonl", |row| {
         let (planned, actual) = (recorded(&row["planned"]), recorded(&row["actual"]));
-        same_words(assert_object_compatible(&schema(&row["schema"]), &planned, &actual), row)
+        same_words(
+            assert_object_compatible(&schema(&row["schema"]), &planned, &actual),
+            row,
+        )
     });
 }
 
@@ -49,6 +91,10 @@ fn every_recorded_legacy_value_is_put_right_the_same() {
     run("normalize_legacy.jsonl", |row| {
         let got = normalize_legacy(&schema(&row["schema"]), &recorded(&row["input"]));
         let want = recorded(&row["want"]);
-        if got == want { Ok(()) } else { Err(format!("  want {want:?}\n  got  {got:?}")) }
+        if got == want {
+            Ok(())
+        } else {
+            Err(format!("  want {want:?}\n  got  {got:?}"))
+        }
     });
 }

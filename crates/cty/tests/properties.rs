@@ -1,4 +1,5 @@
-//! What holds of all values: encodings come back, conversions keep their promise, and nothing panics on any bytes.
+//! What holds of all values: encodings come back, conversions keep their promise, and nothing
+//! panics on any bytes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,11 +21,17 @@ fn any_type(constraint: bool) -> BoxedStrategy<Type> {
             inner.clone().prop_map(Type::set),
             inner.clone().prop_map(Type::map),
             vec(inner.clone(), 0..4).prop_map(Type::tuple),
-            (btree_map(name(), inner, 0..4), vec(any::<bool>(), 4)).prop_map(move |(attributes, optional)| {
-                let names: Vec<String> =
-                    attributes.keys().zip(optional).filter(|(_, o)| constraint && *o).map(|(n, _)| n.clone()).collect();
-                Type::object_with_optional(attributes, names)
-            }),
+            (btree_map(name(), inner, 0..4), vec(any::<bool>(), 4)).prop_map(
+                move |(attributes, optional)| {
+                    let names: Vec<String> = attributes
+                        .keys()
+                        .zip(optional)
+                        .filter(|(_, o)| constraint && *o)
+                        .map(|(n, _)| n.clone())
+                        .collect();
+                    Type::object_with_optional(attributes, names)
+                }
+            ),
         ]
     })
     .boxed()
@@ -39,16 +46,20 @@ fn any_number() -> impl Strategy<Value = Number> {
     ]
 }
 
-/// Numbers whose text is exact, and the only one of their value. The text of a huge float is not exact, and -0 equals 0
-/// but is another element of a set until it is sent to a plugin; the reference engine has both.
+/// Numbers whose text is exact, and the only one of their value. The text of a huge float is not
+/// exact, and -0 equals 0 but is another element of a set until it is sent to a plugin; the
+/// reference engine has both.
 fn exact_number() -> impl Strategy<Value = Number> {
     any_number().prop_filter("inexact text", |n| {
         let negative_zero = n.is_negative() && n.is_zero();
-        !negative_zero && !n.is_infinite() && Number::parse(&n.to_text()).is_ok_and(|back| back == *n)
+        !negative_zero
+            && !n.is_infinite()
+            && Number::parse(&n.to_text()).is_ok_and(|back| back == *n)
     })
 }
 
-/// Values of this very type. Lists with dynamic elements are of the type that their elements give them.
+/// Values of this very type. Lists with dynamic elements are of the type that their elements give
+/// them.
 fn value_of(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known: BoxedStrategy<Value> = match &ty {
         Type::String => prop_oneof![3 => "\\PC{0,12}", 1 => "[a-zA-Z\\n\\t\"\\\\<>&\u{301}\u{2028}]{0,6}", 1 => "-?[0-9]{1,3}"]
@@ -84,7 +95,14 @@ fn value_of(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
 }
 
 fn unknown_of(ty: Type) -> BoxedStrategy<Value> {
-    (any::<bool>(), "[a-zé-]{0,6}", -9i64..9, any::<bool>(), 0usize..3, 0usize..4)
+    (
+        any::<bool>(),
+        "[a-zé-]{0,6}",
+        -9i64..9,
+        any::<bool>(),
+        0usize..3,
+        0usize..4,
+    )
         .prop_map(move |(not_null, prefix, bound, inclusive, least, more)| {
             let mut b = Value::unknown(ty.clone()).refine();
             if not_null {
@@ -92,7 +110,9 @@ fn unknown_of(ty: Type) -> BoxedStrategy<Value> {
             }
             match &ty {
                 Type::String => b.string_prefix_full(&prefix),
-                Type::Number => b.number_min(Number::from(bound), inclusive).number_max(Number::from(bound + 5), !inclusive),
+                Type::Number => b
+                    .number_min(Number::from(bound), inclusive)
+                    .number_max(Number::from(bound + 5), !inclusive),
                 t if t.is_collection() => b.length_min(least).length_max(least + more),
                 _ => b,
             }
@@ -114,7 +134,10 @@ fn marked(value: Value) -> impl Strategy<Value = Value> {
     });
     let count = paths.len();
     vec((0..count, 0i64..3), 0..3).prop_map(move |picks| {
-        let marks: Vec<(Path, Marks)> = picks.into_iter().map(|(i, m)| (paths[i].clone(), Marks::one(Mark::Custom(m)))).collect();
+        let marks: Vec<(Path, Marks)> = picks
+            .into_iter()
+            .map(|(i, m)| (paths[i].clone(), Marks::one(Mark::Custom(m))))
+            .collect();
         value.clone().mark_with_paths(&marks)
     })
 }
@@ -188,7 +211,8 @@ proptest! {
     fn what_is_said_of_an_unknown_value_holds_for_its_conversion(value in any_value(false), want in any_type(true)) {
         let unknown = Value::unknown(value.ty().clone());
         if let (Ok(early), Ok(late)) = (convert(&unknown, &want), convert(&value, &want)) {
-            // An optional attribute of any type that the map turns out to lack is null of no type, in the reference as well.
+            // An optional attribute of any type that the map turns out to lack is null of no type,
+            // in the reference as well.
             let late = convert(&late, early.ty()).unwrap();
             prop_assert_ne!(early.range().includes(&late), Some(false), "{:?} and {:?} as {:?}", early, late, want);
         }

@@ -1,5 +1,6 @@
-//! Bodies read by schema: the same questions to native and JSON bodies, and to bodies merged from override files.
-//! What the schema does not name is an error (`content`) or stays for the next reader (`partial_content`).
+//! Bodies read by schema: the same questions to native and JSON bodies, and to bodies merged from
+//! override files. What the schema does not name is an error (`content`) or stays for the next
+//! reader (`partial_content`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,21 +31,26 @@ impl BodySchema {
     /// Optional arguments.
     #[must_use]
     pub fn optional(mut self, names: &[&str]) -> Self {
-        self.attributes.extend(names.iter().map(|n| (Arc::from(*n), false)));
+        self.attributes
+            .extend(names.iter().map(|n| (Arc::from(*n), false)));
         self
     }
 
     /// Required arguments.
     #[must_use]
     pub fn required(mut self, names: &[&str]) -> Self {
-        self.attributes.extend(names.iter().map(|n| (Arc::from(*n), true)));
+        self.attributes
+            .extend(names.iter().map(|n| (Arc::from(*n), true)));
         self
     }
 
     /// A type of block with its labels.
     #[must_use]
     pub fn block(mut self, type_name: &str, labels: &[&str]) -> Self {
-        self.blocks.push((type_name.into(), labels.iter().map(|l| Arc::from(*l)).collect()));
+        self.blocks.push((
+            type_name.into(),
+            labels.iter().map(|l| Arc::from(*l)).collect(),
+        ));
         self
     }
 }
@@ -60,7 +66,8 @@ pub struct Block {
     pub labels: Vec<Label>,
     /// What is in it.
     pub body: Body,
-    /// The header (native: type and labels; JSON: the opening brace): the place of errors about the whole block.
+    /// The header (native: type and labels; JSON: the opening brace): the place of errors about the
+    /// whole block.
     pub def_span: Span,
 }
 
@@ -83,7 +90,9 @@ impl Content {
 
     /// The blocks of a type, in source order.
     pub fn blocks_of<'a>(&'a self, type_name: &'a str) -> impl Iterator<Item = &'a Block> {
-        self.blocks.iter().filter(move |b| &*b.type_name == type_name)
+        self.blocks
+            .iter()
+            .filter(move |b| &*b.type_name == type_name)
     }
 }
 
@@ -125,12 +134,19 @@ enum Kind {
 impl Body {
     /// A body of the native syntax.
     pub fn native(body: Arc<NativeBody>) -> Body {
-        Body(Kind::Native { body, hidden_attributes: Arc::default(), hidden_blocks: Arc::default() })
+        Body(Kind::Native {
+            body,
+            hidden_attributes: Arc::default(),
+            hidden_blocks: Arc::default(),
+        })
     }
 
     /// A JSON value that is to be a body.
     pub fn json(node: Arc<Node>) -> Body {
-        Body(Kind::Json { node, hidden: Arc::default() })
+        Body(Kind::Json {
+            node,
+            hidden: Arc::default(),
+        })
     }
 
     /// A body without anything, at a place.
@@ -138,20 +154,31 @@ impl Body {
         Body(Kind::Empty(span))
     }
 
-    /// `base` with every argument of `over` in place of its own, and every type of block that `over` has instead of its own.
+    /// `base` with every argument of `over` in place of its own, and every type of block that
+    /// `over` has instead of its own.
     pub fn merged(base: Body, over: Body) -> Body {
-        Body(Kind::Merged { base: Box::new(base), over: Box::new(over) })
+        Body(Kind::Merged {
+            base: Box::new(base),
+            over: Box::new(over),
+        })
     }
 
     /// Both bodies as one; an argument in both is an error.
     pub fn joined(first: Body, second: Body) -> Body {
-        Body(Kind::Joined { first: Box::new(first), second: Box::new(second) })
+        Body(Kind::Joined {
+            first: Box::new(first),
+            second: Box::new(second),
+        })
     }
 
     /// The body with this block instead of all of its type.
     #[must_use]
     pub fn with_block(self, block: Block) -> Body {
-        Body(Kind::WithBlock { body: Box::new(self), block: Box::new(block), taken: false })
+        Body(Kind::WithBlock {
+            body: Box::new(self),
+            block: Box::new(block),
+            taken: false,
+        })
     }
 
     /// The body without these arguments and blocks.
@@ -221,12 +248,21 @@ impl Body {
     /// The types of blocks that the body holds (JSON cannot tell: none).
     pub fn block_types(&self) -> BTreeSet<Arc<str>> {
         match &self.0 {
-            Kind::Native { body, hidden_blocks, .. } => {
-                body.blocks.iter().map(|b| b.type_name.clone()).filter(|t| !hidden_blocks.contains(t)).collect()
-            }
-            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => {
-                a.block_types().union(&b.block_types()).cloned().collect()
-            }
+            Kind::Native {
+                body,
+                hidden_blocks,
+                ..
+            } => body
+                .blocks
+                .iter()
+                .map(|b| b.type_name.clone())
+                .filter(|t| !hidden_blocks.contains(t))
+                .collect(),
+            Kind::Merged { base: a, over: b }
+            | Kind::Joined {
+                first: a,
+                second: b,
+            } => a.block_types().union(&b.block_types()).cloned().collect(),
             Kind::WithBlock { body, block, taken } => {
                 let mut types = body.block_types();
                 types.remove(&block.type_name);
@@ -242,12 +278,23 @@ impl Body {
     /// Whether the body holds an argument (JSON: a property) of this name.
     pub fn has_attribute(&self, name: &str) -> bool {
         match &self.0 {
-            Kind::Native { body, hidden_attributes, .. } => body.attributes.contains_key(name) && !hidden_attributes.contains(name),
+            Kind::Native {
+                body,
+                hidden_attributes,
+                ..
+            } => body.attributes.contains_key(name) && !hidden_attributes.contains(name),
             Kind::Json { node, hidden } => {
                 let mut ignored = Diagnostics::new();
-                !hidden.contains(name) && deep_properties(node, None, &mut ignored).iter().any(|p| &*p.name == name)
+                !hidden.contains(name)
+                    && deep_properties(node, None, &mut ignored)
+                        .iter()
+                        .any(|p| &*p.name == name)
             }
-            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => a.has_attribute(name) || b.has_attribute(name),
+            Kind::Merged { base: a, over: b }
+            | Kind::Joined {
+                first: a,
+                second: b,
+            } => a.has_attribute(name) || b.has_attribute(name),
             Kind::WithBlock { body, .. } => body.has_attribute(name),
             Kind::Empty(_) => false,
         }
@@ -266,9 +313,21 @@ impl Body {
 
     fn take_all(&self, out: &mut IndexMap<Arc<str>, Attribute>, diags: &mut Diagnostics) {
         match &self.0 {
-            Kind::Native { body, hidden_attributes, hidden_blocks } => {
-                if let Some(block) = body.blocks.iter().find(|b| !hidden_blocks.contains(&b.type_name)) {
-                    diags.error(block.type_span, format!("Unexpected \"{}\" block", block.type_name), "Blocks are not allowed here.");
+            Kind::Native {
+                body,
+                hidden_attributes,
+                hidden_blocks,
+            } => {
+                if let Some(block) = body
+                    .blocks
+                    .iter()
+                    .find(|b| !hidden_blocks.contains(&b.type_name))
+                {
+                    diags.error(
+                        block.type_span,
+                        format!("Unexpected \"{}\" block", block.type_name),
+                        "Blocks are not allowed here.",
+                    );
                 }
                 for (name, attribute) in &body.attributes {
                     if !hidden_attributes.contains(name) {
@@ -286,7 +345,10 @@ impl Body {
                     return;
                 };
                 let mut seen = Names::new();
-                for property in properties.iter().filter(|p| &*p.name != "//" && !hidden.contains(&p.name)) {
+                for property in properties
+                    .iter()
+                    .filter(|p| &*p.name != "//" && !hidden.contains(&p.name))
+                {
                     if !seen.insert(property.name.clone()) {
                         let detail = format!("The argument \"{}\" was already set.", property.name);
                         diags.error(property.name_span, "Duplicate attribute definition", detail);
@@ -312,11 +374,24 @@ impl Body {
 
     fn take(&self, schema: &BodySchema, diags: &mut Diagnostics) -> (Content, Body) {
         let missing = self.missing_span();
-        let mut content = Content { attributes: IndexMap::new(), blocks: Vec::new(), missing };
+        let mut content = Content {
+            attributes: IndexMap::new(),
+            blocks: Vec::new(),
+            missing,
+        };
         let rest = match &self.0 {
-            Kind::Native { body, hidden_attributes, hidden_blocks } => {
-                take_native(body, hidden_attributes, hidden_blocks, schema, &mut content, diags)
-            }
+            Kind::Native {
+                body,
+                hidden_attributes,
+                hidden_blocks,
+            } => take_native(
+                body,
+                hidden_attributes,
+                hidden_blocks,
+                schema,
+                &mut content,
+                diags,
+            ),
             Kind::Json { node, hidden } => take_json(node, hidden, schema, &mut content, diags),
             Kind::Merged { base, over } => {
                 let (base_content, base_rest) = base.take(schema, diags);
@@ -328,7 +403,9 @@ impl Body {
                 // A `dynamic` block stands for blocks of the type that it names.
                 let replaced: Names = over_content.blocks.iter().map(made_type).cloned().collect();
                 content.blocks = base_content.blocks;
-                content.blocks.retain(|b| !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name));
+                content.blocks.retain(|b| {
+                    !replaced.contains(made_type(b)) && !replaced.contains(&b.type_name)
+                });
                 content.blocks.extend(over_content.blocks);
                 Body::merged(base_rest, over_rest)
             }
@@ -350,7 +427,11 @@ impl Body {
                 if wanted && !taken {
                     content.blocks.push((**block).clone());
                 }
-                Body(Kind::WithBlock { body: Box::new(rest), block: block.clone(), taken: *taken || wanted })
+                Body(Kind::WithBlock {
+                    body: Box::new(rest),
+                    block: block.clone(),
+                    taken: *taken || wanted,
+                })
             }
             Kind::Empty(span) => Body::empty(*span),
         };
@@ -359,11 +440,28 @@ impl Body {
 
     fn report_leftovers(&self, schema: &BodySchema, content: &Content, diags: &mut Diagnostics) {
         match &self.0 {
-            Kind::Native { body, hidden_attributes, hidden_blocks } => {
-                for (name, attribute) in body.attributes.iter().filter(|(n, _)| !hidden_attributes.contains(*n)) {
-                    diags.push(unsupported_argument(name, attribute.name_span, schema, content));
+            Kind::Native {
+                body,
+                hidden_attributes,
+                hidden_blocks,
+            } => {
+                for (name, attribute) in body
+                    .attributes
+                    .iter()
+                    .filter(|(n, _)| !hidden_attributes.contains(*n))
+                {
+                    diags.push(unsupported_argument(
+                        name,
+                        attribute.name_span,
+                        schema,
+                        content,
+                    ));
                 }
-                for block in body.blocks.iter().filter(|b| !hidden_blocks.contains(&b.type_name)) {
+                for block in body
+                    .blocks
+                    .iter()
+                    .filter(|b| !hidden_blocks.contains(&b.type_name))
+                {
                     diags.push(unsupported_block(&block.type_name, block.type_span, schema));
                 }
             }
@@ -375,14 +473,22 @@ impl Body {
                         diags.error(
                             property.name_span,
                             "Extraneous JSON object property",
-                            format!("No argument or block type is named \"{}\".{hint}", property.name),
+                            format!(
+                                "No argument or block type is named \"{}\".{hint}",
+                                property.name
+                            ),
                         );
                     }
                 }
-                // Wrong types were reported when the content was taken; the reference reports them again.
+                // Wrong types were reported when the content was taken; the reference reports them
+                // again.
                 diags.append(reported);
             }
-            Kind::Merged { base: a, over: b } | Kind::Joined { first: a, second: b } => {
+            Kind::Merged { base: a, over: b }
+            | Kind::Joined {
+                first: a,
+                second: b,
+            } => {
                 a.report_leftovers(schema, content, diags);
                 b.report_leftovers(schema, content, diags);
             }
@@ -392,10 +498,18 @@ impl Body {
     }
 }
 
-fn join_attributes(out: &mut IndexMap<Arc<str>, Attribute>, more: IndexMap<Arc<str>, Attribute>, diags: &mut Diagnostics) {
+fn join_attributes(
+    out: &mut IndexMap<Arc<str>, Attribute>,
+    more: IndexMap<Arc<str>, Attribute>,
+    diags: &mut Diagnostics,
+) {
     for (name, attribute) in more {
         if out.contains_key(&name) {
-            diags.error(attribute.name_span, "Duplicate argument", format!("Argument \"{name}\" was already set."));
+            diags.error(
+                attribute.name_span,
+                "Duplicate argument",
+                format!("Argument \"{name}\" was already set."),
+            );
         } else {
             out.insert(name, attribute);
         }
@@ -403,32 +517,67 @@ fn join_attributes(out: &mut IndexMap<Arc<str>, Attribute>, more: IndexMap<Arc<s
 }
 
 fn all_names(schema: &BodySchema, content: &Content) -> Vec<Arc<str>> {
-    let unused = schema.attributes.iter().map(|(n, _)| n).filter(|n| !content.attributes.contains_key(*n));
-    unused.chain(schema.blocks.iter().map(|(t, _)| t)).cloned().collect()
+    let unused = schema
+        .attributes
+        .iter()
+        .map(|(n, _)| n)
+        .filter(|n| !content.attributes.contains_key(*n));
+    unused
+        .chain(schema.blocks.iter().map(|(t, _)| t))
+        .cloned()
+        .collect()
 }
 
-fn unsupported_argument(name: &str, span: Span, schema: &BodySchema, content: &Content) -> Diagnostic {
-    let unused = schema.attributes.iter().map(|(n, _)| n.clone()).filter(|n| !content.attributes.contains_key(n)).collect();
+fn unsupported_argument(
+    name: &str,
+    span: Span,
+    schema: &BodySchema,
+    content: &Content,
+) -> Diagnostic {
+    let unused = schema
+        .attributes
+        .iter()
+        .map(|(n, _)| n.clone())
+        .filter(|n| !content.attributes.contains_key(n))
+        .collect();
     let mut hint = suggest(name, unused);
     if hint.is_empty() && schema.blocks.iter().any(|(t, _)| &**t == name) {
         hint = format!(" Did you mean to define a block of type \"{name}\"?");
     }
-    Diagnostic::error("Unsupported argument", format!("An argument named \"{name}\" is not expected here.{hint}")).at(span)
+    Diagnostic::error(
+        "Unsupported argument",
+        format!("An argument named \"{name}\" is not expected here.{hint}"),
+    )
+    .at(span)
 }
 
 fn unsupported_block(type_name: &str, span: Span, schema: &BodySchema) -> Diagnostic {
-    let mut hint = suggest(type_name, schema.blocks.iter().map(|(t, _)| t.clone()).collect());
+    let mut hint = suggest(
+        type_name,
+        schema.blocks.iter().map(|(t, _)| t.clone()).collect(),
+    );
     if hint.is_empty() && schema.attributes.iter().any(|(n, _)| &**n == type_name) {
-        hint = format!(" Did you mean to define the argument \"{type_name}\"? If so, use the equals sign to give it a value.");
+        hint = format!(
+            " Did you mean to define the argument \"{type_name}\"? If so, use the equals sign to give it a value."
+        );
     }
-    Diagnostic::error("Unsupported block type", format!("Blocks of type \"{type_name}\" are not expected here.{hint}")).at(span)
+    Diagnostic::error(
+        "Unsupported block type",
+        format!("Blocks of type \"{type_name}\" are not expected here.{hint}"),
+    )
+    .at(span)
 }
 
 /// ` Did you mean "x"?` for the nearest of the names, or nothing.
 pub(crate) fn suggest(given: &str, names: Vec<Arc<str>>) -> String {
-    let best = names.iter().map(|n| (distance(given, n), n)).min_by_key(|(d, _)| *d);
+    let best = names
+        .iter()
+        .map(|n| (distance(given, n), n))
+        .min_by_key(|(d, _)| *d);
     match best {
-        Some((distance, name)) if distance < 3 && distance < given.chars().count() => format!(" Did you mean \"{name}\"?"),
+        Some((distance, name)) if distance < 3 && distance < given.chars().count() => {
+            format!(" Did you mean \"{name}\"?")
+        }
         _ => String::new(),
     }
 }
@@ -475,7 +624,9 @@ fn take_native(
     }
     let mut blocks_now = (**hidden_blocks).clone();
     for block in &body.blocks {
-        let Some((_, labels)) = schema.blocks.iter().find(|(t, _)| *t == block.type_name) else { continue };
+        let Some((_, labels)) = schema.blocks.iter().find(|(t, _)| *t == block.type_name) else {
+            continue;
+        };
         if !hidden_blocks.contains(&block.type_name) && labels_fit(block, labels, diags) {
             content.blocks.push(Block {
                 type_name: block.type_name.clone(),
@@ -487,7 +638,11 @@ fn take_native(
         }
     }
     blocks_now.extend(schema.blocks.iter().map(|(t, _)| t.clone()));
-    Body(Kind::Native { body: body.clone(), hidden_attributes: Arc::new(attributes_now), hidden_blocks: Arc::new(blocks_now) })
+    Body(Kind::Native {
+        body: body.clone(),
+        hidden_attributes: Arc::new(attributes_now),
+        hidden_blocks: Arc::new(blocks_now),
+    })
 }
 
 fn labels_fit(block: &NativeBlock, want: &[Arc<str>], diags: &mut Diagnostics) -> bool {
@@ -496,20 +651,41 @@ fn labels_fit(block: &NativeBlock, want: &[Arc<str>], diags: &mut Diagnostics) -
     if let Some(extra) = block.labels.get(want.len()) {
         let detail = match want.len() {
             0 => format!("No labels are expected for {name} blocks."),
-            n => format!("Only {n} labels ({}) are expected for {name} blocks.", want.join(", ")),
+            n => format!(
+                "Only {n} labels ({}) are expected for {name} blocks.",
+                want.join(", ")
+            ),
         };
-        diags.push(Diagnostic::error(format!("Extraneous label for {name}"), detail).at(extra.span).within(context));
+        diags.push(
+            Diagnostic::error(format!("Extraneous label for {name}"), detail)
+                .at(extra.span)
+                .within(context),
+        );
         return false;
     }
     if let Some(missing) = want.get(block.labels.len()) {
-        let detail = format!("All {name} blocks must have {} labels ({}).", want.len(), want.join(", "));
-        diags.push(Diagnostic::error(format!("Missing {missing} for {name}"), detail).at(block.open).within(context));
+        let detail = format!(
+            "All {name} blocks must have {} labels ({}).",
+            want.len(),
+            want.join(", ")
+        );
+        diags.push(
+            Diagnostic::error(format!("Missing {missing} for {name}"), detail)
+                .at(block.open)
+                .within(context),
+        );
         return false;
     }
     true
 }
 
-fn take_json(node: &Arc<Node>, hidden: &Arc<Names>, schema: &BodySchema, content: &mut Content, diags: &mut Diagnostics) -> Body {
+fn take_json(
+    node: &Arc<Node>,
+    hidden: &Arc<Names>,
+    schema: &BodySchema,
+    content: &mut Content,
+    diags: &mut Diagnostics,
+) -> Body {
     let mut hidden_now = (**hidden).clone();
     for property in deep_properties(node, None, diags) {
         let name = &property.name;
@@ -519,18 +695,35 @@ fn take_json(node: &Arc<Node>, hidden: &Arc<Names>, schema: &BodySchema, content
         if schema.attributes.iter().any(|(n, _)| n == name) {
             hidden_now.insert(name.clone());
             if content.attributes.contains_key(name) {
-                diags.error(property.name_span, "Duplicate argument", format!("The argument \"{name}\" was already set."));
+                diags.error(
+                    property.name_span,
+                    "Duplicate argument",
+                    format!("The argument \"{name}\" was already set."),
+                );
                 continue;
             }
             let attribute = json_attribute(property, diags);
             content.attributes.insert(name.clone(), attribute);
         } else if let Some((type_name, labels)) = schema.blocks.iter().find(|(t, _)| t == name) {
             hidden_now.insert(name.clone());
-            let header = JsonHeader { type_name, type_span: property.name_span, labels };
-            unpack(&property.value, &header, &mut Vec::new(), &mut content.blocks, diags);
+            let header = JsonHeader {
+                type_name,
+                type_span: property.name_span,
+                labels,
+            };
+            unpack(
+                &property.value,
+                &header,
+                &mut Vec::new(),
+                &mut content.blocks,
+                diags,
+            );
         }
     }
-    Body(Kind::Json { node: node.clone(), hidden: Arc::new(hidden_now) })
+    Body(Kind::Json {
+        node: node.clone(),
+        hidden: Arc::new(hidden_now),
+    })
 }
 
 fn json_attribute(property: &Property, diags: &mut Diagnostics) -> Attribute {
@@ -550,7 +743,13 @@ struct JsonHeader<'a> {
 }
 
 /// A JSON value as blocks: one object level for each label, then an object, or an array of objects.
-fn unpack(node: &Arc<Node>, header: &JsonHeader<'_>, labels: &mut Vec<Label>, out: &mut Vec<Block>, diags: &mut Diagnostics) {
+fn unpack(
+    node: &Arc<Node>,
+    header: &JsonHeader<'_>,
+    labels: &mut Vec<Label>,
+    out: &mut Vec<Block>,
+    diags: &mut Diagnostics,
+) {
     let type_name = header.type_name;
     if let Some(label) = header.labels.get(labels.len()) {
         let properties = deep_properties(node, Some(label), diags);
@@ -562,7 +761,10 @@ fn unpack(node: &Arc<Node>, header: &JsonHeader<'_>, labels: &mut Vec<Label>, ou
             );
         }
         for property in properties {
-            labels.push(Label { text: property.name.clone(), span: property.name_span });
+            labels.push(Label {
+                text: property.name.clone(),
+                span: property.name_span,
+            });
             unpack(&property.value, header, labels, out, diags);
             labels.pop();
         }
@@ -593,13 +795,21 @@ fn unpack(node: &Arc<Node>, header: &JsonHeader<'_>, labels: &mut Vec<Label>, ou
 }
 
 /// The properties of an object, or of all objects of an array.
-fn deep_properties<'a>(node: &'a Node, label: Option<&str>, diags: &mut Diagnostics) -> Vec<&'a Property> {
+fn deep_properties<'a>(
+    node: &'a Node,
+    label: Option<&str>,
+    diags: &mut Diagnostics,
+) -> Vec<&'a Property> {
     let wrong = |node: &Node, either: &str, diags: &mut Diagnostics| {
         let purpose = match label {
             Some(label) => format!("to specify {label} labels for this block"),
             None => "to define arguments and child blocks".to_owned(),
         };
-        diags.error(node.start_span(), "Incorrect JSON value type", format!("{either} is required here, {purpose}."));
+        diags.error(
+            node.start_span(),
+            "Incorrect JSON value type",
+            format!("{either} is required here, {purpose}."),
+        );
     };
     let mut out = Vec::new();
     match &node.kind {

@@ -15,9 +15,9 @@ pub enum Severity {
 /// What stands for words that would quote what must not be shown.
 const UNSAID: &str = "what is wrong cannot be said without showing a sensitive value";
 
-/// Words for the operator, and whether they may quote values. Words that are written out in the program quote nothing;
-/// those that are put together may, unless [`Said::plain`] says otherwise. Who knows the marks of the values that took part
-/// has them replaced by [`Said::hiding`].
+/// Words for the operator, and whether they may quote values. Words that are written out in the
+/// program quote nothing; those that are put together may, unless [`Said::plain`] says otherwise.
+/// Who knows the marks of the values that took part has them replaced by [`Said::hiding`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     text: String,
@@ -35,12 +35,18 @@ enum Hidden {
 impl Said {
     /// Words that quote no values: names of types, counts, what the configuration spells out.
     pub fn plain(text: impl Into<String>) -> Said {
-        Said { text: text.into(), hidden: Hidden::Same }
+        Said {
+            text: text.into(),
+            hidden: Hidden::Same,
+        }
     }
 
     /// Words that quote values, and the same words without them.
     pub fn either(text: impl Into<String>, hidden: impl Into<String>) -> Said {
-        Said { text: text.into(), hidden: Hidden::Text(hidden.into()) }
+        Said {
+            text: text.into(),
+            hidden: Hidden::Text(hidden.into()),
+        }
     }
 
     /// Without the values where they must not be shown.
@@ -57,7 +63,11 @@ impl Said {
     /// Without the values, unless somebody has looked at what may be shown of them already.
     #[must_use]
     pub(crate) fn hiding_unseen(self, secret: bool) -> Said {
-        if self.hidden == Hidden::Unsaid { self.hiding(secret) } else { self }
+        if self.hidden == Hidden::Unsaid {
+            self.hiding(secret)
+        } else {
+            self
+        }
     }
 
     /// Other words around these; `put` writes them around either text.
@@ -84,11 +94,15 @@ impl std::fmt::Display for Said {
 }
 
 impl From<&cty::ConvertError> for Said {
-    /// A failed conversion has looked at the marks of its value; what is around that value may have others. Without a path
-    /// and names there is nothing to hide.
+    /// A failed conversion has looked at the marks of its value; what is around that value may have
+    /// others. Without a path and names there is nothing to hide.
     fn from(error: &cty::ConvertError) -> Said {
         let bare = error.path.is_empty() && !error.message.contains('"');
-        if bare { Said::plain(error.to_string()) } else { Said::from(error.to_string()) }
+        if bare {
+            Said::plain(error.to_string())
+        } else {
+            Said::from(error.to_string())
+        }
     }
 }
 
@@ -100,7 +114,10 @@ impl From<&'static str> for Said {
 
 impl From<String> for Said {
     fn from(text: String) -> Said {
-        Said { text, hidden: Hidden::Unsaid }
+        Said {
+            text,
+            hidden: Hidden::Unsaid,
+        }
     }
 }
 
@@ -140,7 +157,10 @@ impl Diagnostic {
 
     /// A warning without a place.
     pub fn warning(summary: impl Into<String>, detail: impl Into<Said>) -> Self {
-        Diagnostic { severity: Severity::Warning, ..Self::error(summary, detail) }
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Self::error(summary, detail)
+        }
     }
 
     /// Sets the place.
@@ -166,14 +186,19 @@ impl Diagnostic {
 
     /// Its detail.
     pub fn said(&self) -> Said {
-        Said { text: self.detail.clone(), hidden: self.hidden.as_deref().cloned().unwrap_or(Hidden::Same) }
+        Said {
+            text: self.detail.clone(),
+            hidden: self.hidden.as_deref().cloned().unwrap_or(Hidden::Same),
+        }
     }
 
     /// Without values in its detail where they must not be shown.
     #[must_use]
     pub fn hiding(mut self, secret: bool) -> Self {
         match self.hidden.take_if(|_| secret).map(|hidden| *hidden) {
-            Some(Hidden::Unsaid) => self.detail = format!("{}{}.", UNSAID[..1].to_uppercase(), &UNSAID[1..]),
+            Some(Hidden::Unsaid) => {
+                self.detail = format!("{}{}.", UNSAID[..1].to_uppercase(), &UNSAID[1..])
+            }
             Some(Hidden::Text(text)) => self.detail = text,
             Some(Hidden::Same) | None => {}
         }
@@ -195,9 +220,19 @@ impl Diagnostic {
         let word = if self.is_error() { "error" } else { "warning" };
         let mut out = match self.range(sources) {
             Some(range) => {
-                let line = self.subject.map(|s| sources.source_line(s)).unwrap_or_default();
-                let pad: String = line.chars().take(range.start.column as usize - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-                format!("{}:{}:{}: {word}: {}\n  {line}\n  {pad}^\n", range.filename, range.start.line, range.start.column, self.summary)
+                let line = self
+                    .subject
+                    .map(|s| sources.source_line(s))
+                    .unwrap_or_default();
+                let pad: String = line
+                    .chars()
+                    .take(range.start.column as usize - 1)
+                    .map(|c| if c == '\t' { '\t' } else { ' ' })
+                    .collect();
+                format!(
+                    "{}:{}:{}: {word}: {}\n  {line}\n  {pad}^\n",
+                    range.filename, range.start.line, range.start.column, self.summary
+                )
             }
             None => format!("{word}: {}\n", self.summary),
         };

@@ -9,8 +9,8 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// A half-open range of bytes in one text. Byte offsets count from the start of the file as it is on disk,
-/// a byte order mark included.
+/// A half-open range of bytes in one text. Byte offsets count from the start of the file as it is
+/// on disk, a byte order mark included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The text.
@@ -24,7 +24,11 @@ pub struct Span {
 impl Span {
     /// A span from byte offsets.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
-        Span { file, start: start as u32, end: end.max(start) as u32 }
+        Span {
+            file,
+            start: start as u32,
+            end: end.max(start) as u32,
+        }
     }
 
     /// The smallest span that holds both (of the same file; otherwise `self`).
@@ -32,17 +36,27 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            file: self.file,
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 
     /// The empty span at this span's start.
     pub fn at_start(self) -> Span {
-        Span { end: self.start, ..self }
+        Span {
+            end: self.start,
+            ..self
+        }
     }
 
     /// The empty span at this span's end.
     pub fn at_end(self) -> Span {
-        Span { start: self.end, ..self }
+        Span {
+            start: self.end,
+            ..self
+        }
     }
 
     /// Whether `other` lies wholly inside.
@@ -65,7 +79,8 @@ pub struct Position {
 /// One text that was read.
 #[derive(Debug)]
 pub struct SourceFile {
-    /// How the file is named to the operator: relative to the root directory, or `<value for var.x>`.
+    /// How the file is named to the operator: relative to the root directory, or `<value for
+    /// var.x>`.
     pub name: String,
     /// The text as read (bytes that are no UTF-8 replaced).
     pub text: Arc<str>,
@@ -81,8 +96,19 @@ impl SourceFile {
     fn new(name: String, text: Arc<str>) -> Self {
         let bom = if text.starts_with('\u{feff}') { 3 } else { 0 };
         let mut lines = vec![bom];
-        lines.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
-        SourceFile { name, text, lines, bom, private: false }
+        lines.extend(
+            text.bytes()
+                .enumerate()
+                .filter(|(_, b)| *b == b'\n')
+                .map(|(i, _)| i as u32 + 1),
+        );
+        SourceFile {
+            name,
+            text,
+            lines,
+            bom,
+            private: false,
+        }
     }
 
     /// Line and column of a byte offset; offsets past the end are the end.
@@ -90,19 +116,39 @@ impl SourceFile {
         let byte = byte.min(self.text.len() as u32).max(self.bom);
         let line = self.lines.partition_point(|start| *start <= byte).max(1) - 1;
         let start = self.lines[line] as usize;
-        let before = self.text.get(start..floor_boundary(&self.text, byte as usize)).unwrap_or("");
-        // Plain text has a column a byte; a megabyte of it on one line is not looked through for clusters at each error.
+        let before = self
+            .text
+            .get(start..floor_boundary(&self.text, byte as usize))
+            .unwrap_or("");
+        // Plain text has a column a byte; a megabyte of it on one line is not looked through for
+        // clusters at each error.
         let plain = before.is_ascii() && !before.contains('\r');
-        let columns = if plain { before.len() } else { before.graphemes(true).count() };
-        Position { line: line as u32 + 1, column: columns as u32 + 1, byte }
+        let columns = if plain {
+            before.len()
+        } else {
+            before.graphemes(true).count()
+        };
+        Position {
+            line: line as u32 + 1,
+            column: columns as u32 + 1,
+            byte,
+        }
     }
 
     /// The text of a line (from 1) without its line ending.
     pub fn line(&self, line: u32) -> &str {
         let index = (line as usize).saturating_sub(1);
-        let Some(start) = self.lines.get(index) else { return "" };
-        let end = self.lines.get(index + 1).map_or(self.text.len(), |e| *e as usize);
-        self.text.get(*start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+        let Some(start) = self.lines.get(index) else {
+            return "";
+        };
+        let end = self
+            .lines
+            .get(index + 1)
+            .map_or(self.text.len(), |e| *e as usize);
+        self.text
+            .get(*start as usize..end)
+            .unwrap_or("")
+            .trim_end_matches(['\n', '\r'])
     }
 }
 
@@ -143,25 +189,41 @@ impl SourceMap {
 
     /// The same for a text that may hold secrets: its lines are not shown with diagnostics.
     pub fn add_private(&self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
-        self.put(SourceFile { private: true, ..SourceFile::new(name.into(), text.into()) })
+        self.put(SourceFile {
+            private: true,
+            ..SourceFile::new(name.into(), text.into())
+        })
     }
 
     fn put(&self, file: SourceFile) -> FileId {
         let file = Arc::new(file);
-        let mut files = self.files.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut files = self
+            .files
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         files.push(file);
         FileId(files.len() as u32 - 1)
     }
 
     /// The text behind an id.
     pub fn get(&self, id: FileId) -> Option<Arc<SourceFile>> {
-        self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(id.0 as usize).cloned()
+        self.files
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .get(id.0 as usize)
+            .cloned()
     }
 
     /// The text with this name, if it was read.
     pub fn find(&self, name: &str) -> Option<FileId> {
-        let files = self.files.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        files.iter().position(|f| f.name == name).map(|i| FileId(i as u32))
+        let files = self
+            .files
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        files
+            .iter()
+            .position(|f| f.name == name)
+            .map(|i| FileId(i as u32))
     }
 
     /// The name of the file of a span, or an empty text.
@@ -172,16 +234,28 @@ impl SourceMap {
     /// File name, lines and columns of a span.
     pub fn range(&self, span: Span) -> Option<Range> {
         let file = self.get(span.file)?;
-        Some(Range { filename: file.name.clone(), start: file.position(span.start), end: file.position(span.end) })
+        Some(Range {
+            filename: file.name.clone(),
+            start: file.position(span.start),
+            end: file.position(span.end),
+        })
     }
 
     /// The source text of a span.
     pub fn snippet(&self, span: Span) -> String {
-        self.get(span.file).and_then(|f| f.text.get(span.start as usize..span.end as usize).map(str::to_owned)).unwrap_or_default()
+        self.get(span.file)
+            .and_then(|f| {
+                f.text
+                    .get(span.start as usize..span.end as usize)
+                    .map(str::to_owned)
+            })
+            .unwrap_or_default()
     }
 
     /// The whole line on which a span starts.
     pub fn source_line(&self, span: Span) -> String {
-        self.get(span.file).map(|f| f.line(f.position(span.start).line).to_owned()).unwrap_or_default()
+        self.get(span.file)
+            .map(|f| f.line(f.position(span.start).line).to_owned())
+            .unwrap_or_default()
     }
 }

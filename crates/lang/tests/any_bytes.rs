@@ -1,4 +1,5 @@
-//! No input makes the parsers panic, overflow the stack or run without end, and every error has a place in its file.
+//! No input makes the parsers panic, overflow the stack or run without end, and every error has a
+//! place in its file.
 
 use lang::body::{Body, BodySchema};
 use lang::config::{Flag, Inputs, load_root};
@@ -11,7 +12,12 @@ use std::sync::Arc;
 fn places_lie_inside(diags: &Diagnostics, sources: &SourceMap, text: &str) {
     for d in diags.iter() {
         let span = d.subject.expect("errors of syntax have a place");
-        assert!(span.start <= span.end && span.start as usize <= text.len() + 1, "{span:?} in {} bytes: {}", text.len(), d.summary);
+        assert!(
+            span.start <= span.end && span.start as usize <= text.len() + 1,
+            "{span:?} in {} bytes: {}",
+            text.len(),
+            d.summary
+        );
         let range = sources.range(span).expect("the file is known");
         assert!(range.start.line >= 1 && range.start.column >= 1);
         d.render(sources);
@@ -21,7 +27,11 @@ fn places_lie_inside(diags: &Diagnostics, sources: &SourceMap, text: &str) {
 fn read_all_ways(text: &str) {
     let sources = SourceMap::new();
     let file = sources.add("any.tf", text);
-    let schema = BodySchema::new().optional(&["a", "b"]).required(&["c"]).block("x", &[]).block("y", &["one", "two"]);
+    let schema = BodySchema::new()
+        .optional(&["a", "b"])
+        .required(&["c"])
+        .block("x", &[])
+        .block("y", &["one", "two"]);
     let (body, diags) = syntax::parse_file(text, file);
     places_lie_inside(&diags, &sources, text);
     for attribute in body.attributes.values() {
@@ -29,16 +39,29 @@ fn read_all_ways(text: &str) {
         attribute.expr.as_static_traversal();
         attribute.expr.quoted_traversal();
     }
-    places_lie_inside(&Body::native(Arc::new(body)).content(&schema).1, &sources, text);
-    places_lie_inside(&syntax::parse_expression_at(text, file, 0).1, &sources, text);
-    places_lie_inside(&syntax::parse_template_at(text, file, 0, TemplateOrigin::Bare).1, &sources, text);
+    places_lie_inside(
+        &Body::native(Arc::new(body)).content(&schema).1,
+        &sources,
+        text,
+    );
+    places_lie_inside(
+        &syntax::parse_expression_at(text, file, 0).1,
+        &sources,
+        text,
+    );
+    places_lie_inside(
+        &syntax::parse_template_at(text, file, 0, TemplateOrigin::Bare).1,
+        &sources,
+        text,
+    );
     let (node, diags) = syntax::json::parse(text, file);
     places_lie_inside(&diags, &sources, text);
     places_lie_inside(&Body::json(node.clone()).content(&schema).1, &sources, text);
     node.to_expr(&mut Diagnostics::new());
 }
 
-/// Texts made of the language's own pieces: far more of the grammar is reached than by random characters.
+/// Texts made of the language's own pieces: far more of the grammar is reached than by random
+/// characters.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "{",
@@ -189,7 +212,8 @@ fn blocks() -> impl Strategy<Value = String> {
         "x {",
         "}",
     ]);
-    let block = (header, prop::collection::vec(item, 0..6)).prop_map(|(h, items)| format!("{h} {{\n{}\n}}\n", items.join("\n")));
+    let block = (header, prop::collection::vec(item, 0..6))
+        .prop_map(|(h, items)| format!("{h} {{\n{}\n}}\n", items.join("\n")));
     prop::collection::vec(block, 0..8).prop_map(|blocks| blocks.concat())
 }
 
@@ -250,9 +274,18 @@ fn deep_nesting_is_refused_with_a_place_and_not_a_crash() {
     }
     for text in ["%{if true}".repeat(n), "%{for x in y}".repeat(n)] {
         let file = SourceMap::new().add("deep.tmpl", text.as_str());
-        assert!(syntax::parse_template_at(&text, file, 0, TemplateOrigin::Bare).1.has_errors());
+        assert!(
+            syntax::parse_template_at(&text, file, 0, TemplateOrigin::Bare)
+                .1
+                .has_errors()
+        );
     }
-    for text in ["a {\n".repeat(n), "[*]".repeat(n), format!("v = x{}", "[*]".repeat(n)), format!("v = x{}", "[y]".repeat(n))] {
+    for text in [
+        "a {\n".repeat(n),
+        "[*]".repeat(n),
+        format!("v = x{}", "[*]".repeat(n)),
+        format!("v = x{}", "[y]".repeat(n)),
+    ] {
         let file = SourceMap::new().add("deep.tf", text.as_str());
         assert!(syntax::parse_file(&text, file).1.has_errors());
     }
@@ -282,7 +315,13 @@ fn long_chains_are_no_nesting() {
 
 #[test]
 fn two_hundred_levels_are_read() {
-    for (open, close) in [("(", ")"), ("[", "]"), ("{ a = ", " }"), ("x ? 1 : ", ""), ("\"${", "}\"")] {
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("{ a = ", " }"),
+        ("x ? 1 : ", ""),
+        ("\"${", "}\""),
+    ] {
         let text = format!("{}1{}", open.repeat(200), close.repeat(200));
         let file = SourceMap::new().add("deep.tf", text.as_str());
         let (expr, diags) = syntax::parse_expression_at(&text, file, 0);
@@ -303,12 +342,19 @@ fn a_large_file_is_read_in_time_that_grows_with_its_size() {
     };
     let seconds = |n: usize| {
         let dir = tempfile::tempdir().expect("temporary directory");
-        std::fs::write(dir.path().join("main.tf"), (0..n).map(block).collect::<String>()).expect("written");
+        std::fs::write(
+            dir.path().join("main.tf"),
+            (0..n).map(block).collect::<String>(),
+        )
+        .expect("written");
         let start = std::time::Instant::now();
         let (loaded, diags) = load_root(dir.path(), &SourceMap::new(), &Inputs::default());
         assert!(!diags.has_errors() && loaded.root.resources.len() == n);
         start.elapsed().as_secs_f64()
     };
     let (small, large) = (seconds(1_000), seconds(8_000));
-    assert!(large < small * 40.0 + 0.5, "1000 blocks: {small} s, 8000 blocks: {large} s");
+    assert!(
+        large < small * 40.0 + 0.5,
+        "1000 blocks: {small} s, 8000 blocks: {large} s"
+    );
 }

@@ -1,5 +1,6 @@
-//! Locals and outputs of the recorded cases that need no more of resources than their planned values: their values, and the places of their errors.
-//! A scope of a few lines stands for the engine here; everything it evaluates is the real thing.
+//! Locals and outputs of the recorded cases that need no more of resources than their planned
+//! values: their values, and the places of their errors. A scope of a few lines stands for the
+//! engine here; everything it evaluates is the real thing.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -32,15 +33,25 @@ struct Module {
 
 impl Scope for Module {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
-        let refuse = |what: &'static str| Err(Diagnostic::error("Invalid reference", what).at(traversal.span()).into());
-        let Some(StepKind::Attr(name)) = traversal.steps.first().map(|s| &s.kind) else { return refuse("no attribute") };
+        let refuse = |what: &'static str| {
+            Err(Diagnostic::error("Invalid reference", what)
+                .at(traversal.span())
+                .into())
+        };
+        let Some(StepKind::Attr(name)) = traversal.steps.first().map(|s| &s.kind) else {
+            return refuse("no attribute");
+        };
         match &*traversal.root {
             "local" => {
                 if let Some(value) = self.known.borrow().get(name) {
                     return Ok((value.clone(), 1));
                 }
-                let Some(expr) = self.locals.get(name).cloned() else { return refuse("no such local") };
-                self.known.borrow_mut().insert(name.clone(), Value::dynamic());
+                let Some(expr) = self.locals.get(name).cloned() else {
+                    return refuse("no such local");
+                };
+                self.known
+                    .borrow_mut()
+                    .insert(name.clone(), Value::dynamic());
                 let (value, diags) = evaluate(&expr, self);
                 self.faults.borrow_mut().append(diags);
                 self.known.borrow_mut().insert(name.clone(), value.clone());
@@ -50,7 +61,14 @@ impl Scope for Module {
                 Some(value) => Ok((value.clone(), 1)),
                 None => refuse("no such variable"),
             },
-            "path" => Ok((if &**name == "cwd" { self.folder.to_string_lossy().into_owned().into() } else { ".".into() }, 1)),
+            "path" => Ok((
+                if &**name == "cwd" {
+                    self.folder.to_string_lossy().into_owned().into()
+                } else {
+                    ".".into()
+                },
+                1,
+            )),
             "terraform" | "tofu" => Ok(("default".into(), 1)),
             "terraform_data" => match self.resources.get(name) {
                 Some(attributes) => Ok((self.resource(attributes), 1)),
@@ -84,24 +102,50 @@ impl Scope for Module {
 impl Module {
     /// What a resource is while its creation is planned.
     fn resource(&self, attributes: &IndexMap<Arc<str>, Attribute>) -> Value {
-        let evaluated = |name: &str, scope: &dyn Scope| attributes.get(name).map(|a| evaluate(&a.expr, scope).0);
+        let evaluated = |name: &str, scope: &dyn Scope| {
+            attributes.get(name).map(|a| evaluate(&a.expr, scope).0)
+        };
         let instance = |key: Option<(&str, Value)>| {
-            let names = key.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+            let names = key
+                .into_iter()
+                .map(|(name, value)| (Arc::from(name), value))
+                .collect();
             let scope = Bindings::over(self, names);
-            let input = evaluated("input", &scope).unwrap_or_else(|| Value::null(cty::Type::Dynamic));
-            let triggers = evaluated("triggers_replace", &scope).unwrap_or_else(|| Value::null(cty::Type::Dynamic));
-            let output = if input.is_null() { input.clone() } else { Value::unknown(input.ty().clone()).with_marks(&input.all_marks()) };
+            let input =
+                evaluated("input", &scope).unwrap_or_else(|| Value::null(cty::Type::Dynamic));
+            let triggers = evaluated("triggers_replace", &scope)
+                .unwrap_or_else(|| Value::null(cty::Type::Dynamic));
+            let output = if input.is_null() {
+                input.clone()
+            } else {
+                Value::unknown(input.ty().clone()).with_marks(&input.all_marks())
+            };
             let id = Value::unknown(cty::Type::String).refine_not_null();
-            Value::object([("id", id), ("input", input), ("output", output), ("triggers_replace", triggers)])
+            Value::object([
+                ("id", id),
+                ("input", input),
+                ("output", output),
+                ("triggers_replace", triggers),
+            ])
         };
         if let Some(count) = evaluated("count", self) {
-            let count = count.as_number().and_then(cty::Number::to_usize).unwrap_or(0);
+            let count = count
+                .as_number()
+                .and_then(cty::Number::to_usize)
+                .unwrap_or(0);
             let index = |at: usize| Some(("count", Value::object([("index", Value::number(at))])));
             return Value::tuple((0..count).map(|at| instance(index(at))).collect());
         }
         if let Some(all) = evaluated("for_each", self) {
-            let each = |key: &Value, value: &Value| Value::object([("key", key.clone()), ("value", value.clone())]);
-            return Value::object(all.elements().map(|(k, v)| (k.as_arc_str().unwrap(), instance(Some(("each", each(&k, v)))))));
+            let each = |key: &Value, value: &Value| {
+                Value::object([("key", key.clone()), ("value", value.clone())])
+            };
+            return Value::object(all.elements().map(|(k, v)| {
+                (
+                    k.as_arc_str().unwrap(),
+                    instance(Some(("each", each(&k, v)))),
+                )
+            }));
         }
         instance(None)
     }
@@ -139,7 +183,11 @@ fn suitable(step: &Json) -> bool {
     ]
     .iter()
     .all(|word| !main.contains(word));
-    !main.is_empty() && simple && files.keys().all(|name| !name.contains(".tf") || name == "main.tf" || name.contains(".tftpl"))
+    !main.is_empty()
+        && simple
+        && files
+            .keys()
+            .all(|name| !name.contains(".tf") || name == "main.tf" || name.contains(".tftpl"))
 }
 
 struct Outcome {
@@ -181,14 +229,27 @@ fn run(step: &Json) -> Outcome {
         let (attributes, _) = block.body.just_attributes();
         match &*block.type_name {
             "terraform" => {}
-            "locals" => module.locals.extend(attributes.into_iter().map(|(name, a)| (name, a.expr))),
+            "locals" => module
+                .locals
+                .extend(attributes.into_iter().map(|(name, a)| (name, a.expr))),
             "resource" => {
-                module.resources.insert(block.labels[1].text.clone(), attributes);
+                module
+                    .resources
+                    .insert(block.labels[1].text.clone(), attributes);
             }
-            "output" => outputs.extend(attributes.get("value").map(|a| (block.labels[0].text.to_string(), a.expr.clone()))),
+            "output" => outputs.extend(
+                attributes
+                    .get("value")
+                    .map(|a| (block.labels[0].text.to_string(), a.expr.clone())),
+            ),
             _ => {
-                let mut value = attributes.get("default").map_or_else(Value::dynamic, |a| evaluate(&a.expr, &module).0);
-                for (flag, mark) in [("sensitive", cty::Mark::Sensitive), ("ephemeral", cty::Mark::Ephemeral)] {
+                let mut value = attributes
+                    .get("default")
+                    .map_or_else(Value::dynamic, |a| evaluate(&a.expr, &module).0);
+                for (flag, mark) in [
+                    ("sensitive", cty::Mark::Sensitive),
+                    ("ephemeral", cty::Mark::Ephemeral),
+                ] {
                     if attributes.contains_key(flag) {
                         value = value.mark(mark);
                     }
@@ -211,21 +272,38 @@ fn run(step: &Json) -> Outcome {
     }
     let names: Vec<_> = module.locals.keys().cloned().collect();
     for name in names {
-        let (expr, _) = lang::syntax::parse_expression(&format!("local.{name}"), "test", &SourceMap::new());
+        let (expr, _) =
+            lang::syntax::parse_expression(&format!("local.{name}"), "test", &SourceMap::new());
         let _ = evaluate(&expr, &module);
     }
     diags.append(module.faults.take());
-    let errors = diags.errors().map(|d| d.range(&sources).map_or((0, 0), |r| (u64::from(r.start.line), u64::from(r.start.column))));
+    let errors = diags.errors().map(|d| {
+        d.range(&sources).map_or((0, 0), |r| {
+            (u64::from(r.start.line), u64::from(r.start.column))
+        })
+    });
     let errors = errors.collect();
-    let words = diags.iter().map(|d| d.render(&sources)).collect::<Vec<_>>().join("  ");
-    Outcome { outputs: values, errors, words }
+    let words = diags
+        .iter()
+        .map(|d| d.render(&sources))
+        .collect::<Vec<_>>()
+        .join("  ");
+    Outcome {
+        outputs: values,
+        errors,
+        words,
+    }
 }
 
 /// Recorded JSON and ours, numbers by value.
 fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Json::Object(a), Json::Object(b)) => a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| same(v, w))),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| same(v, w)))
+        }
         (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         _ => a == b,
     }
@@ -234,8 +312,16 @@ fn same(a: &Json, b: &Json) -> bool {
 fn check(step: &Json) -> Result<(), String> {
     let outcome = run(step);
     let expect = &step["expect"];
-    if let Some(places) = expect["error"]["at"].as_array().filter(|_| expect["error"]["during"] == "plan") {
-        let key = |p: &Json| (p["line"].as_u64().unwrap_or(0), p["column"].as_u64().unwrap_or(0));
+    if let Some(places) = expect["error"]["at"]
+        .as_array()
+        .filter(|_| expect["error"]["during"] == "plan")
+    {
+        let key = |p: &Json| {
+            (
+                p["line"].as_u64().unwrap_or(0),
+                p["column"].as_u64().unwrap_or(0),
+            )
+        };
         let mut want: Vec<_> = places.iter().map(key).collect();
         let mut got = outcome.errors.clone();
         want.sort_unstable();
@@ -243,19 +329,29 @@ fn check(step: &Json) -> Result<(), String> {
         want.dedup();
         got.dedup();
         // A recorded error without a place may have any of ours.
-        let missing: Vec<_> = want.iter().filter(|p| p.0 != 0 && !got.contains(p)).collect();
+        let missing: Vec<_> = want
+            .iter()
+            .filter(|p| p.0 != 0 && !got.contains(p))
+            .collect();
         let extra = got.iter().filter(|p| !want.contains(p)).count();
         let placeless = want.iter().filter(|p| p.0 == 0).count();
         if missing.is_empty() && extra <= placeless && !got.is_empty() {
             return Ok(());
         }
-        return Err(format!("errors at {got:?}, not {want:?}\n  {}", outcome.words));
+        return Err(format!(
+            "errors at {got:?}, not {want:?}\n  {}",
+            outcome.words
+        ));
     }
     if !outcome.errors.is_empty() {
         return Err(format!("unexpected errors\n  {}", outcome.words));
     }
     let mut wrong = String::new();
-    for (name, change) in expect["plan"]["output_changes"].as_object().into_iter().flatten() {
+    for (name, change) in expect["plan"]["output_changes"]
+        .as_object()
+        .into_iter()
+        .flatten()
+    {
         let Some(value) = outcome.outputs.get(name) else {
             wrong.push_str(&format!("\n  no output {name}"));
             continue;
@@ -265,11 +361,15 @@ fn check(step: &Json) -> Result<(), String> {
         if !same(&got, &change["after"]) {
             wrong.push_str(&format!("\n  {name}: {got}\n    not {}", change["after"]));
         }
-        let unknown = change["after_unknown"].as_array().is_some_and(|a| !a.is_empty());
+        let unknown = change["after_unknown"]
+            .as_array()
+            .is_some_and(|a| !a.is_empty());
         if unknown == bare.is_wholly_known() {
             wrong.push_str(&format!("\n  {name}: unknown parts differ: {bare:?}"));
         }
-        let sensitive = change["after_sensitive"].as_array().is_some_and(|a| !a.is_empty());
+        let sensitive = change["after_sensitive"]
+            .as_array()
+            .is_some_and(|a| !a.is_empty());
         if sensitive != value.contains_mark(&cty::Mark::Sensitive) {
             wrong.push_str(&format!("\n  {name}: sensitive parts differ: {value:?}"));
         }
@@ -279,11 +379,17 @@ fn check(step: &Json) -> Result<(), String> {
 
 /// `resources`: cases with resources too; places of their faults are the engine's affair.
 fn group(name: &str, resources: bool) {
-    let Some(folder) = common::folder("FLIGHTDECK_CASES", "fidelity") else { return };
+    let Some(folder) = common::folder("FLIGHTDECK_CASES", "fidelity") else {
+        return;
+    };
     let (mut passed, mut total) = (0, 0);
     for case in common::rows(&folder, &format!("{name}.jsonl")) {
         let steps = case["steps"].as_array().unwrap();
-        let declares = |step: &Json| step["files"]["main.tf"].as_str().is_some_and(|t| t.contains("resource \""));
+        let declares = |step: &Json| {
+            step["files"]["main.tf"]
+                .as_str()
+                .is_some_and(|t| t.contains("resource \""))
+        };
         if !steps.iter().all(suitable) || (!resources && steps.iter().any(declares)) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Bodies into values by schema: nested blocks, `dynamic`, arguments as blocks, faults and their places, references.
+//! Bodies into values by schema: nested blocks, `dynamic`, arguments as blocks, faults and their
+//! places, references.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use lang::source::SourceMap;
 use lang::syntax::parse_file;
 
 fn attributes<const N: usize>(list: [(&str, Attribute); N]) -> BTreeMap<String, Attribute> {
-    list.into_iter().map(|(name, a)| (name.to_owned(), a)).collect()
+    list.into_iter()
+        .map(|(name, a)| (name.to_owned(), a))
+        .collect()
 }
 
 fn nested(nesting: Nesting, block: Block) -> NestedBlock {
@@ -21,8 +24,14 @@ fn nested(nesting: Nesting, block: Block) -> NestedBlock {
 }
 
 fn port_schema() -> Block {
-    let attrs = attributes([("number", Attribute::required(Type::Number)), ("name", Attribute::optional(Type::String))]);
-    Block { attributes: attrs, ..Block::default() }
+    let attrs = attributes([
+        ("number", Attribute::required(Type::Number)),
+        ("name", Attribute::optional(Type::String)),
+    ]);
+    Block {
+        attributes: attrs,
+        ..Block::default()
+    }
 }
 
 fn schema() -> Block {
@@ -39,7 +48,13 @@ fn schema() -> Block {
             ("one".to_owned(), nested(Nesting::Single, port_schema())),
             (
                 "group".to_owned(),
-                nested(Nesting::Group, Block { attributes: attributes([("x", Attribute::optional(Type::String))]), ..Block::default() }),
+                nested(
+                    Nesting::Group,
+                    Block {
+                        attributes: attributes([("x", Attribute::optional(Type::String))]),
+                        ..Block::default()
+                    },
+                ),
             ),
         ]
         .into(),
@@ -61,20 +76,32 @@ fn body(text: &str, sources: &SourceMap) -> Body {
 
 fn decode(text: &str, schema: &Block, names: &[(&str, Value)]) -> Decoded {
     let sources = SourceMap::new();
-    let scope = Bindings::new(names.iter().map(|(n, v)| (Arc::from(*n), v.clone())).collect());
+    let scope = Bindings::new(
+        names
+            .iter()
+            .map(|(n, v)| (Arc::from(*n), v.clone()))
+            .collect(),
+    );
     let (value, diags) = decode_block(&body(text, &sources), schema, &scope);
     let place = |d: &lang::diag::Diagnostic| {
         let start = d.range(&sources).unwrap().start;
         (start.line, start.column, d.summary.clone())
     };
-    Decoded { value, faults: diags.iter().map(place).collect() }
+    Decoded {
+        value,
+        faults: diags.iter().map(place).collect(),
+    }
 }
 
 fn at(value: &Value, names: &[&str]) -> Value {
-    names.iter().fold(value.clone(), |v, name| match name.parse::<usize>() {
-        Ok(i) => v.as_slice().unwrap()[i].clone(),
-        Err(_) => v.index_str(name).unwrap_or_else(|| panic!("no {name} in {v:?}")),
-    })
+    names
+        .iter()
+        .fold(value.clone(), |v, name| match name.parse::<usize>() {
+            Ok(i) => v.as_slice().unwrap()[i].clone(),
+            Err(_) => v
+                .index_str(name)
+                .unwrap_or_else(|| panic!("no {name} in {v:?}")),
+        })
 }
 
 #[test]
@@ -84,7 +111,10 @@ fn blocks_are_gathered_by_their_nesting() {
     let got = decode(text, &schema(), &[]);
     assert!(got.faults.is_empty(), "{:?}", got.faults);
     assert_eq!(*got.value.ty(), schema().implied_type());
-    assert_eq!(at(&got.value, &["size"]), Value::number(cty::Number::parse("3").unwrap()));
+    assert_eq!(
+        at(&got.value, &["size"]),
+        Value::number(cty::Number::parse("3").unwrap())
+    );
     assert_eq!(at(&got.value, &["tags", "a"]), Value::string("1"));
     assert_eq!(at(&got.value, &["port"]).len(), Some(2));
     assert_eq!(at(&got.value, &["port", "1", "name"]), Value::string("b"));
@@ -104,13 +134,22 @@ fn dynamic_blocks_stand_for_one_block_each() {
     assert!(got.faults.is_empty(), "{:?}", got.faults);
     assert_eq!(at(&got.value, &["port"]).len(), Some(2));
     assert_eq!(at(&got.value, &["port", "1", "name"]), Value::string("1"));
-    assert_eq!(at(&got.value, &["by_key", "x-b", "number"]).as_number().and_then(cty::Number::to_i64), Some(2));
+    assert_eq!(
+        at(&got.value, &["by_key", "x-b", "number"])
+            .as_number()
+            .and_then(cty::Number::to_i64),
+        Some(2)
+    );
 }
 
 #[test]
 fn an_unknown_for_each_leaves_the_blocks_unknown() {
     let text = "size = 1\nport { number = 1 }\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
-    let got = decode(text, &schema(), &[("ports", Value::unknown(Type::list(Type::Number)))]);
+    let got = decode(
+        text,
+        &schema(),
+        &[("ports", Value::unknown(Type::list(Type::Number)))],
+    );
     assert!(got.faults.is_empty(), "{:?}", got.faults);
     let ports = at(&got.value, &["port"]);
     assert!(!ports.is_known());
@@ -121,20 +160,50 @@ fn an_unknown_for_each_leaves_the_blocks_unknown() {
 fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
     let mut leaf = nested(Nesting::List, port_schema());
     (leaf.min_items, leaf.max_items) = (1, 1);
-    let inner = Block { blocks: [("leaf".to_owned(), leaf)].into(), ..Block::default() };
-    let schema = Block { blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(), ..Block::default() };
-    let each = |name: &str, each: &str, content: &str| format!("dynamic {name:?} {{\nfor_each = {each}\ncontent {{\n{content}\n}}\n}}\n");
-    let two = [each("leaf", "branch.value", "number = 1"), each("leaf", "branch.value", "number = 2")].concat();
+    let inner = Block {
+        blocks: [("leaf".to_owned(), leaf)].into(),
+        ..Block::default()
+    };
+    let schema = Block {
+        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        ..Block::default()
+    };
+    let each = |name: &str, each: &str, content: &str| {
+        format!("dynamic {name:?} {{\nfor_each = {each}\ncontent {{\n{content}\n}}\n}}\n")
+    };
+    let two = [
+        each("leaf", "branch.value", "number = 1"),
+        each("leaf", "branch.value", "number = 2"),
+    ]
+    .concat();
     let three = each("leaf", "[1, 2, 3]", "number = 1");
     let later = each("branch", "maybe", &two) + "branch {\n  leaf {}\n  leaf {}\n}\n";
     let unknown = [("maybe", Value::unknown(Type::list(Type::Dynamic)))];
-    for text in [each("branch", "maybe", &two), each("branch", "maybe", &three), later] {
+    for text in [
+        each("branch", "maybe", &two),
+        each("branch", "maybe", &three),
+        later,
+    ] {
         let got = decode(&text, &schema, &unknown);
-        assert!(got.faults.is_empty() && !at(&got.value, &["branch"]).is_known(), "{text}: {:?}", got.faults);
+        assert!(
+            got.faults.is_empty() && !at(&got.value, &["branch"]).is_known(),
+            "{text}: {:?}",
+            got.faults
+        );
     }
     // What makes them is looked at all the same, and a block is missing where there can be none.
-    let null = decode(&each("branch", "maybe", &each("leaf", "null", "number = 1")), &schema, &unknown);
-    assert_eq!(null.faults, [(5, 12, "Invalid dynamic for_each value".to_owned()), (3, 9, "Insufficient leaf blocks".to_owned())]);
+    let null = decode(
+        &each("branch", "maybe", &each("leaf", "null", "number = 1")),
+        &schema,
+        &unknown,
+    );
+    assert_eq!(
+        null.faults,
+        [
+            (5, 12, "Invalid dynamic for_each value".to_owned()),
+            (3, 9, "Insufficient leaf blocks".to_owned())
+        ]
+    );
     let known = decode(&each("branch", "[[1, 2]]", &two), &schema, &unknown);
     assert_eq!(known.faults.len(), 1, "{:?}", known.faults);
     assert_eq!(known.faults[0].2, "Too many leaf blocks");
@@ -142,8 +211,14 @@ fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
 
 #[test]
 fn what_no_block_is_made_of_refers_to_nothing() {
-    let inner = Block { blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(), ..Block::default() };
-    let schema = Block { blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(), ..Block::default() };
+    let inner = Block {
+        blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(),
+        ..Block::default()
+    };
+    let schema = Block {
+        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        ..Block::default()
+    };
     let text = |each: &str| {
         format!(
             "dynamic \"branch\" {{\n  for_each = {each}\n  content {{\n    dynamic \"leaf\" {{\n      for_each = concat(branch.value, far.x)\n\
@@ -151,8 +226,16 @@ fn what_no_block_is_made_of_refers_to_nothing() {
         )
     };
     let sources = SourceMap::new();
-    let names = [("far", Value::object([("x", Value::empty_tuple())])), ("maybe", Value::dynamic())];
-    let scope = Bindings::new(names.iter().map(|(n, v)| (Arc::from(*n), v.clone())).collect());
+    let names = [
+        ("far", Value::object([("x", Value::empty_tuple())])),
+        ("maybe", Value::dynamic()),
+    ];
+    let scope = Bindings::new(
+        names
+            .iter()
+            .map(|(n, v)| (Arc::from(*n), v.clone()))
+            .collect(),
+    );
     let refers = |each: &str| {
         let found = live_references(&body(&text(each), &sources), &schema, &scope);
         let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -167,7 +250,8 @@ fn what_no_block_is_made_of_refers_to_nothing() {
 
 #[test]
 fn a_sensitive_for_each_marks_the_blocks() {
-    let text = "size = 1\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
+    let text =
+        "size = 1\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
     let ports = Value::tuple(vec![Value::int(1)]).mark(Mark::Sensitive);
     let got = decode(text, &schema(), &[("ports", ports)]);
     assert!(got.faults.is_empty(), "{:?}", got.faults);
@@ -177,13 +261,22 @@ fn a_sensitive_for_each_marks_the_blocks() {
 
 #[test]
 fn nested_dynamics_see_the_iterators_around_them() {
-    let inner = Block { blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(), ..Block::default() };
-    let schema = Block { blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(), ..Block::default() };
+    let inner = Block {
+        blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(),
+        ..Block::default()
+    };
+    let schema = Block {
+        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
+        ..Block::default()
+    };
     let text = "dynamic \"branch\" {\n  for_each = [[1, 2], [3]]\n  content {\n    dynamic \"leaf\" {\n      for_each = branch.value\n\
                       content {\n        number = leaf.value\n        name = \"${branch.key}-${leaf.key}\"\n      }\n    }\n  }\n}\n";
     let got = decode(text, &schema, &[]);
     assert!(got.faults.is_empty(), "{:?}", got.faults);
-    assert_eq!(at(&got.value, &["branch", "0", "leaf", "1", "name"]), Value::string("0-1"));
+    assert_eq!(
+        at(&got.value, &["branch", "0", "leaf", "1", "name"]),
+        Value::string("0-1")
+    );
     assert_eq!(at(&got.value, &["branch", "1", "leaf"]).len(), Some(1));
 }
 
@@ -193,10 +286,17 @@ fn every_fault_has_its_place() {
     let limited = schema.blocks.get_mut("port").unwrap();
     (limited.min_items, limited.max_items) = (1, 1);
     schema.blocks.get_mut("one").unwrap().min_items = 1;
-    let got = decode("tags = [1]\ncolour = 1\nport {\n  number = \"x\"\n}\nport { number = 1 }\nwindow {}\n", &schema, &[]);
+    let got = decode(
+        "tags = [1]\ncolour = 1\nport {\n  number = \"x\"\n}\nport { number = 1 }\nwindow {}\n",
+        &schema,
+        &[],
+    );
     let mut faults = got.faults;
     faults.sort();
-    let found: Vec<(u32, u32, &str)> = faults.iter().map(|(l, c, s)| (*l, *c, s.as_str())).collect();
+    let found: Vec<(u32, u32, &str)> = faults
+        .iter()
+        .map(|(l, c, s)| (*l, *c, s.as_str()))
+        .collect();
     for want in [
         (1, 1, "Missing required argument"),
         (1, 1, "Missing one block"),
@@ -207,48 +307,109 @@ fn every_fault_has_its_place() {
     ] {
         assert!(found.contains(&want), "{want:?} is not among {found:?}");
     }
-    assert!(found.iter().any(|f| f.2 == "Too many port blocks"), "{found:?}");
+    assert!(
+        found.iter().any(|f| f.2 == "Too many port blocks"),
+        "{found:?}"
+    );
     assert_eq!(found.len(), 7, "{found:?}");
 }
 
 #[test]
 fn faults_of_dynamic_blocks_have_their_places() {
     let cases = [
-        ("dynamic \"port\" {\n  for_each = 5\n  content { number = 1 }\n}\n", (2, 14), "Invalid dynamic for_each value"),
-        ("dynamic \"port\" {\n  for_each = null\n  content { number = 1 }\n}\n", (2, 14), "Invalid dynamic for_each value"),
-        ("dynamic \"port\" {\n  for_each = []\n}\n", (1, 16), "Missing dynamic content block"),
-        ("dynamic \"nothing\" {\n  for_each = []\n  content {}\n}\n", (1, 9), "Unsupported block type"),
-        ("dynamic \"port\" {\n  for_each = []\n  iterator = a.b\n  content { number = 1 }\n}\n", (3, 14), "Invalid dynamic iterator name"),
+        (
+            "dynamic \"port\" {\n  for_each = 5\n  content { number = 1 }\n}\n",
+            (2, 14),
+            "Invalid dynamic for_each value",
+        ),
+        (
+            "dynamic \"port\" {\n  for_each = null\n  content { number = 1 }\n}\n",
+            (2, 14),
+            "Invalid dynamic for_each value",
+        ),
+        (
+            "dynamic \"port\" {\n  for_each = []\n}\n",
+            (1, 16),
+            "Missing dynamic content block",
+        ),
+        (
+            "dynamic \"nothing\" {\n  for_each = []\n  content {}\n}\n",
+            (1, 9),
+            "Unsupported block type",
+        ),
+        (
+            "dynamic \"port\" {\n  for_each = []\n  iterator = a.b\n  content { number = 1 }\n}\n",
+            (3, 14),
+            "Invalid dynamic iterator name",
+        ),
         (
             "dynamic \"by_key\" {\n  for_each = [1]\n  labels = [null]\n  content { number = 1 }\n}\n",
             (3, 13),
             "Invalid dynamic block label",
         ),
-        ("dynamic \"port\" {\n  content { number = 1 }\n}\n", (1, 16), "Missing required argument"),
+        (
+            "dynamic \"port\" {\n  content { number = 1 }\n}\n",
+            (1, 16),
+            "Missing required argument",
+        ),
     ];
     for (text, place, summary) in cases {
         let got = decode(&format!("{text}size = 1\n"), &schema(), &[]);
-        assert_eq!(got.faults, [(place.0, place.1, summary.to_owned())], "{text}");
+        assert_eq!(
+            got.faults,
+            [(place.0, place.1, summary.to_owned())],
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn lists_of_objects_may_be_written_as_blocks_in_old_schemas() {
     let object = Type::object([("cidr", Type::String), ("port", Type::Number)]);
-    let schema = Block { attributes: attributes([("rule", Attribute::optional(Type::list(object.clone())))]), ..Block::default() };
-    let as_blocks = decode("rule {\n  cidr = \"a\"\n}\nrule { port = 2 }\n", &schema, &[]);
-    let as_argument = decode("rule = [{ cidr = \"a\", port = null }, { cidr = null, port = 2 }]\n", &schema, &[]);
+    let schema = Block {
+        attributes: attributes([("rule", Attribute::optional(Type::list(object.clone())))]),
+        ..Block::default()
+    };
+    let as_blocks = decode(
+        "rule {\n  cidr = \"a\"\n}\nrule { port = 2 }\n",
+        &schema,
+        &[],
+    );
+    let as_argument = decode(
+        "rule = [{ cidr = \"a\", port = null }, { cidr = null, port = 2 }]\n",
+        &schema,
+        &[],
+    );
     assert!(as_blocks.faults.is_empty(), "{:?}", as_blocks.faults);
     assert_eq!(as_blocks.value, as_argument.value);
-    let made = decode("dynamic \"rule\" {\n  for_each = [1, 2]\n  content { port = rule.value }\n}\n", &schema, &[]);
-    assert_eq!(at(&made.value, &["rule"]).len(), Some(2), "{:?}", made.faults);
+    let made = decode(
+        "dynamic \"rule\" {\n  for_each = [1, 2]\n  content { port = rule.value }\n}\n",
+        &schema,
+        &[],
+    );
+    assert_eq!(
+        at(&made.value, &["rule"]).len(),
+        Some(2),
+        "{:?}",
+        made.faults
+    );
     assert!(at(&decode("", &schema, &[]).value, &["rule"]).is_null());
 
-    let modern = NestedObject { attributes: attributes([("x", Attribute::optional(Type::String))]), nesting: Nesting::List };
+    let modern = NestedObject {
+        attributes: attributes([("x", Attribute::optional(Type::String))]),
+        nesting: Nesting::List,
+    };
     let newer = Block {
         attributes: attributes([
             ("rule", Attribute::optional(Type::list(object))),
-            ("modern", Attribute { nested: Some(modern), optional: true, ..Attribute::default() }),
+            (
+                "modern",
+                Attribute {
+                    nested: Some(modern),
+                    optional: true,
+                    ..Attribute::default()
+                },
+            ),
         ]),
         ..Block::default()
     };
@@ -263,7 +424,10 @@ fn references_leave_out_what_dynamic_blocks_bind() {
     let text = "size = var.a\ndynamic \"port\" {\n  for_each = local.b\n  iterator = it\n  content {\n    number = it.value + var.c\n    name = port.d\n  }\n}\n\
                 one { number = [for x in y.z : x][0] }\n";
     let sources = SourceMap::new();
-    let mut found: Vec<String> = references(&body(text, &sources), &schema()).iter().map(ToString::to_string).collect();
+    let mut found: Vec<String> = references(&body(text, &sources), &schema())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     found.sort();
     assert_eq!(found, ["local.b", "port.d", "var.a", "var.c", "y.z"]);
 }
@@ -279,21 +443,46 @@ fn paths_lead_back_to_the_text() {
     };
     assert_eq!(place(Path::root().attr("size")), (1, 8));
     assert_eq!(place(Path::root().attr("tags").index_str("a")), (3, 7));
-    assert_eq!(place(Path::root().attr("port").index_int(1).attr("number")), (7, 12));
-    assert_eq!(place(Path::root().attr("by_key").index_str("k").attr("number")), (10, 12));
+    assert_eq!(
+        place(Path::root().attr("port").index_int(1).attr("number")),
+        (7, 12)
+    );
+    assert_eq!(
+        place(Path::root().attr("by_key").index_str("k").attr("number")),
+        (10, 12)
+    );
     assert_eq!(place(Path::root().attr("nothing")), (1, 1));
 }
 
 #[test]
 fn ephemeral_values_go_into_write_only_arguments_alone() {
     let mut schema = schema();
-    schema.attributes.insert("secret".into(), Attribute { write_only: true, ..Attribute::optional(Type::String) });
+    schema.attributes.insert(
+        "secret".into(),
+        Attribute {
+            write_only: true,
+            ..Attribute::optional(Type::String)
+        },
+    );
     let sources = SourceMap::new();
     let body = body("size = 1\nsecret = e\ntags = { a = e }\n", &sources);
-    let scope = Bindings::new(BTreeMap::from([(Arc::from("e"), Value::string("x").mark(Mark::Ephemeral))]));
+    let scope = Bindings::new(BTreeMap::from([(
+        Arc::from("e"),
+        Value::string("x").mark(Mark::Ephemeral),
+    )]));
     let (value, diags) = decode_block(&body, &schema, &scope);
     assert!(diags.is_empty(), "{diags:?}");
     let refused = refuse_ephemeral(&value, &schema, &body);
     assert_eq!(refused.len(), 1, "{refused:?}");
-    assert_eq!(refused.iter().next().unwrap().range(&sources).unwrap().start.line, 3);
+    assert_eq!(
+        refused
+            .iter()
+            .next()
+            .unwrap()
+            .range(&sources)
+            .unwrap()
+            .start
+            .line,
+        3
+    );
 }

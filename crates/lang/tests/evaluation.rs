@@ -1,4 +1,5 @@
-//! How unknown, null and marked values go through expressions and functions; and that nothing that parses makes evaluation panic.
+//! How unknown, null and marked values go through expressions and functions; and that nothing that
+//! parses makes evaluation panic.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -13,15 +14,26 @@ use proptest::prelude::*;
 
 /// A value of every troublesome kind.
 fn names() -> BTreeMap<Arc<str>, Value> {
-    let strings = |items: &[&str]| Value::list(Type::String, items.iter().map(Value::string).collect());
-    let object = Value::object([("a", Value::int(1)), ("b", strings(&["x", "y"])), ("c", Value::null(Type::Bool))]);
+    let strings =
+        |items: &[&str]| Value::list(Type::String, items.iter().map(Value::string).collect());
+    let object = Value::object([
+        ("a", Value::int(1)),
+        ("b", strings(&["x", "y"])),
+        ("c", Value::null(Type::Bool)),
+    ]);
     [
         ("n", Value::int(3)),
         ("s", Value::string("text")),
         ("t", Value::bool(true)),
         ("l", strings(&["a", "b", "a"])),
-        ("m", Value::map(Type::Number, [("k", Value::int(1)), ("z", Value::int(2))])),
-        ("st", Value::set(Type::Number, vec![Value::int(2), Value::int(1)])),
+        (
+            "m",
+            Value::map(Type::Number, [("k", Value::int(1)), ("z", Value::int(2))]),
+        ),
+        (
+            "st",
+            Value::set(Type::Number, vec![Value::int(2), Value::int(1)]),
+        ),
         ("o", object.clone()),
         ("e", Value::empty_tuple()),
         ("nil", Value::null(Type::Dynamic)),
@@ -29,16 +41,40 @@ fn names() -> BTreeMap<Arc<str>, Value> {
         ("nill", Value::null(Type::list(Type::String))),
         ("dyn", Value::dynamic()),
         ("un", Value::unknown(Type::Number)),
-        ("us", Value::unknown(Type::String).refine().not_null().string_prefix_full("ami-").finish()),
-        ("ul", Value::unknown(Type::list(Type::String)).refine().not_null().length_min(1).length_max(2).finish()),
+        (
+            "us",
+            Value::unknown(Type::String)
+                .refine()
+                .not_null()
+                .string_prefix_full("ami-")
+                .finish(),
+        ),
+        (
+            "ul",
+            Value::unknown(Type::list(Type::String))
+                .refine()
+                .not_null()
+                .length_min(1)
+                .length_max(2)
+                .finish(),
+        ),
         ("um", Value::unknown(Type::map(Type::String))),
         ("uo", Value::unknown(Type::object([("a", Type::String)]))),
-        ("ulist", Value::list(Type::String, vec!["a".into(), Value::unknown(Type::String)])),
+        (
+            "ulist",
+            Value::list(Type::String, vec!["a".into(), Value::unknown(Type::String)]),
+        ),
         ("ss", Value::string("secret").mark(Mark::Sensitive)),
         ("sn", Value::int(2).mark(Mark::Sensitive)),
         ("sl", strings(&["p", "q"]).mark(Mark::Sensitive)),
         ("so", object.mark(Mark::Ephemeral)),
-        ("deep", Value::object([("pw", Value::string("x").mark(Mark::Sensitive)), ("ok", Value::string("y"))])),
+        (
+            "deep",
+            Value::object([
+                ("pw", Value::string("x").mark(Mark::Sensitive)),
+                ("ok", Value::string("y")),
+            ]),
+        ),
         ("su", Value::unknown(Type::String).mark(Mark::Sensitive)),
     ]
     .into_iter()
@@ -123,7 +159,10 @@ fn what_is_known_of_unknown_values_is_used() {
         }
     }
     assert_eq!(value("\"ami-x-${us}\"").range().string_prefix(), "ami-x-");
-    assert_eq!(value("format(\"web-%s\", us)").range().string_prefix(), "web-");
+    assert_eq!(
+        value("format(\"web-%s\", us)").range().string_prefix(),
+        "web-"
+    );
     assert!(value("un > 1 ? [\"a\"] : [\"b\"]").is_definitely_not_null());
 }
 
@@ -174,11 +213,21 @@ fn marks_go_where_their_values_go() {
         "zipmap([\"a\"], [ss])",
     ] {
         let got = value(text);
-        assert!(got.contains_marked() && !got.is_marked(), "{text} is {got:?}");
+        assert!(
+            got.contains_marked() && !got.is_marked(),
+            "{text} is {got:?}"
+        );
     }
-    for text in
-        ["deep.ok", "nonsensitive(ss)", "[ss, 1][1]", "length([ss])", "{ a = ss, b = 1 }.b", "can(ss)", "issensitive(ss)", "keys(deep)"]
-    {
+    for text in [
+        "deep.ok",
+        "nonsensitive(ss)",
+        "[ss, 1][1]",
+        "length([ss])",
+        "{ a = ss, b = 1 }.b",
+        "can(ss)",
+        "issensitive(ss)",
+        "keys(deep)",
+    ] {
         let got = value(text);
         assert!(!got.contains_marked(), "{text} is {got:?}");
     }
@@ -233,7 +282,12 @@ fn faults_have_the_words_of_the_language() {
         let (_, diags) = run(text);
         let found: Vec<&str> = diags.errors().map(|d| d.summary.as_str()).collect();
         assert_eq!(found, [summary], "{text}");
-        assert!(diags.iter().all(|d| d.subject.is_some() && !d.detail.is_empty()), "{text}");
+        assert!(
+            diags
+                .iter()
+                .all(|d| d.subject.is_some() && !d.detail.is_empty()),
+            "{text}"
+        );
     }
 }
 
@@ -244,7 +298,9 @@ fn conversion_of_a_result_is_reported_at_the_expression() {
     let (value, diags) = evaluate_as(&expr, &Type::list(Type::String), &Bindings::new(names()));
     assert!(diags.is_empty() && *value.ty() == Type::list(Type::String));
     let (value, diags) = evaluate_as(&expr, &Type::Number, &Bindings::new(names()));
-    assert!(!value.is_known() && diags.len() == 1 && diags.iter().all(|d| d.subject == Some(expr.span)));
+    assert!(
+        !value.is_known() && diags.len() == 1 && diags.iter().all(|d| d.subject == Some(expr.span))
+    );
 }
 
 #[test]
@@ -268,7 +324,10 @@ fn chance_and_time_are_unknown_while_planning() {
         assert!(!got.is_known() && *got.ty() == Type::String, "{text}");
         assert!(value(text).is_known(), "{text}");
     }
-    assert_eq!(evaluated("plantimestamp()").as_str(), Some("2026-01-02T03:04:05Z"));
+    assert_eq!(
+        evaluated("plantimestamp()").as_str(),
+        Some("2026-01-02T03:04:05Z")
+    );
 }
 
 /// A folder to read templates from.
@@ -286,8 +345,16 @@ impl Scope for Folder {
 #[test]
 fn templates_that_render_themselves_end_with_an_error() {
     let folder = Folder(tempfile::tempdir().unwrap());
-    std::fs::write(folder.0.path().join("self.tftpl"), "[${upper(jsonencode([templatefile(\"self.tftpl\", {})]))}]").unwrap();
-    let (expr, _) = parse_expression("templatefile(\"self.tftpl\", {})", "test", &SourceMap::new());
+    std::fs::write(
+        folder.0.path().join("self.tftpl"),
+        "[${upper(jsonencode([templatefile(\"self.tftpl\", {})]))}]",
+    )
+    .unwrap();
+    let (expr, _) = parse_expression(
+        "templatefile(\"self.tftpl\", {})",
+        "test",
+        &SourceMap::new(),
+    );
     let (_, diags) = evaluate(&expr, &folder);
     let words = &diags.errors().next().unwrap().detail;
     assert!(words.contains("maximum recursion depth"), "{words}");
@@ -309,13 +376,18 @@ fn deep_expressions_fit_the_stack_of_a_thread() {
     deep("try(", "1", ")");
     deep("-", "1", "");
     let chain = vec!["1"; 5000].join(" + ");
-    assert_eq!(value(&chain).as_number().and_then(cty::Number::to_i64), Some(5000));
+    assert_eq!(
+        value(&chain).as_number().and_then(cty::Number::to_i64),
+        Some(5000)
+    );
 }
 
 /// Expressions from all forms over all names, right and wrong alike.
 fn expression() -> impl Strategy<Value = String> {
     let known: Vec<String> = names().keys().map(ToString::to_string).collect();
-    let functions: Vec<&'static str> = lang::functions::names().filter(|n| !matches!(*n, "bcrypt" | "fileset" | "abspath")).collect();
+    let functions: Vec<&'static str> = lang::functions::names()
+        .filter(|n| !matches!(*n, "bcrypt" | "fileset" | "abspath"))
+        .collect();
     let leaf = prop_oneof![
         5 => proptest::sample::select(known),
         2 => proptest::sample::select(vec!["1", "0", "-2.5", "1e3", "\"\"", "\"a,b\"", "true", "null", "[]", "{}", "\"%d\"", "\"2020-01-01T00:00:00Z\"", "\"10.0.0.0/8\""])
@@ -324,24 +396,42 @@ fn expression() -> impl Strategy<Value = String> {
     leaf.prop_recursive(4, 24, 4, move |inner| {
         let pair = (inner.clone(), inner.clone());
         prop_oneof![
-            (pair.clone(), proptest::sample::select(vec!["+", "-", "*", "/", "%", "==", "!=", "<", ">=", "&&", "||"]))
+            (
+                pair.clone(),
+                proptest::sample::select(vec![
+                    "+", "-", "*", "/", "%", "==", "!=", "<", ">=", "&&", "||"
+                ])
+            )
                 .prop_map(|((a, b), op)| format!("({a} {op} {b})")),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
             pair.clone().prop_map(|(a, b)| format!("({a})[{b}]")),
             inner.clone().prop_map(|a| format!("({a})[*].a")),
             inner.clone().prop_map(|a| format!("({a}).*.k")),
-            pair.clone().prop_map(|(a, b)| format!("[for k, v in {a} : {b}]")),
-            pair.clone().prop_map(|(a, b)| format!("{{for k, v in {a} : k => v... if {b}}}")),
+            pair.clone()
+                .prop_map(|(a, b)| format!("[for k, v in {a} : {b}]")),
+            pair.clone()
+                .prop_map(|(a, b)| format!("{{for k, v in {a} : k => v... if {b}}}")),
             pair.clone().prop_map(|(a, b)| format!("{{ ({a}) = {b} }}")),
-            proptest::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
+            proptest::collection::vec(inner.clone(), 0..4)
+                .prop_map(|items| format!("[{}]", items.join(", "))),
             inner.clone().prop_map(|a| format!("\"x${{{a}}}y\"")),
-            pair.prop_map(|(a, b)| format!("\"%{{ for x in {a} }}${{x}}%{{ endfor }}%{{ if {b} }}z%{{ endif }}\"")),
-            (proptest::sample::select(functions.clone()), proptest::collection::vec(inner.clone(), 0..4), any::<bool>()).prop_map(
-                |(name, args, expand)| {
-                    let dots = if expand && !args.is_empty() { "..." } else { "" };
+            pair.prop_map(|(a, b)| format!(
+                "\"%{{ for x in {a} }}${{x}}%{{ endfor }}%{{ if {b} }}z%{{ endif }}\""
+            )),
+            (
+                proptest::sample::select(functions.clone()),
+                proptest::collection::vec(inner.clone(), 0..4),
+                any::<bool>()
+            )
+                .prop_map(|(name, args, expand)| {
+                    let dots = if expand && !args.is_empty() {
+                        "..."
+                    } else {
+                        ""
+                    };
                     format!("{name}({}{dots})", args.join(", "))
-                }
-            ),
+                }),
             inner.prop_map(|a| format!("!({a})")),
         ]
     })

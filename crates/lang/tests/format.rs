@@ -1,5 +1,5 @@
-//! The layout of files: what each rule makes of a text (the right-hand sides are what the reference engine's `fmt` writes),
-//! and that a text means afterwards what it meant before.
+//! The layout of files: what each rule makes of a text (the right-hand sides are what the reference
+//! engine's `fmt` writes), and that a text means afterwards what it meant before.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -20,8 +20,14 @@ fn becomes(before: &str, after: &str) {
 
 #[test]
 fn lines_are_indented_by_what_is_open() {
-    becomes("a {\nb {\n  c = 1\n      }\n}\n", "a {\n  b {\n    c = 1\n  }\n}\n");
-    becomes("x = [{\na = 1\n}, {\nb = 2\n}]\n", "x = [{\n  a = 1\n  }, {\n  b = 2\n}]\n");
+    becomes(
+        "a {\nb {\n  c = 1\n      }\n}\n",
+        "a {\n  b {\n    c = 1\n  }\n}\n",
+    );
+    becomes(
+        "x = [{\na = 1\n}, {\nb = 2\n}]\n",
+        "x = [{\n  a = 1\n  }, {\n  b = 2\n}]\n",
+    );
     becomes("x = f(g({\na = 1\n}))\n", "x = f(g({\n  a = 1\n}))\n");
     becomes("x = f(\n  g(\n 1))\n", "x = f(\n  g(\n1))\n");
     becomes("  # c\n  a = 1\n\n\n\t\n", "# c\na = 1\n\n\n\n");
@@ -29,9 +35,18 @@ fn lines_are_indented_by_what_is_open() {
 
 #[test]
 fn equals_signs_and_comments_of_neighbours_stand_in_columns() {
-    becomes("a=1\nlong =   2\n\nb= 3 # x\ncc =44# y\n", "a    = 1\nlong = 2\n\nb  = 3  # x\ncc = 44 # y\n");
-    becomes("a = 1\nb = [\n1\n]\nccc = 2\n", "a = 1\nb = [\n  1\n]\nccc = 2\n");
-    becomes("a = { # x\nb = 1 // y\nlonger = 2 // z\n}\n", "a = {        # x\n  b      = 1 // y\n  longer = 2 // z\n}\n");
+    becomes(
+        "a=1\nlong =   2\n\nb= 3 # x\ncc =44# y\n",
+        "a    = 1\nlong = 2\n\nb  = 3  # x\ncc = 44 # y\n",
+    );
+    becomes(
+        "a = 1\nb = [\n1\n]\nccc = 2\n",
+        "a = 1\nb = [\n  1\n]\nccc = 2\n",
+    );
+    becomes(
+        "a = { # x\nb = 1 // y\nlonger = 2 // z\n}\n",
+        "a = {        # x\n  b      = 1 // y\n  longer = 2 // z\n}\n",
+    );
     becomes("ä = 1\nbb = 2\n", "ä  = 1\nbb = 2\n");
     becomes("a = 1 /* x */\nbb = 2\n", "a  = 1 /* x */\nbb = 2\n");
 }
@@ -40,12 +55,21 @@ fn equals_signs_and_comments_of_neighbours_stand_in_columns() {
 fn tokens_of_a_line_have_one_space_or_none_between_them() {
     becomes("a=f (1,2 ,x ...)\n", "a = f(1, 2, x...)\n");
     becomes("a = - 1 - - b*!  c\n", "a = -1 - -b * !c\n");
-    becomes("a = [ 1,2 ]\nb = {c=1}\nd = { }\n", "a = [1, 2]\nb = { c = 1 }\nd = {}\n");
-    becomes("a = [for k,v in[1]:v if k==0]\n", "a = [for k, v in [1] : v if k == 0]\n");
+    becomes(
+        "a = [ 1,2 ]\nb = {c=1}\nd = { }\n",
+        "a = [1, 2]\nb = { c = 1 }\nd = {}\n",
+    );
+    becomes(
+        "a = [for k,v in[1]:v if k==0]\n",
+        "a = [for k, v in [1] : v if k == 0]\n",
+    );
     becomes("a = x . y [ 0 ] . z [*]\n", "a = x.y[0].z[*]\n");
     becomes("a = b?c:d\n", "a = b ? c : d\n");
     becomes("a = provider :: x :: y (1)\n", "a = provider::x::y(1)\n");
-    becomes("a = \"x${ b }y${  {c=1}.c }z\"\n", "a = \"x${b}y${ { c = 1 }.c}z\"\n");
+    becomes(
+        "a = \"x${ b }y${  {c=1}.c }z\"\n",
+        "a = \"x${b}y${ { c = 1 }.c}z\"\n",
+    );
     becomes("a \"b\"{}\n", "a \"b\" {}\n");
     becomes("a{b=1}\n", "a { b = 1 }\n");
 }
@@ -54,8 +78,14 @@ fn tokens_of_a_line_have_one_space_or_none_between_them() {
 fn what_is_in_texts_stays_as_it_is() {
     let heredoc = "a = <<-EOT\n      x   =  1\n  ${ b }\n    EOT\n";
     becomes(heredoc, "a = <<-EOT\n      x   =  1\n  ${b}\n    EOT\n");
-    becomes("x {\na = <<EOT\n{\nEOT\nb = 1\n}\n", "x {\n  a = <<EOT\n{\nEOT\n  b = 1\n}\n");
-    becomes("a = \"  x  \"\n# a   b\n/* c\n    d */\n", "a = \"  x  \"\n# a   b\n/* c\n    d */\n");
+    becomes(
+        "x {\na = <<EOT\n{\nEOT\nb = 1\n}\n",
+        "x {\n  a = <<EOT\n{\nEOT\n  b = 1\n}\n",
+    );
+    becomes(
+        "a = \"  x  \"\n# a   b\n/* c\n    d */\n",
+        "a = \"  x  \"\n# a   b\n/* c\n    d */\n",
+    );
 }
 
 #[test]
@@ -70,7 +100,8 @@ fn line_ends_and_the_end_of_the_file_stay_as_they_are() {
 fn labels_stand_in_quotes() {
     becomes("resource a b {\n}\n", "resource \"a\" \"b\" {\n}\n");
     becomes("a \"\\u0041\\n\" \"\" {\n}\n", "a \"A\\n\" \"\" {\n}\n");
-    // The reference engine forgets such a label, and with it what the block is; and a comment before one.
+    // The reference engine forgets such a label, and with it what the block is; and a comment
+    // before one.
     becomes("a   \"$${x}\" {\n}\n", "a \"$${x}\" {\n}\n");
     becomes("a /* why */ \"b\" {\n}\n", "a /* why */ \"b\" {\n}\n");
 }
@@ -83,7 +114,10 @@ fn what_is_nothing_but_an_interpolation_is_unwrapped() {
     becomes("a = \"${b}x\"\n", "a = \"${b}x\"\n");
     becomes("a = \"${\n  b ?\n  c : d\n}\"\n", "a = (b ?\nc : d)\n");
     becomes("a = [\"${b}\"]\n", "a = [\"${b}\"]\n");
-    becomes("a = \"${b}\" /* why */ # what\n", "a = b /* why */ # what\n");
+    becomes(
+        "a = \"${b}\" /* why */ # what\n",
+        "a = b /* why */ # what\n",
+    );
 }
 
 #[test]
@@ -102,8 +136,14 @@ fn types_of_variables_are_written_as_today() {
     ] {
         becomes(&of(before), &of(after));
     }
-    becomes("output \"a\" {\n  type = list\n}\n", "output \"a\" {\n  type = list\n}\n");
-    becomes("x {\n  variable \"a\" {\n    type = list\n  }\n}\n", "x {\n  variable \"a\" {\n    type = list\n  }\n}\n");
+    becomes(
+        "output \"a\" {\n  type = list\n}\n",
+        "output \"a\" {\n  type = list\n}\n",
+    );
+    becomes(
+        "x {\n  variable \"a\" {\n    type = list\n  }\n}\n",
+        "x {\n  variable \"a\" {\n    type = list\n  }\n}\n",
+    );
 }
 
 #[test]
@@ -117,7 +157,10 @@ fn a_text_that_cannot_be_parsed_is_not_touched() {
 fn tree(text: &str) -> String {
     let (body, diags) = lang::syntax::parse_file(text, FileId(0));
     assert!(!diags.has_errors(), "{text}: {diags:?}");
-    Regex::new(r"Span \{[^}]*\}").unwrap().replace_all(&format!("{body:?}"), "").into_owned()
+    Regex::new(r"Span \{[^}]*\}")
+        .unwrap()
+        .replace_all(&format!("{body:?}"), "")
+        .into_owned()
 }
 
 /// Space that may stand anywhere in a line.
@@ -128,21 +171,41 @@ fn space() -> impl Strategy<Value = &'static str> + Clone {
 /// Expressions, with spaces as their writers may have set them.
 fn expression() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "in", "for_each", "x-y", "ärger", "null", "true"]);
-    let text = prop::sample::select(vec!["\"\"", "\" x \"", "\"a${ b }c\"", "\"%{ if a }x%{ endif }\"", "\"$${\\\"}\"", "\"${a}${b}\""]);
-    let leaf = prop_oneof![name.prop_map(str::to_owned), text.prop_map(str::to_owned), (0u32..1000).prop_map(|n| n.to_string())];
+    let text = prop::sample::select(vec![
+        "\"\"",
+        "\" x \"",
+        "\"a${ b }c\"",
+        "\"%{ if a }x%{ endif }\"",
+        "\"$${\\\"}\"",
+        "\"${a}${b}\"",
+    ]);
+    let leaf = prop_oneof![
+        name.prop_map(str::to_owned),
+        text.prop_map(str::to_owned),
+        (0u32..1000).prop_map(|n| n.to_string())
+    ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let all = prop::collection::vec(inner.clone(), 0..4);
-        let operator = prop::sample::select(vec!["+", "-", "*", "/", "%", "==", "!=", "<", "<=", "&&", "||"]);
+        let operator = prop::sample::select(vec![
+            "+", "-", "*", "/", "%", "==", "!=", "<", "<=", "&&", "||",
+        ]);
         let pair = (inner.clone(), space(), inner.clone(), space());
         prop_oneof![
             (pair.clone(), operator).prop_map(|((a, s, b, t), o)| format!("({a}{s} {o}{t}({b}))")),
-            (all.clone(), space()).prop_map(|(all, s)| format!("[{s}{}{s}]", all.join(&format!("{s},{s}")))),
-            (all.clone(), space()).prop_map(|(all, s)| format!("f{s}({s}{}{s})", all.join(&format!("{s},")))),
+            (all.clone(), space())
+                .prop_map(|(all, s)| format!("[{s}{}{s}]", all.join(&format!("{s},{s}")))),
+            (all.clone(), space())
+                .prop_map(|(all, s)| format!("f{s}({s}{}{s})", all.join(&format!("{s},")))),
             (all, space()).prop_map(|(all, s)| {
-                let items: Vec<String> = all.iter().enumerate().map(|(i, v)| format!("\n{s}k{i}{s}={s}{v}")).collect();
+                let items: Vec<String> = all
+                    .iter()
+                    .enumerate()
+                    .map(|(i, v)| format!("\n{s}k{i}{s}={s}{v}"))
+                    .collect();
                 format!("{{{}\n{s}}}", items.concat())
             }),
-            pair.clone().prop_map(|(a, s, b, t)| format!("[for{s} k,{t}v in{s} [{a}]{t}:{s}{b}{t}]")),
+            pair.clone()
+                .prop_map(|(a, s, b, t)| format!("[for{s} k,{t}v in{s} [{a}]{t}:{s}{b}{t}]")),
             pair.prop_map(|(a, s, b, t)| format!("(a{s}?{t}{a}{s}:{t}{b})")),
             (inner.clone(), space()).prop_map(|(a, s)| format!("-{s}({a})")),
             (inner.clone(), space()).prop_map(|(a, s)| format!("!{s}({a})")),

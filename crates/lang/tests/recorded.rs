@@ -1,5 +1,5 @@
-//! Every configuration of the recorded cases is read: what is valid without an error, and what is refused while reading
-//! with errors at the recorded places and no others.
+//! Every configuration of the recorded cases is read: what is valid without an error, and what is
+//! refused while reading with errors at the recorded places and no others.
 
 mod common;
 
@@ -11,26 +11,39 @@ use lang::source::SourceMap;
 use serde_json::Value;
 
 fn cases_dir() -> PathBuf {
-    std::env::var_os("FLIGHTDECK_CASES")
-        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fidelity").into(), PathBuf::from)
+    std::env::var_os("FLIGHTDECK_CASES").map_or_else(
+        || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fidelity").into(),
+        PathBuf::from,
+    )
 }
 
 fn cases() -> Vec<Value> {
     let mut out = Vec::new();
-    let Ok(dir) = std::fs::read_dir(cases_dir()) else { return out };
-    for entry in dir.flatten().filter(|e| e.path().extension().is_some_and(|x| x == "jsonl")) {
+    let Ok(dir) = std::fs::read_dir(cases_dir()) else {
+        return out;
+    };
+    for entry in dir
+        .flatten()
+        .filter(|e| e.path().extension().is_some_and(|x| x == "jsonl"))
+    {
         let text = std::fs::read_to_string(entry.path()).expect("cases are readable");
-        out.extend(text.lines().map(|l| serde_json::from_str::<Value>(l).expect("cases are JSON")));
+        out.extend(
+            text.lines()
+                .map(|l| serde_json::from_str::<Value>(l).expect("cases are JSON")),
+        );
     }
     out
 }
 
 type Place = (String, u64);
 
-/// The recorded places of a step's errors; `None` if some have no place, or the errors are not of the plan.
+/// The recorded places of a step's errors; `None` if some have no place, or the errors are not of
+/// the plan.
 fn recorded_places(step: &Value) -> Option<BTreeSet<Place>> {
     let at = step["expect"]["error"]["at"].as_array()?;
-    at.iter().map(|p| Some((p["file"].as_str()?.to_owned(), p["line"].as_u64()?))).collect()
+    at.iter()
+        .map(|p| Some((p["file"].as_str()?.to_owned(), p["line"].as_u64()?)))
+        .collect()
 }
 
 struct Outcome {
@@ -46,16 +59,25 @@ fn load(step: &Value) -> Outcome {
         std::fs::write(path, text.as_str().expect("text")).expect("files are written");
     }
     let vars = step["args"]["vars"].as_object();
-    let flags = vars
-        .into_iter()
-        .flatten()
-        .map(|(name, text)| Flag::Var { name: name.clone(), text: text.as_str().map_or_else(|| text.to_string(), str::to_owned) });
-    let inputs = Inputs { flags: flags.collect(), ..Inputs::default() };
+    let flags = vars.into_iter().flatten().map(|(name, text)| Flag::Var {
+        name: name.clone(),
+        text: text
+            .as_str()
+            .map_or_else(|| text.to_string(), str::to_owned),
+    });
+    let inputs = Inputs {
+        flags: flags.collect(),
+        ..Inputs::default()
+    };
     let sources = SourceMap::new();
     let (_, diags) = load_root(dir.path(), &sources, &inputs);
     let errors: Vec<_> = diags.errors().collect();
     Outcome {
-        places: errors.iter().filter_map(|d| d.range(&sources)).map(|r| (r.filename, u64::from(r.start.line))).collect(),
+        places: errors
+            .iter()
+            .filter_map(|d| d.range(&sources))
+            .map(|r| (r.filename, u64::from(r.start.line)))
+            .collect(),
         errors: errors.iter().map(|d| d.render(&sources)).collect(),
     }
 }
@@ -84,11 +106,18 @@ fn configurations_load_or_fail_as_recorded() {
             } else if let Some(places) = recorded_places(step)
                 && places != outcome.places
             {
-                wrong.push(format!("{name}: wanted {places:?}\n{}", outcome.errors.join("\n")));
+                wrong.push(format!(
+                    "{name}: wanted {places:?}\n{}",
+                    outcome.errors.join("\n")
+                ));
             }
         }
     }
-    println!("{loaded} configurations loaded, {refused} refused; otherwise than recorded are {}:\n{}", wrong.len(), wrong.join("\n"));
+    println!(
+        "{loaded} configurations loaded, {refused} refused; otherwise than recorded are {}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     let all = loaded + refused;
     common::at_least("configurations", all - wrong.len(), all);
 }

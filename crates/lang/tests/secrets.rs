@@ -1,5 +1,6 @@
-//! Messages never quote what is sensitive or ephemeral: the marks of the values decide, so that the shortest secret is
-//! covered. One row for each message that quotes a value, then every function with secrets in every place.
+//! Messages never quote what is sensitive or ephemeral: the marks of the values decide, so that the
+//! shortest secret is covered. One row for each message that quotes a value, then every function
+//! with secrets in every place.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -16,8 +17,10 @@ const SECRET: &str = "q#7";
 
 fn names(mark: &Mark) -> BTreeMap<Arc<str>, Value> {
     let secret = |text: &str| Value::string(text).mark(mark.clone());
-    let list = |texts: &[&str]| Value::list(Type::String, texts.iter().map(Value::string).collect());
-    let map = |texts: &[&str]| Value::map(Type::String, texts.iter().map(|t| (*t, Value::string(t))));
+    let list =
+        |texts: &[&str]| Value::list(Type::String, texts.iter().map(Value::string).collect());
+    let map =
+        |texts: &[&str]| Value::map(Type::String, texts.iter().map(|t| (*t, Value::string(t))));
     [
         ("s", secret("q#7")),
         ("cidr", secret("10.0.q#7.0/8")),
@@ -32,13 +35,32 @@ fn names(mark: &Mark) -> BTreeMap<Arc<str>, Value> {
         ("regex", secret("(q#7")),
         ("escape", secret("%q#7")),
         ("template", secret("${q#7} ${nothing_q#7} ${")),
-        ("big", Value::number(cty::Number::parse("7770777").unwrap()).mark(mark.clone())),
+        (
+            "big",
+            Value::number(cty::Number::parse("7770777").unwrap()).mark(mark.clone()),
+        ),
         ("l", list(&["q#7", "q#7"]).mark(mark.clone())),
         ("m", map(&["q#7", "q#7x"]).mark(mark.clone())),
-        ("deep", Value::object([("list", Value::tuple(vec![secret("q#7"), secret("10.0.q#7.0/8")])), ("open", Value::string("x"))])),
+        (
+            "deep",
+            Value::object([
+                (
+                    "list",
+                    Value::tuple(vec![secret("q#7"), secret("10.0.q#7.0/8")]),
+                ),
+                ("open", Value::string("x")),
+            ]),
+        ),
         ("inside", Value::map(Type::String, [("k", secret("q#7"))])),
-        ("o", Value::object([("q#7", Value::object([("q#7", Value::bool(true))]))]).mark(mark.clone())),
-        ("lo", Value::list(Type::map(Type::String), vec![map(&["q#7"])]).mark(mark.clone())),
+        (
+            "o",
+            Value::object([("q#7", Value::object([("q#7", Value::bool(true))]))])
+                .mark(mark.clone()),
+        ),
+        (
+            "lo",
+            Value::list(Type::map(Type::String), vec![map(&["q#7"])]).mark(mark.clone()),
+        ),
         ("x", Value::string("x")),
         ("n", Value::int(10)),
         ("plain", list(&["a", "b"])),
@@ -56,7 +78,11 @@ fn run(text: &str, names: &BTreeMap<Arc<str>, Value>) -> Diagnostics {
 }
 
 fn told(diags: &Diagnostics) -> bool {
-    diags.iter().any(|d| [SECRET, "q7", "7770777"].iter().any(|secret| d.summary.contains(secret) || d.detail.contains(secret)))
+    diags.iter().any(|d| {
+        [SECRET, "q7", "7770777"]
+            .iter()
+            .any(|secret| d.summary.contains(secret) || d.detail.contains(secret))
+    })
 }
 
 /// What fails, and what its message would quote.
@@ -165,7 +191,13 @@ fn no_message_quotes_a_secret_of_three_characters() {
                 wrong.push(format!("{text} does not fail"));
             }
             if told(&diags) {
-                wrong.push(format!("{text} tells: {:?}", diags.iter().map(|d| (&d.summary, &d.detail)).collect::<Vec<_>>()));
+                wrong.push(format!(
+                    "{text} tells: {:?}",
+                    diags
+                        .iter()
+                        .map(|d| (&d.summary, &d.detail))
+                        .collect::<Vec<_>>()
+                ));
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -175,31 +207,56 @@ fn no_message_quotes_a_secret_of_three_characters() {
 /// The rows show something: without marks most of them quote the value.
 #[test]
 fn the_same_messages_quote_what_is_not_secret() {
-    let open: BTreeMap<Arc<str>, Value> = names(&Mark::Sensitive).into_iter().map(|(name, value)| (name, value.unmark_deep().0)).collect();
+    let open: BTreeMap<Arc<str>, Value> = names(&Mark::Sensitive)
+        .into_iter()
+        .map(|(name, value)| (name, value.unmark_deep().0))
+        .collect();
     let telling = ROWS.iter().filter(|text| told(&run(text, &open))).count();
-    assert!(telling * 2 > ROWS.len(), "only {telling} of {} messages quote anything", ROWS.len());
+    assert!(
+        telling * 2 > ROWS.len(),
+        "only {telling} of {} messages quote anything",
+        ROWS.len()
+    );
 }
 
-/// Every function, every argument a secret or not: whatever fails says nothing of it, in a `for` neither.
+/// Every function, every argument a secret or not: whatever fails says nothing of it, in a `for`
+/// neither.
 #[test]
 fn no_function_quotes_a_secret_whatever_it_is_given() {
     let names = names(&Mark::Sensitive);
-    let secrets = ["s", "cidr", "json", "yaml", "verb", "date", "duration", "regex", "escape", "template", "big", "l", "m", "deep", "o"];
+    let secrets = [
+        "s", "cidr", "json", "yaml", "verb", "date", "duration", "regex", "escape", "template",
+        "big", "l", "m", "deep", "o",
+    ];
     let others = ["x", "n", "plain", "\"10.0.0.0/8\"", "{}"];
     let mut failed = 0;
-    for function in lang::functions::names().filter(|name| !["templatefile", "bcrypt"].contains(name)) {
+    for function in
+        lang::functions::names().filter(|name| !["templatefile", "bcrypt"].contains(name))
+    {
         for secret in secrets {
-            let mut calls = vec![format!("{function}({secret})"), format!("[for v in [{secret}] : {function}(v)]")];
+            let mut calls = vec![
+                format!("{function}({secret})"),
+                format!("[for v in [{secret}] : {function}(v)]"),
+            ];
             for other in others {
                 calls.push(format!("{function}({secret}, {other})"));
                 calls.push(format!("{function}({other}, {secret})"));
                 calls.push(format!("{function}({other}, {other}, {secret})"));
-                calls.push(format!("[for v in sensitive([{other}]) : {function}(v, {secret})]"));
+                calls.push(format!(
+                    "[for v in sensitive([{other}]) : {function}(v, {secret})]"
+                ));
             }
             for call in calls {
                 let diags = run(&call, &names);
                 failed += usize::from(diags.has_errors());
-                assert!(!told(&diags), "{call} tells: {:?}", diags.iter().map(|d| (&d.summary, &d.detail)).collect::<Vec<_>>());
+                assert!(
+                    !told(&diags),
+                    "{call} tells: {:?}",
+                    diags
+                        .iter()
+                        .map(|d| (&d.summary, &d.detail))
+                        .collect::<Vec<_>>()
+                );
             }
         }
     }
@@ -211,15 +268,42 @@ fn no_function_quotes_a_secret_whatever_it_is_given() {
 fn what_quotes_nothing_is_said_all_the_same() {
     let names = names(&Mark::Sensitive);
     for (text, says) in [
-        ("tonumber(s)", "Invalid value for \"v\" parameter: cannot convert this sensitive string to number."),
-        ("cidrhost(cidr, 1)", "Call to function \"cidrhost\" failed: what is wrong cannot be said without showing a sensitive value."),
-        ("[ for v in l : nothing(v) ]", "There is no function named \"nothing\"."),
-        ("[ for v in l : nothing ]", "There is no variable named \"nothing\"."),
-        ("[ for v in l : v.nothing ]", "Can't access attributes on a primitive-typed value (string)."),
-        ("[ for v in l : length(v, 1) ]", "Function \"length\" expects only 1 argument(s)."),
-        ("lookup({ a = 1 }, s)", "Invalid value for \"inputMap\" parameter: the given object has no attribute (sensitive value)."),
-        ("[ for v in l : v + 1 ]", "Unsuitable value for left operand: a number is required."),
-        ("{ for v in l : v => 1 }", "What is wrong cannot be said without showing a sensitive value."),
+        (
+            "tonumber(s)",
+            "Invalid value for \"v\" parameter: cannot convert this sensitive string to number.",
+        ),
+        (
+            "cidrhost(cidr, 1)",
+            "Call to function \"cidrhost\" failed: what is wrong cannot be said without showing a sensitive value.",
+        ),
+        (
+            "[ for v in l : nothing(v) ]",
+            "There is no function named \"nothing\".",
+        ),
+        (
+            "[ for v in l : nothing ]",
+            "There is no variable named \"nothing\".",
+        ),
+        (
+            "[ for v in l : v.nothing ]",
+            "Can't access attributes on a primitive-typed value (string).",
+        ),
+        (
+            "[ for v in l : length(v, 1) ]",
+            "Function \"length\" expects only 1 argument(s).",
+        ),
+        (
+            "lookup({ a = 1 }, s)",
+            "Invalid value for \"inputMap\" parameter: the given object has no attribute (sensitive value).",
+        ),
+        (
+            "[ for v in l : v + 1 ]",
+            "Unsuitable value for left operand: a number is required.",
+        ),
+        (
+            "{ for v in l : v => 1 }",
+            "What is wrong cannot be said without showing a sensitive value.",
+        ),
     ] {
         let diags = run(text, &names);
         let details: Vec<&str> = diags.iter().map(|d| d.detail.as_str()).collect();

@@ -12,7 +12,10 @@ fn steps(steps: &[Step]) -> String {
             StepKind::Attr(name) => format!(".{name}"),
             StepKind::Index(key) => match key.as_str() {
                 Some(text) => format!("[{text:?}]"),
-                None => format!("[{}]", key.as_number().map(ToString::to_string).unwrap_or_default()),
+                None => format!(
+                    "[{}]",
+                    key.as_number().map(ToString::to_string).unwrap_or_default()
+                ),
             },
         })
         .collect()
@@ -35,32 +38,66 @@ fn shape(expr: &Expr) -> String {
         ExprKind::TemplateWrap(e) => format!("(wrap {})", shape(e)),
         ExprKind::TemplateJoin(e) => format!("(join {})", shape(e)),
         ExprKind::Traversal(t) => format!("{}{}", t.root, steps(&t.steps)),
-        ExprKind::RelativeTraversal { source, steps: s } => format!("(rel {} {})", shape(source), steps(s)),
+        ExprKind::RelativeTraversal { source, steps: s } => {
+            format!("(rel {} {})", shape(source), steps(s))
+        }
         ExprKind::Index { source, key, .. } => format!("(idx {} {})", shape(source), shape(key)),
-        ExprKind::Splat(s) => format!("({} {} {})", if s.full { "[*]" } else { ".*" }, shape(&s.source), shape(&s.each)),
+        ExprKind::Splat(s) => format!(
+            "({} {} {})",
+            if s.full { "[*]" } else { ".*" },
+            shape(&s.source),
+            shape(&s.each)
+        ),
         ExprKind::SplatItem => "_".to_owned(),
-        ExprKind::Call(c) => format!("({}! {}{})", c.name, all(&c.args), if c.expand_final { "..." } else { "" }),
+        ExprKind::Call(c) => format!(
+            "({}! {}{})",
+            c.name,
+            all(&c.args),
+            if c.expand_final { "..." } else { "" }
+        ),
         ExprKind::Unary { op, operand, .. } => format!("({op:?} {})", shape(operand)),
         ExprKind::Binary { first, rest } => {
-            let rest: String = rest.iter().map(|(op, _, e)| format!(" {} {}", op.symbol(), shape(e))).collect();
+            let rest: String = rest
+                .iter()
+                .map(|(op, _, e)| format!(" {} {}", op.symbol(), shape(e)))
+                .collect();
             format!("({}{rest})", shape(first))
         }
-        ExprKind::Conditional { cond, then, other } => format!("(if {} {} {})", shape(cond), shape(then), shape(other)),
+        ExprKind::Conditional { cond, then, other } => {
+            format!("(if {} {} {})", shape(cond), shape(then), shape(other))
+        }
         ExprKind::For(f) => format!(
             "(for {}{} in {}{} : {}{}{})",
-            f.key_var.as_ref().map(|k| format!("{k},")).unwrap_or_default(),
+            f.key_var
+                .as_ref()
+                .map(|k| format!("{k},"))
+                .unwrap_or_default(),
             f.value_var,
             shape(&f.collection),
-            f.key.as_ref().map(|k| format!(" key {}", shape(k))).unwrap_or_default(),
+            f.key
+                .as_ref()
+                .map(|k| format!(" key {}", shape(k)))
+                .unwrap_or_default(),
             shape(&f.value),
             if f.group { "..." } else { "" },
-            f.cond.as_ref().map(|c| format!(" if {}", shape(c))).unwrap_or_default()
+            f.cond
+                .as_ref()
+                .map(|c| format!(" if {}", shape(c)))
+                .unwrap_or_default()
         ),
         ExprKind::Tuple(items) => format!("[{}]", all(items)),
         ExprKind::Object(items) => {
             let items: Vec<String> = items
                 .iter()
-                .map(|i| format!("{}={}", i.name.as_ref().map_or_else(|| shape(&i.key), ToString::to_string), shape(&i.value)))
+                .map(|i| {
+                    format!(
+                        "{}={}",
+                        i.name
+                            .as_ref()
+                            .map_or_else(|| shape(&i.key), ToString::to_string),
+                        shape(&i.value)
+                    )
+                })
                 .collect();
             format!("{{{}}}", items.join(" "))
         }
@@ -72,7 +109,11 @@ fn shape(expr: &Expr) -> String {
 fn parse(text: &str) -> (Expr, Vec<(u32, u32)>) {
     let sources = SourceMap::new();
     let (expr, diags) = syntax::parse_expression(text, "test", &sources);
-    let places = diags.iter().filter_map(|d| d.range(&sources)).map(|r| (r.start.line, r.start.column)).collect();
+    let places = diags
+        .iter()
+        .filter_map(|d| d.range(&sources))
+        .map(|r| (r.start.line, r.start.column))
+        .collect();
     (expr, places)
 }
 
@@ -81,7 +122,10 @@ fn expressions_have_the_shape_of_the_language() {
     for (text, want) in [
         ("1 + 2 * 3 - 4", "(1 + (2 * 3) - 4)"),
         ("1 - 2 - 3", "(1 - 2 - 3)"),
-        ("a || b && c == d < e + f", "(a || (b && (c == (d < (e + f)))))"),
+        (
+            "a || b && c == d < e + f",
+            "(a || (b && (c == (d < (e + f)))))",
+        ),
         ("a * b + c", "((a * b) + c)"),
         ("-a.b + 1", "((Negate a.b) + 1)"),
         ("!a == b", "((Not a) == b)"),
@@ -95,7 +139,10 @@ fn expressions_have_the_shape_of_the_language() {
         ("provider::x::y(a,\n b,\n)", "(provider::x::y! a b)"),
         ("[for k, v in m : v if k]", "(for k,v in m : v if k)"),
         ("{for v in m : v.k => v...}", "(for v in m key v.k : v...)"),
-        ("{ a = 1, \"b\" : 2, (c) = 3\n d = 4, true = 5 }", "{a=1 (t \"b\")=2 (c)=3 d=4 true=5}"),
+        (
+            "{ a = 1, \"b\" : 2, (c) = 3\n d = 4, true = 5 }",
+            "{a=1 (t \"b\")=2 (c)=3 d=4 true=5}",
+        ),
         ("{ a = 1, a = 2 }", "{a=1 a=2}"),
         ("(\n1 +\n2\n)", "((1 + 2))"),
         ("\"\"", "(t )"),
@@ -103,15 +150,30 @@ fn expressions_have_the_shape_of_the_language() {
         ("\"${b}\"", "(wrap b)"),
         ("\"${b} \"", "(t b \" \")"),
         ("\"$${a} %%{b} $$${c} $ %\"", "(t \"${a} %{b} $${c} $ %\")"),
-        ("\"\\n\\t\\\"\\\\\\u00e9\\U0001F600\"", "(t \"\\n\\t\\\"\\\\é😀\")"),
+        (
+            "\"\\n\\t\\\"\\\\\\u00e9\\U0001F600\"",
+            "(t \"\\n\\t\\\"\\\\é😀\")",
+        ),
         ("\"e\\u0301\"", "(t \"é\")"),
-        ("\"%{if a}x%{else}y%{endif}\"", "(t (if a (t \"x\") (t \"y\")))"),
+        (
+            "\"%{if a}x%{else}y%{endif}\"",
+            "(t (if a (t \"x\") (t \"y\")))",
+        ),
         ("\"%{if a}x%{endif}\"", "(t (if a (t \"x\") (t )))"),
-        ("\"%{for i, x in l}${x},%{endfor}\"", "(t (join (for i,x in l : (t x \",\"))))"),
+        (
+            "\"%{for i, x in l}${x},%{endfor}\"",
+            "(t (join (for i,x in l : (t x \",\"))))",
+        ),
         ("\"a  ${~ b ~}  c\"", "(t \"a\" b \"c\")"),
         ("<<EOT\na ${b}\n  c\nEOT\n", "(t \"a \" b \"\\n  c\\n\")"),
-        ("<<-EOT\n    a\n      b\n\n    c\n  EOT\n", "(t \"a\\n  b\\n\\nc\\n\")"),
-        ("<<-EOT\n    %{if x}\n    a\n    %{endif}\n  EOT\n", "(t \"\" (if x (t \"\\na\\n\") (t )) \"\\n\")"),
+        (
+            "<<-EOT\n    a\n      b\n\n    c\n  EOT\n",
+            "(t \"a\\n  b\\n\\nc\\n\")",
+        ),
+        (
+            "<<-EOT\n    %{if x}\n    a\n    %{endif}\n  EOT\n",
+            "(t \"\" (if x (t \"\\na\\n\") (t )) \"\\n\")",
+        ),
         ("{ \"${a}b\" = 1 }", "{(t a \"b\")=1}"),
         ("1.5e3", "1500"),
         ("a-b", "a-b"),
@@ -159,7 +221,10 @@ fn errors_of_expressions_have_their_places() {
 #[test]
 fn references_leave_out_the_names_that_for_binds() {
     for (text, want) in [
-        ("var.a + [for v in var.l : v.x + local.b][0]", "var.a var.l local.b"),
+        (
+            "var.a + [for v in var.l : v.x + local.b][0]",
+            "var.a var.l local.b",
+        ),
         ("{for k, v in k : k => v}", "k"),
         ("[for a in [1] : [for b in a : a + b + c]]", "c"),
         ("\"%{for x in var.l}${x}${y}%{endfor}\"", "var.l y"),
@@ -186,17 +251,35 @@ fn static_readings_need_no_evaluation() {
         let found = parse(text).0.as_static_traversal().map(|t| t.to_string());
         assert_eq!(found.as_deref(), want, "{text}");
     }
-    assert_eq!(parse("\"a.b[0]\"").0.quoted_traversal().map(|t| t.to_string()).as_deref(), Some("a.b[0]"));
+    assert_eq!(
+        parse("\"a.b[0]\"")
+            .0
+            .quoted_traversal()
+            .map(|t| t.to_string())
+            .as_deref(),
+        Some("a.b[0]")
+    );
     assert_eq!(parse("true").0.as_keyword().as_deref(), Some("true"));
     assert_eq!(parse("destroy").0.as_keyword().as_deref(), Some("destroy"));
     assert_eq!(parse("a.b").0.as_keyword(), None);
     assert_eq!(parse("[a, 1]").0.static_list().map(<[Expr]>::len), Some(2));
     assert_eq!(parse("{ a = b }").0.static_map().map(|m| m.len()), Some(1));
-    assert_eq!(parse("list(string)").0.static_call().map(|c| c.name.to_string()).as_deref(), Some("list"));
+    assert_eq!(
+        parse("list(string)")
+            .0
+            .static_call()
+            .map(|c| c.name.to_string())
+            .as_deref(),
+        Some("list")
+    );
 }
 
 fn schema() -> BodySchema {
-    BodySchema::new().optional(&["a", "b"]).required(&["need"]).block("x", &[]).block("two", &["type", "name"])
+    BodySchema::new()
+        .optional(&["a", "b"])
+        .required(&["need"])
+        .block("x", &[])
+        .block("two", &["type", "name"])
 }
 
 #[test]
@@ -212,14 +295,30 @@ fn bodies_of_both_syntaxes_answer_the_same_schema() {
     for body in [Body::native(Arc::new(body)), Body::json(node)] {
         let (content, diags) = body.content(&schema());
         assert!(diags.is_empty(), "{:?}", diags.iter().next());
-        assert_eq!(content.attributes.keys().map(|k| &**k).collect::<Vec<_>>(), ["need", "a"]);
-        let blocks: Vec<String> =
-            content.blocks.iter().map(|b| format!("{}{:?}", b.type_name, b.labels.iter().map(|l| &*l.text).collect::<Vec<_>>())).collect();
+        assert_eq!(
+            content.attributes.keys().map(|k| &**k).collect::<Vec<_>>(),
+            ["need", "a"]
+        );
+        let blocks: Vec<String> = content
+            .blocks
+            .iter()
+            .map(|b| {
+                format!(
+                    "{}{:?}",
+                    b.type_name,
+                    b.labels.iter().map(|l| &*l.text).collect::<Vec<_>>()
+                )
+            })
+            .collect();
         assert_eq!(blocks, ["x[]", "x[]", "two[\"t\", \"n\"]"]);
         let (attributes, diags) = content.blocks[0].body.just_attributes();
         assert!(diags.is_empty() && attributes.contains_key("k"));
         let (first, rest, _) = body.partial_content(&BodySchema::new().optional(&["a"]));
-        assert!(first.attribute("a").is_some() && !rest.has_attribute("a") && rest.has_attribute("need"));
+        assert!(
+            first.attribute("a").is_some()
+                && !rest.has_attribute("a")
+                && rest.has_attribute("need")
+        );
     }
 }
 
@@ -234,7 +333,11 @@ fn what_a_schema_does_not_know_is_an_error_at_its_name() {
         ("b.tf.json", r#"{"need": 1, "z": 2}"#, vec![(1, 13)]),
         ("b.tf.json", r#"{"need": 1, "x": 2}"#, vec![(1, 18)]),
         ("b.tf.json", r#"{"a": 1}"#, vec![(1, 8)]),
-        ("b.tf.json", r#"{"need": 1, "two": {"t": {}}}"#, vec![(1, 26)]),
+        (
+            "b.tf.json",
+            r#"{"need": 1, "two": {"t": {}}}"#,
+            vec![(1, 26)],
+        ),
     ] {
         let sources = SourceMap::new();
         let file = sources.add(name, text);
@@ -246,7 +349,11 @@ fn what_a_schema_does_not_know_is_an_error_at_its_name() {
             (Body::native(Arc::new(body)), diags)
         };
         diags.append(body.content(&schema()).1);
-        let mut places: Vec<_> = diags.iter().filter_map(|d| d.range(&sources)).map(|r| (r.start.line, r.start.column)).collect();
+        let mut places: Vec<_> = diags
+            .iter()
+            .filter_map(|d| d.range(&sources))
+            .map(|r| (r.start.line, r.start.column))
+            .collect();
         places.sort_unstable();
         assert_eq!(places, want, "{text}");
     }
@@ -258,7 +365,10 @@ fn an_override_replaces_arguments_and_types_of_blocks() {
         let file = SourceMap::new().add("o.tf", text);
         Body::native(Arc::new(syntax::parse_file(text, file).0))
     };
-    let merged = Body::merged(parse("need = 1\na = 1\nx {\n}\ntwo \"t\" \"n\" {\n}\n"), parse("a = 2\nx {\n  k = 1\n}\nx {\n}\n"));
+    let merged = Body::merged(
+        parse("need = 1\na = 1\nx {\n}\ntwo \"t\" \"n\" {\n}\n"),
+        parse("a = 2\nx {\n  k = 1\n}\nx {\n}\n"),
+    );
     let (content, diags) = merged.content(&schema());
     assert!(diags.is_empty());
     assert_eq!(shape(&content.attributes["a"].expr), "2");
@@ -275,7 +385,14 @@ fn strings_of_json_are_templates_and_references() {
     assert!(diags.is_empty());
     assert_eq!(shape(&attributes["a"].expr), "(wrap b.c)");
     assert_eq!(shape(&attributes["d"].expr), "(t \"x \" e)");
-    assert_eq!(attributes["f"].expr.as_static_traversal().map(|t| t.to_string()).as_deref(), Some("g.h[0]"));
+    assert_eq!(
+        attributes["f"]
+            .expr
+            .as_static_traversal()
+            .map(|t| t.to_string())
+            .as_deref(),
+        Some("g.h[0]")
+    );
     assert_eq!(shape(&attributes["i"].expr), "[(wrap j) null 1.5]");
     let span = attributes["d"].expr.traversals()[0].root_span;
     assert_eq!(sources.snippet(span), "e");
@@ -287,7 +404,11 @@ fn a_byte_order_mark_takes_no_column_and_graphemes_take_one() {
     let text = "\u{feff}a = \"日本 👨‍👩‍👧\" + \n";
     let file = sources.add("bom.tf", text);
     let (_, diags) = syntax::parse_file(text, file);
-    let places: Vec<_> = diags.iter().filter_map(|d| d.range(&sources)).map(|r| (r.start.line, r.start.column)).collect();
+    let places: Vec<_> = diags
+        .iter()
+        .filter_map(|d| d.range(&sources))
+        .map(|r| (r.start.line, r.start.column))
+        .collect();
     assert_eq!(places, [(1, 14)]);
 }
 
@@ -297,5 +418,8 @@ fn a_bare_template_keeps_line_ends() {
     let file = SourceMap::new().add("t.tmpl", text);
     let (expr, diags) = syntax::parse_template_at(text, file, 0, TemplateOrigin::Bare);
     assert!(diags.is_empty());
-    assert_eq!(shape(&expr), "(t \"a\\r\\n\" (join (for x in l : (t \"- \" x \"\\n\"))) \"end$\")");
+    assert_eq!(
+        shape(&expr),
+        "(t \"a\\r\\n\" (join (for x in l : (t \"- \" x \"\\n\"))) \"end$\")"
+    );
 }

@@ -1,4 +1,5 @@
-//! Expressions, templates and functions against rows recorded from the reference language's own tests.
+//! Expressions, templates and functions against rows recorded from the reference language's own
+//! tests.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -34,22 +35,38 @@ impl Scope for Row<'_> {
 impl Row<'_> {
     fn of(ctx: &Json) -> Self {
         let vars = ctx["vars"].as_object().into_iter().flatten();
-        let values = vars.map(|(name, value)| (Arc::from(name.as_str()), cty::testing::recorded(value))).collect();
+        let values = vars
+            .map(|(name, value)| (Arc::from(name.as_str()), cty::testing::recorded(value)))
+            .collect();
         let mut functions = BTreeMap::new();
-        for name in ctx["funcs"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+        for name in ctx["funcs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+        {
             let function = match name {
-                "negate" => Some(Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(a[0].neg()))),
+                "negate" => Some(Function::new(
+                    vec![Param::new("num", Type::Number)],
+                    Type::Number,
+                    |a, _, _| Ok(a[0].neg()),
+                )),
                 "foo::upper" => find("upper").map(|f| (*f).clone()),
                 _ => None,
             };
             functions.extend(function.map(|f| (name.to_owned(), Arc::new(f))));
         }
-        Row { names: Bindings::new(values), functions }
+        Row {
+            names: Bindings::new(values),
+            functions,
+        }
     }
 }
 
 fn run(name: &str, parse: fn(&str, &SourceMap) -> (lang::syntax::Expr, Diagnostics)) {
-    let Some(rows) = cty::testing::vectors(&format!("{name}.jsonl")) else { return };
+    let Some(rows) = cty::testing::vectors(&format!("{name}.jsonl")) else {
+        return;
+    };
     let mut passed = 0;
     for row in &rows {
         let input = row["input"].as_str().unwrap();
@@ -63,7 +80,10 @@ fn run(name: &str, parse: fn(&str, &SourceMap) -> (lang::syntax::Expr, Diagnosti
             passed += 1;
             continue;
         }
-        println!("differs: {input}\n  got  {value:?} with {} of {count} diagnostics\n  want {want:?}", diags.len());
+        println!(
+            "differs: {input}\n  got  {value:?} with {} of {count} diagnostics\n  want {want:?}",
+            diags.len()
+        );
         for diag in diags.iter() {
             println!("  {}", diag.render(&sources).replace('\n', "\n  "));
         }
@@ -73,7 +93,9 @@ fn run(name: &str, parse: fn(&str, &SourceMap) -> (lang::syntax::Expr, Diagnosti
 
 #[test]
 fn expressions_have_the_recorded_values() {
-    run("hcl_expr", |text, sources| parse_expression(text, "test", sources));
+    run("hcl_expr", |text, sources| {
+        parse_expression(text, "test", sources)
+    });
 }
 
 #[test]
@@ -112,7 +134,9 @@ impl Scope for Folder {
 
 #[test]
 fn function_calls_have_the_recorded_values() {
-    let Some(rows) = cty::testing::vectors("lang_functions.jsonl") else { return };
+    let Some(rows) = cty::testing::vectors("lang_functions.jsonl") else {
+        return;
+    };
     let folder = Folder::new();
     let mut passed = 0;
     for row in &rows {

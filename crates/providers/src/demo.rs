@@ -13,7 +13,13 @@ macro_rules! demo_files {
     };
 }
 
-static FILES: [(&str, &str); 5] = demo_files!["main.tf", "variables.tf", "outputs.tf", "modules/network/main.tf", "modules/app/main.tf"];
+static FILES: [(&str, &str); 5] = demo_files![
+    "main.tf",
+    "variables.tf",
+    "outputs.tf",
+    "modules/network/main.tf",
+    "modules/app/main.tf"
+];
 
 /// The workspace's files: path (with `/`, relative) and content.
 pub fn files() -> &'static [(&'static str, &'static str)] {
@@ -25,13 +31,14 @@ pub fn lab_file(workspace: &Path) -> PathBuf {
     workspace.join("lab").join("lab.json")
 }
 
-/// The folder to hand to child processes as [`crate::lab::DIRECTORY_VARIABLE`], where `slowstart` counts its launches.
+/// The folder to hand to child processes as [`crate::lab::DIRECTORY_VARIABLE`], where `slowstart`
+/// counts its launches.
 pub fn lab_directory(workspace: &Path) -> PathBuf {
     workspace.join("lab")
 }
 
-/// Writes the workspace into a folder, with `demo.auto.tfvars.json` that names the lab's file and the output folder by
-/// their full paths, so that it does not matter in which folder a plugin runs.
+/// Writes the workspace into a folder, with `demo.auto.tfvars.json` that names the lab's file and
+/// the output folder by their full paths, so that it does not matter in which folder a plugin runs.
 ///
 /// # Errors
 /// When a file or folder cannot be written.
@@ -47,7 +54,10 @@ pub fn write_to(workspace: &Path) -> io::Result<()> {
         "lab_file": lab_file(&workspace).display().to_string(),
         "out_dir": workspace.join("out").display().to_string(),
     });
-    std::fs::write(workspace.join("demo.auto.tfvars.json"), format!("{variables:#}\n"))
+    std::fs::write(
+        workspace.join("demo.auto.tfvars.json"),
+        format!("{variables:#}\n"),
+    )
 }
 
 /// Something an operator of the demo can break, or mend.
@@ -81,40 +91,106 @@ static BREAKAGES: [Breakage; 9] = [
         key: '1',
         title: "throttle",
         what: "the next two changes fail with 429 and would succeed when tried again",
-        act: |lab| set(lab, Fault { times: Some(2), ..Fault::new(Kind::Transient) }, "the next two changes are throttled"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(2),
+                    ..Fault::new(Kind::Transient)
+                },
+                "the next two changes are throttled",
+            )
+        },
     },
     Breakage {
         key: '2',
         title: "refuse",
         what: "the next change is refused for good: 403",
-        act: |lab| set(lab, Fault { times: Some(1), ..Fault::new(Kind::Permanent) }, "the next change is refused"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(1),
+                    ..Fault::new(Kind::Permanent)
+                },
+                "the next change is refused",
+            )
+        },
     },
     Breakage {
         key: '3',
         title: "bad input",
         what: "the lab does not accept the name in the next change",
-        act: |lab| set(lab, Fault { times: Some(1), ..Fault::new(Kind::BadInput) }, "the next change has a bad name"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(1),
+                    ..Fault::new(Kind::BadInput)
+                },
+                "the next change has a bad name",
+            )
+        },
     },
     Breakage {
         key: '4',
         title: "hang",
         what: "the next change gets no answer until it is cancelled",
-        act: |lab| set(lab, Fault { times: Some(1), ..Fault::new(Kind::Hang) }, "the next change hangs"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(1),
+                    ..Fault::new(Kind::Hang)
+                },
+                "the next change hangs",
+            )
+        },
     },
     Breakage {
         key: '5',
         title: "crash",
         what: "the lab's plugin dies with a panic in the next change, its work done and its answer lost",
-        act: |lab| set(lab, Fault { times: Some(1), after: true, ..Fault::new(Kind::Crash) }, "the next change crashes the plugin"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(1),
+                    after: true,
+                    ..Fault::new(Kind::Crash)
+                },
+                "the next change crashes the plugin",
+            )
+        },
     },
     Breakage {
         key: '6',
         title: "half a create",
         what: "the next create fails half-way and leaves something behind",
-        act: |lab| set(lab, Fault { times: Some(1), on: On::Create, ..Fault::new(Kind::Partial) }, "the next create is only half done"),
+        act: |lab| {
+            set(
+                lab,
+                Fault {
+                    times: Some(1),
+                    on: On::Create,
+                    ..Fault::new(Kind::Partial)
+                },
+                "the next create is only half done",
+            )
+        },
     },
-    Breakage { key: '7', title: "drift", what: "somebody resizes a server behind our back", act: resize },
-    Breakage { key: '8', title: "vanish", what: "somebody removes a bucket behind our back", act: vanish },
+    Breakage {
+        key: '7',
+        title: "drift",
+        what: "somebody resizes a server behind our back",
+        act: resize,
+    },
+    Breakage {
+        key: '8',
+        title: "vanish",
+        what: "somebody removes a bucket behind our back",
+        act: vanish,
+    },
     Breakage {
         key: '0',
         title: "mend",
@@ -128,19 +204,26 @@ fn set(lab: &Path, fault: Fault, said: &str) -> Result<String, LabError> {
 }
 
 fn resize(lab: &Path) -> Result<String, LabError> {
-    let Some(server) = first(lab, "lab_server")? else { return Ok("there is no server yet: deploy first".into()) };
+    let Some(server) = first(lab, "lab_server")? else {
+        return Ok("there is no server yet: deploy first".into());
+    };
     control::tamper(lab, &server.id, "size", "huge".into())?;
     Ok(format!("{} ({}) is huge now", server.name, server.id))
 }
 
 fn vanish(lab: &Path) -> Result<String, LabError> {
-    let Some(bucket) = first(lab, "lab_bucket")? else { return Ok("there is no bucket yet: deploy first".into()) };
+    let Some(bucket) = first(lab, "lab_bucket")? else {
+        return Ok("there is no bucket yet: deploy first".into());
+    };
     control::vanish(lab, &bucket.id)?;
     Ok(format!("{} ({}) is gone", bucket.name, bucket.id))
 }
 
 fn first(lab: &Path, kind: &str) -> Result<Option<control::Existing>, LabError> {
-    let mut found: Vec<_> = control::objects(lab)?.into_iter().filter(|object| object.kind == kind).collect();
+    let mut found: Vec<_> = control::objects(lab)?
+        .into_iter()
+        .filter(|object| object.kind == kind)
+        .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found.into_iter().next())
 }
@@ -154,13 +237,20 @@ mod tests {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { walk(&path, found) } else { found.push(path) }
+                if path.is_dir() {
+                    walk(&path, found)
+                } else {
+                    found.push(path)
+                }
             }
         }
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/demo"));
         let mut found = Vec::new();
         walk(root, &mut found);
-        let mut found: Vec<String> = found.iter().map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect();
+        let mut found: Vec<String> = found
+            .iter()
+            .map(|path| path.strip_prefix(root).unwrap().display().to_string())
+            .collect();
         let mut compiled: Vec<&str> = files().iter().map(|(path, _)| *path).collect();
         found.sort();
         compiled.sort_unstable();
@@ -173,7 +263,10 @@ mod tests {
         write_to(dir.path()).unwrap();
         let text = std::fs::read_to_string(dir.path().join("demo.auto.tfvars.json")).unwrap();
         let variables: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(variables["lab_file"].as_str().unwrap(), lab_file(dir.path()).display().to_string());
+        assert_eq!(
+            variables["lab_file"].as_str().unwrap(),
+            lab_file(dir.path()).display().to_string()
+        );
         assert!(dir.path().join("modules/app/main.tf").exists());
     }
 
@@ -181,13 +274,17 @@ mod tests {
     fn what_can_be_broken_can_be_mended() {
         let dir = tempfile::tempdir().unwrap();
         let lab = lab_file(dir.path());
-        let keys: std::collections::BTreeSet<char> = breakages().iter().map(|breakage| breakage.key).collect();
+        let keys: std::collections::BTreeSet<char> =
+            breakages().iter().map(|breakage| breakage.key).collect();
         assert_eq!(keys.len(), breakages().len());
         for breakage in breakages().iter().filter(|breakage| breakage.key != '0') {
             breakage.act(&lab).unwrap();
         }
         assert_eq!(control::list(&lab).unwrap().len(), 6);
-        let mend = breakages().iter().find(|breakage| breakage.key == '0').unwrap();
+        let mend = breakages()
+            .iter()
+            .find(|breakage| breakage.key == '0')
+            .unwrap();
         assert_eq!(mend.act(&lab).unwrap(), "6 faults cleared");
         assert!(control::list(&lab).unwrap().is_empty());
     }

@@ -1,5 +1,6 @@
-//! The bundled providers, each served as a process of its own by `flightdeck plugin serve NAME`, and the
-//! demo's workspace that uses them. In configuration: `source = "flightdeck.internal/bundled/NAME"`.
+//! The bundled providers, each served as a process of its own by `flightdeck plugin serve NAME`,
+//! and the demo's workspace that uses them. In configuration: `source =
+//! "flightdeck.internal/bundled/NAME"`.
 //!
 //! - `lab`: a fake cloud in which anything can be made to fail ([`lab`]);
 //! - `local`: files and directories of this machine ([`local`]);
@@ -42,11 +43,13 @@ impl Error {
     }
 }
 
-/// Serves a bundled provider to the host that started this process, until the host ends it. Standard output is
-/// the host's: print nothing there. On an error print its text on standard error and exit with [`Error::exit_code`].
+/// Serves a bundled provider to the host that started this process, until the host ends it.
+/// Standard output is the host's: print nothing there. On an error print its text on standard error
+/// and exit with [`Error::exit_code`].
 ///
 /// # Errors
-/// For an unknown name, when started by hand, when it cannot be served, and for those that refuse on purpose.
+/// For an unknown name, when started by hand, when it cannot be served, and for those that refuse
+/// on purpose.
 pub async fn serve(name: &str) -> Result<(), Error> {
     match name {
         "lab" => Ok(lab::serve().await?),
@@ -56,13 +59,19 @@ pub async fn serve(name: &str) -> Result<(), Error> {
             Ok(sdk::serve(startup::Slowstart).await?)
         }
         "broken" => Err(startup::broken(&sdk::Options::from_env()).into()),
-        _ => Err(Error::Unknown { name: name.to_owned() }),
+        _ => Err(Error::Unknown {
+            name: name.to_owned(),
+        }),
     }
 }
 
-/// [`serve`] as the whole of a `main`: with a runtime of its own, the error printed, the code to exit with.
+/// [`serve`] as the whole of a `main`: with a runtime of its own, the error printed, the code to
+/// exit with.
 pub fn main(name: &str) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("the process cannot be set up: {error}");

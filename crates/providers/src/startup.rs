@@ -1,12 +1,14 @@
-//! Providers that are about coming up: `slowstart` refuses its first two launches, `broken` refuses all.
-//! The launches are counted in a file, since each is a process of its own.
+//! Providers that are about coming up: `slowstart` refuses its first two launches, `broken` refuses
+//! all. The launches are counted in a file, since each is a process of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cty::Value;
 use sdk::schema::{Attr, Schema};
-use sdk::{Change, Context, Diagnostics, Failure, Object, Options, Provider, Resource, State, async_trait};
+use sdk::{
+    Change, Context, Diagnostics, Failure, Object, Options, Provider, Resource, State, async_trait,
+};
 
 use crate::lab::{LabError, SharedFile};
 
@@ -21,7 +23,9 @@ pub enum Refusal {
     #[error(transparent)]
     StartedByHand(#[from] sdk::ServeError),
     /// Too early.
-    #[error("[ERROR] slowstart: caches are cold (launch {launch}); it comes up at launch {WARM_AT}")]
+    #[error(
+        "[ERROR] slowstart: caches are cold (launch {launch}); it comes up at launch {WARM_AT}"
+    )]
     Cold {
         /// Which launch this was, from 1.
         launch: u32,
@@ -44,7 +48,11 @@ pub fn count_file(folder: &Path) -> PathBuf {
 }
 
 fn by_host(options: &Options) -> Result<(), Refusal> {
-    if options.started_by_host() { Ok(()) } else { Err(sdk::ServeError::StartedByHand.into()) }
+    if options.started_by_host() {
+        Ok(())
+    } else {
+        Err(sdk::ServeError::StartedByHand.into())
+    }
 }
 
 /// Counts a launch, and refuses it if it is too early.
@@ -54,7 +62,11 @@ pub(crate) fn cold(options: &Options, folder: &Path) -> Result<(), Refusal> {
         *count = count.saturating_add(1);
         Ok::<_, LabError>(*count)
     })?;
-    if launch < WARM_AT { Err(Refusal::Cold { launch }) } else { Ok(()) }
+    if launch < WARM_AT {
+        Err(Refusal::Cold { launch })
+    } else {
+        Ok(())
+    }
 }
 
 /// How `broken` ends.
@@ -123,14 +135,23 @@ mod tests {
     use super::*;
 
     fn host() -> Options {
-        Options { cookie: Some(wire::env::MAGIC_COOKIE_VALUE.into()), ..Options::default() }
+        Options {
+            cookie: Some(wire::env::MAGIC_COOKIE_VALUE.into()),
+            ..Options::default()
+        }
     }
 
     #[test]
     fn the_third_launch_and_all_later_ones_succeed() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(cold(&host(), dir.path()), Err(Refusal::Cold { launch: 1 })));
-        assert!(matches!(cold(&host(), dir.path()), Err(Refusal::Cold { launch: 2 })));
+        assert!(matches!(
+            cold(&host(), dir.path()),
+            Err(Refusal::Cold { launch: 1 })
+        ));
+        assert!(matches!(
+            cold(&host(), dir.path()),
+            Err(Refusal::Cold { launch: 2 })
+        ));
         assert!(cold(&host(), dir.path()).is_ok());
         assert!(cold(&host(), dir.path()).is_ok());
     }
@@ -138,9 +159,15 @@ mod tests {
     #[test]
     fn a_start_by_hand_is_not_counted() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(cold(&Options::default(), dir.path()), Err(Refusal::StartedByHand(_))));
+        assert!(matches!(
+            cold(&Options::default(), dir.path()),
+            Err(Refusal::StartedByHand(_))
+        ));
         assert!(!count_file(dir.path()).exists());
-        assert!(matches!(broken(&Options::default()), Refusal::StartedByHand(_)));
+        assert!(matches!(
+            broken(&Options::default()),
+            Refusal::StartedByHand(_)
+        ));
         assert!(broken(&host()).to_string().starts_with("panic: "));
     }
 }

@@ -31,18 +31,27 @@ fn an_unknown_name_is_refused_with_those_there_are() {
 
 #[test]
 fn broken_panics_each_time() {
-    let (folder, identity) = (tempfile::tempdir().unwrap(), wire::Identity::generate().unwrap());
+    let (folder, identity) = (
+        tempfile::tempdir().unwrap(),
+        wire::Identity::generate().unwrap(),
+    );
     for _ in 0..2 {
         let (broken, _sockets) = command("broken", folder.path(), &identity);
         let (code, out, err) = run(broken);
         assert_eq!((code, out.as_str()), (2, ""));
-        assert!(err.starts_with("panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\n"), "{err}");
+        assert!(
+            err.starts_with("panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\n"),
+            "{err}"
+        );
     }
 }
 
 #[tokio::test]
 async fn slowstart_comes_up_at_its_third_launch() {
-    let (folder, identity) = (tempfile::tempdir().unwrap(), wire::Identity::generate().unwrap());
+    let (folder, identity) = (
+        tempfile::tempdir().unwrap(),
+        wire::Identity::generate().unwrap(),
+    );
     for launch in 1..=2 {
         let (cold, _sockets) = command("slowstart", folder.path(), &identity);
         let (code, out, err) = run(cold);
@@ -50,7 +59,10 @@ async fn slowstart_comes_up_at_its_third_launch() {
         assert!(err.contains(&format!("launch {launch}")), "{err}");
     }
     let mut warm = Plugin::start("slowstart", folder.path()).await;
-    let probe = warm.host.made("slowstart_probe", json!({"name": "p"})).await;
+    let probe = warm
+        .host
+        .made("slowstart_probe", json!({"name": "p"}))
+        .await;
     assert_eq!(text(&probe, "id"), "probe-p");
     Plugin::start("slowstart", folder.path()).await;
 }
@@ -66,14 +78,25 @@ async fn shutdown_ends_the_process_with_code_0_and_without_its_socket() {
     assert_eq!(std::fs::read_dir(plugin.sockets.path()).unwrap().count(), 0);
     // what it said are hclog lines
     let first: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
-    assert_eq!((first["@module"].as_str(), first["@message"].as_str()), (Some("lab"), Some("configured")));
+    assert_eq!(
+        (first["@module"].as_str(), first["@message"].as_str()),
+        (Some("lab"), Some("configured"))
+    );
 }
 
 #[tokio::test]
 async fn an_interrupt_is_the_host_s_business_and_a_termination_ends_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let mut plugin = Plugin::lab(folder.path(), json!({})).await;
-    let signal = |name: &str, id: u32| assert!(Command::new("kill").args([name, &id.to_string()]).status().unwrap().success());
+    let signal = |name: &str, id: u32| {
+        assert!(
+            Command::new("kill")
+                .args([name, &id.to_string()])
+                .status()
+                .unwrap()
+                .success()
+        )
+    };
     signal("-INT", plugin.child.id());
     plugin.host.made("lab_thing", json!({"name": "t"})).await;
     signal("-TERM", plugin.child.id());

@@ -25,7 +25,11 @@ pub(crate) fn diagnostics_of(outcome: Outcome<Diagnostics>) -> Vec<pb::Diagnosti
 
 /// What the host keeps of an answer: private bytes that the author did not set stay as they were.
 fn private_of(state: &State, former: &[u8]) -> proto::Bytes {
-    if state.private.is_empty() { proto::Bytes::copy_from_slice(former) } else { state.private.clone().into() }
+    if state.private.is_empty() {
+        proto::Bytes::copy_from_slice(former)
+    } else {
+        state.private.clone().into()
+    }
 }
 
 pub(crate) async fn open(
@@ -33,7 +37,10 @@ pub(crate) async fn open(
     cx: Context,
     request: pb::open_ephemeral_resource::Request,
 ) -> Outcome<pb::open_ephemeral_resource::Response> {
-    let opened = entry.item.open(&cx, codec::decode(request.config, &entry.ty)?).await?;
+    let opened = entry
+        .item
+        .open(&cx, codec::decode(request.config, &entry.ty)?)
+        .await?;
     Ok(pb::open_ephemeral_resource::Response {
         result: Some(codec::encode(&opened.value, &entry.ty)?),
         private: Some(opened.private.into()),
@@ -47,7 +54,10 @@ pub(crate) async fn renew(
     cx: Context,
     request: pb::renew_ephemeral_resource::Request,
 ) -> Outcome<pb::renew_ephemeral_resource::Response> {
-    let renewed = entry.item.renew(&cx, request.private.unwrap_or_default().to_vec()).await?;
+    let renewed = entry
+        .item
+        .renew(&cx, request.private.unwrap_or_default().to_vec())
+        .await?;
     Ok(pb::renew_ephemeral_resource::Response {
         private: Some(renewed.private.into()),
         renew_at: renewed.renew_at.map(Into::into),
@@ -60,18 +70,36 @@ pub(crate) async fn plan(
     cx: Context,
     request: pb::plan_resource_change::Request,
 ) -> Outcome<pb::plan_resource_change::Response> {
-    let (prior, proposed) = (codec::decode(request.prior_state, &entry.ty)?, codec::decode(request.proposed_new_state, &entry.ty)?);
+    let (prior, proposed) = (
+        codec::decode(request.prior_state, &entry.ty)?,
+        codec::decode(request.proposed_new_state, &entry.ty)?,
+    );
     let config = codec::decode(request.config, &entry.ty)?;
     let private = request.prior_private.to_vec();
     let mut answer = pb::plan_resource_change::Response::default();
     if proposed.is_null() {
-        let diagnostics = entry.item.plan_destroy(&cx, &State::new(prior).with_private(private)).await?;
+        let diagnostics = entry
+            .item
+            .plan_destroy(&cx, &State::new(prior).with_private(private))
+            .await?;
         answer.planned_state = Some(codec::encode(&proposed, &entry.ty)?);
         answer.planned_private = request.prior_private;
         answer.diagnostics = diagnostics.into_wire();
         return Ok(answer);
     }
-    let planned = entry.item.plan(&cx, Planning { schema: &entry.schema, prior, proposed, config, private }).await?;
+    let planned = entry
+        .item
+        .plan(
+            &cx,
+            Planning {
+                schema: &entry.schema,
+                prior,
+                proposed,
+                config,
+                private,
+            },
+        )
+        .await?;
     answer.planned_state = Some(codec::encode(&planned.value, &entry.ty)?);
     answer.requires_replace = planned.replace.iter().map(path_to_wire).collect();
     answer.planned_private = planned.private.into();
@@ -93,23 +121,42 @@ pub(crate) async fn apply(
     let keep = prior.clone();
     let done = if planned.is_null() {
         let state = State::new(prior).with_private(former.to_vec());
-        entry.item.delete(&cx, state).await.map(|warnings| State { warnings, ..State::new(gone) })
+        entry.item.delete(&cx, state).await.map(|warnings| State {
+            warnings,
+            ..State::new(gone)
+        })
     } else {
-        let change = Change { prior, planned, config, private: former.to_vec() };
+        let change = Change {
+            prior,
+            planned,
+            config,
+            private: former.to_vec(),
+        };
         let creating = change.prior.is_null();
-        let made = if creating { entry.item.create(&cx, change).await } else { entry.item.update(&cx, change).await };
+        let made = if creating {
+            entry.item.create(&cx, change).await
+        } else {
+            entry.item.update(&cx, change).await
+        };
         made.and_then(finished)
     };
     match done {
         Ok(state) => {
             // the private bytes of an object that is gone are of no use to anyone
-            answer.private = if state.value.is_null() { proto::Bytes::new() } else { private_of(&state, &former) };
+            answer.private = if state.value.is_null() {
+                proto::Bytes::new()
+            } else {
+                private_of(&state, &former)
+            };
             answer.new_state = Some(codec::encode(&state.value, &entry.ty)?);
             answer.diagnostics = state.warnings.into_wire();
         }
         Err(mut failure) => {
             // without a partial state: what was there is there still (for a create: nothing)
-            let state = failure.partial.take().map_or_else(|| State::new(keep), |partial| *partial);
+            let state = failure
+                .partial
+                .take()
+                .map_or_else(|| State::new(keep), |partial| *partial);
             answer.private = private_of(&state, &former);
             match codec::encode(&state.value, &entry.ty) {
                 Ok(value) => answer.new_state = Some(value),
@@ -136,10 +183,20 @@ fn finished(state: State) -> Outcome<State> {
         }
         !value.is_wholly_known()
     });
-    let Some(first) = unknown.first().cloned() else { return Ok(state) };
-    let detail = format!("{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place");
-    let known = State { value: state.value.unknown_as_null(), ..state };
-    Err(Failure::from(Diagnostic::error("the provider did not say all", detail).at(first)).with_partial(known))
+    let Some(first) = unknown.first().cloned() else {
+        return Ok(state);
+    };
+    let detail = format!(
+        "{first} is still unknown after the change; this is a fault of the provider, and null is kept in its place"
+    );
+    let known = State {
+        value: state.value.unknown_as_null(),
+        ..state
+    };
+    Err(
+        Failure::from(Diagnostic::error("the provider did not say all", detail).at(first))
+            .with_partial(known),
+    )
 }
 
 pub(crate) async fn read(
@@ -149,7 +206,11 @@ pub(crate) async fn read(
 ) -> Outcome<pb::read_resource::Response> {
     let value = codec::decode(request.current_state.clone(), &entry.ty)?;
     if value.is_null() {
-        return Ok(pb::read_resource::Response { new_state: request.current_state, private: request.private, ..Default::default() });
+        return Ok(pb::read_resource::Response {
+            new_state: request.current_state,
+            private: request.private,
+            ..Default::default()
+        });
     }
     let state = State::new(value).with_private(request.private.to_vec());
     let found = entry.item.read(&cx, state).await?;
@@ -170,16 +231,29 @@ pub(crate) async fn upgrade(
     let version = entry.schema.version;
     if request.version > version {
         return Err(Failure::new(
-            format!("the state of this {} is newer than the provider", request.type_name),
-            format!("it was written with schema version {}, this provider knows {version}; use the newer provider", request.version),
+            format!(
+                "the state of this {} is newer than the provider",
+                request.type_name
+            ),
+            format!(
+                "it was written with schema version {}, this provider knows {version}; use the newer provider",
+                request.version
+            ),
         ));
     }
     let raw = request.raw_state.unwrap_or_default();
     if raw.json.is_empty() {
-        return Err(Failure::new("the state is of a form that is not supported", "it holds no JSON; it was written by a very old program"));
+        return Err(Failure::new(
+            "the state is of a form that is not supported",
+            "it holds no JSON; it was written by a very old program",
+        ));
     }
-    let mut json: serde_json::Value = serde_json::from_slice(&raw.json)
-        .map_err(|error| Failure::new(format!("the state of this {} is not JSON", request.type_name), error.to_string()))?;
+    let mut json: serde_json::Value = serde_json::from_slice(&raw.json).map_err(|error| {
+        Failure::new(
+            format!("the state of this {} is not JSON", request.type_name),
+            error.to_string(),
+        )
+    })?;
     if request.version < version {
         json = entry.item.upgrade(&cx, request.version, json).await?;
     }

@@ -16,7 +16,9 @@ pub(crate) fn against(schema: &Schema, config: &Value) -> Diagnostics {
 fn block(schema: &Block, value: &Value, path: &Path, found: &mut Diagnostics) {
     attributes(&schema.attributes, value, path, found);
     for nested in &schema.blocks {
-        let Some(inner) = value.get_attr(&nested.name) else { continue };
+        let Some(inner) = value.get_attr(&nested.name) else {
+            continue;
+        };
         for (path, element) in elements(nested.nesting, &inner, &path.attr(nested.name.as_str())) {
             block(&nested.block, &element, &path, found);
         }
@@ -25,12 +27,17 @@ fn block(schema: &Block, value: &Value, path: &Path, found: &mut Diagnostics) {
 
 fn attributes(attrs: &[Attr], value: &Value, path: &Path, found: &mut Diagnostics) {
     for attr in attrs {
-        let Some(inner) = value.get_attr(&attr.name) else { continue };
+        let Some(inner) = value.get_attr(&attr.name) else {
+            continue;
+        };
         let path = path.attr(attr.name.as_str());
         if let Some(check) = attr.check.as_ref().filter(|_| inner.is_given())
             && let Err(problem) = check(&inner)
         {
-            found.push(Diagnostic::error(format!("invalid value for {}", attr.name), problem).at(path.clone()));
+            found.push(
+                Diagnostic::error(format!("invalid value for {}", attr.name), problem)
+                    .at(path.clone()),
+            );
         }
         if let AttrType::Nested(nesting, attrs) = &attr.ty {
             for (path, element) in elements(*nesting, &inner, &path) {

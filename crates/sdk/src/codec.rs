@@ -1,4 +1,5 @@
-//! Values in and out: the wire's msgpack or JSON by the type of a schema, state as JSON, JSON for authors.
+//! Values in and out: the wire's msgpack or JSON by the type of a schema, state as JSON, JSON for
+//! authors.
 
 use cty::{Type, Value};
 use proto::tfplugin6 as pb;
@@ -15,18 +16,30 @@ pub(crate) fn decode(value: Option<pb::DynamicValue>, ty: &Type) -> Result<Value
     } else {
         Ok(Value::null(ty.clone()))
     };
-    decoded.map_err(|problem| Failure::new("the host sent a value that does not fit the schema", problem))
+    decoded.map_err(|problem| {
+        Failure::new(
+            "the host sent a value that does not fit the schema",
+            problem,
+        )
+    })
 }
 
 /// A value for the host.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<pb::DynamicValue, Failure> {
     let msgpack = cty::msgpack::encode(value, ty).map_err(|error| {
-        Failure::new("the provider's value does not fit its schema", format!("{error}; this is a fault of the provider"))
+        Failure::new(
+            "the provider's value does not fit its schema",
+            format!("{error}; this is a fault of the provider"),
+        )
     })?;
-    Ok(pb::DynamicValue { msgpack: msgpack.into(), ..Default::default() })
+    Ok(pb::DynamicValue {
+        msgpack: msgpack.into(),
+        ..Default::default()
+    })
 }
 
-/// State as the host keeps it: attributes that the schema does not have are dropped, those that are missing are null.
+/// State as the host keeps it: attributes that the schema does not have are dropped, those that are
+/// missing are null.
 pub(crate) fn from_state_json(mut json: serde_json::Value, ty: &Type) -> Result<Value, Failure> {
     fit(&mut json, ty);
     from_json(&json, ty)
@@ -47,16 +60,23 @@ pub fn to_json(value: &Value, ty: &Type) -> Result<serde_json::Value, Failure> {
 /// # Errors
 /// When the JSON does not fit the type; the detail says where.
 pub fn from_json(json: &serde_json::Value, ty: &Type) -> Result<Value, Failure> {
-    cty::json::decode_value(json, ty).map_err(|error| Failure::new("the JSON does not fit the schema", error.to_string()))
+    cty::json::decode_value(json, ty)
+        .map_err(|error| Failure::new("the JSON does not fit the schema", error.to_string()))
 }
 
-/// Makes objects have exactly the attributes of their type. What does not fit otherwise is left for the decoder to refuse.
+/// Makes objects have exactly the attributes of their type. What does not fit otherwise is left for
+/// the decoder to refuse.
 fn fit(json: &mut serde_json::Value, ty: &Type) {
     match (ty, json) {
         (Type::Object(object), serde_json::Value::Object(members)) => {
             members.retain(|name, _| object.attributes.contains_key(name.as_str()));
             for (name, ty) in &object.attributes {
-                fit(members.entry(name.to_string()).or_insert(serde_json::Value::Null), ty);
+                fit(
+                    members
+                        .entry(name.to_string())
+                        .or_insert(serde_json::Value::Null),
+                    ty,
+                );
             }
         }
         (Type::List(element) | Type::Set(element), serde_json::Value::Array(elements)) => {
@@ -66,7 +86,10 @@ fn fit(json: &mut serde_json::Value, ty: &Type) {
             members.values_mut().for_each(|inner| fit(inner, element));
         }
         (Type::Tuple(types), serde_json::Value::Array(elements)) => {
-            elements.iter_mut().zip(types.iter()).for_each(|(inner, ty)| fit(inner, ty));
+            elements
+                .iter_mut()
+                .zip(types.iter())
+                .for_each(|(inner, ty)| fit(inner, ty));
         }
         _ => {}
     }

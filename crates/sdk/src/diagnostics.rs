@@ -1,4 +1,5 @@
-//! What a provider has to say about a call: errors and warnings, each with the attribute it is about.
+//! What a provider has to say about a call: errors and warnings, each with the attribute it is
+//! about.
 
 use cty::{Path, PathStep};
 use proto::tfplugin6 as pb;
@@ -30,18 +31,29 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
+        Diagnostic {
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: detail.into(),
+            attribute: None,
+        }
     }
 
     /// A warning.
     pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(summary, detail)
+        }
     }
 
     /// The same, about an attribute.
     #[must_use]
     pub fn at(self, path: Path) -> Diagnostic {
-        Diagnostic { attribute: Some(path), ..self }
+        Diagnostic {
+            attribute: Some(path),
+            ..self
+        }
     }
 
     /// The same, about an attribute of the outermost object.
@@ -83,7 +95,9 @@ impl Diagnostics {
 
     /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
-        self.0.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.0
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     pub(crate) fn into_wire(self) -> Vec<pb::Diagnostic> {
@@ -102,8 +116,8 @@ impl From<Diagnostic> for Diagnostics {
 pub struct Failure {
     /// What to tell the operator; at least one error (one is added where there is none).
     pub diagnostics: Diagnostics,
-    /// What exists now: a create that failed with this leaves a tainted object instead of none, an update
-    /// keeps this instead of the former state.
+    /// What exists now: a create that failed with this leaves a tainted object instead of none, an
+    /// update keeps this instead of the former state.
     pub partial: Option<Box<State>>,
 }
 
@@ -116,36 +130,52 @@ impl Failure {
     /// The same failure, with what exists all the same.
     #[must_use]
     pub fn with_partial(self, state: State) -> Failure {
-        Failure { partial: Some(Box::new(state)), ..self }
+        Failure {
+            partial: Some(Box::new(state)),
+            ..self
+        }
     }
 }
 
 impl From<Diagnostic> for Failure {
     fn from(one: Diagnostic) -> Failure {
-        Failure { diagnostics: one.into(), partial: None }
+        Failure {
+            diagnostics: one.into(),
+            partial: None,
+        }
     }
 }
 
 impl From<Diagnostics> for Failure {
     fn from(diagnostics: Diagnostics) -> Failure {
-        Failure { diagnostics, partial: None }
+        Failure {
+            diagnostics,
+            partial: None,
+        }
     }
 }
 
-/// A path as the wire has it. A step into a set cannot be said there, so the path ends before it, as other providers' do.
+/// A path as the wire has it. A step into a set cannot be said there, so the path ends before it,
+/// as other providers' do.
 pub(crate) fn path_to_wire(path: &Path) -> pb::AttributePath {
     use pb::attribute_path::{Step, step::Selector};
     let mut steps = Vec::new();
     for step in path.steps() {
         let selector = match step {
             PathStep::Attr(name) => Selector::AttributeName(name.to_string()),
-            PathStep::Index(key) => match (key.as_str(), key.as_number().and_then(|number| number.to_string().parse::<i64>().ok())) {
+            PathStep::Index(key) => match (
+                key.as_str(),
+                key.as_number()
+                    .and_then(|number| number.to_string().parse::<i64>().ok()),
+            ) {
                 (Some(text), _) => Selector::ElementKeyString(text.to_string()),
                 (None, Some(number)) => Selector::ElementKeyInt(number),
                 (None, None) => break,
             },
         };
-        steps.push(Step { selector: Some(selector) });
+        steps.push(Step {
+            selector: Some(selector),
+        });
     }
     pb::AttributePath { steps }
 }

@@ -1,8 +1,8 @@
 //! Write a provider in Rust: the server side of provider protocol 6.
 //!
-//! An author writes a [`Provider`] with [`Resource`]s, [`DataSource`]s and [`EphemeralResource`]s, and a `main` of one
-//! line.
-//! Processes, sockets, certificates and encodings are done here; the state of the world is the author's.
+//! An author writes a [`Provider`] with [`Resource`]s, [`DataSource`]s and [`EphemeralResource`]s,
+//! and a `main` of one line. Processes, sockets, certificates and encodings are done here; the
+//! state of the world is the author's.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -76,7 +76,8 @@ pub use codec::{from_json, to_json};
 pub use diagnostics::{Diagnostic, Diagnostics, Failure, Severity};
 pub use object::Object;
 pub use provider::{
-    Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed, Resource, State, import_by,
+    Change, Context, DataSource, EphemeralResource, Opened, Planned, Planning, Provider, Renewed,
+    Resource, State, import_by,
 };
 pub use schema::{Attr, Block, Nested, Nesting, Schema};
 pub use serve::{Options, ServeError, main, serve, serve_with};

@@ -39,21 +39,32 @@ pub type Field<'a> = (&'a str, &'a (dyn Display + Send + Sync));
 static MODULE: OnceLock<String> = OnceLock::new();
 static THRESHOLD: OnceLock<Option<Level>> = OnceLock::new();
 
-/// Names this process in its log lines (`@module`). The first caller wins; `serve` calls it with the provider's name.
+/// Names this process in its log lines (`@module`). The first caller wins; `serve` calls it with
+/// the provider's name.
 pub fn set_module(name: &str) {
     let _already_named = MODULE.set(name.to_owned());
 }
 
-/// Writes one line, unless its level is below what `TF_LOG_PROVIDER` or `TF_LOG` asks for (default: info).
+/// Writes one line, unless its level is below what `TF_LOG_PROVIDER` or `TF_LOG` asks for (default:
+/// info).
 pub fn write(level: Level, message: &str, fields: &[Field<'_>]) {
     let threshold = *THRESHOLD.get_or_init(|| {
-        let text = ["TF_LOG_PROVIDER", "TF_LOG"].iter().find_map(|key| std::env::var(key).ok().filter(|v| !v.is_empty()));
+        let text = ["TF_LOG_PROVIDER", "TF_LOG"]
+            .iter()
+            .find_map(|key| std::env::var(key).ok().filter(|v| !v.is_empty()));
         threshold_of(text.as_deref())
     });
     if threshold.is_some_and(|least| level >= least) {
-        let mut line = format_line(level, MODULE.get().map_or("provider", String::as_str), &timestamp(), message, fields);
+        let mut line = format_line(
+            level,
+            MODULE.get().map_or("provider", String::as_str),
+            &timestamp(),
+            message,
+            fields,
+        );
         line.push('\n');
-        // One write of a whole line: lines of two tasks never mix. A host that no longer reads is no reason to fail.
+        // One write of a whole line: lines of two tasks never mix. A host that no longer reads is
+        // no reason to fail.
         let _host_is_gone = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }
@@ -101,7 +112,13 @@ fn threshold_of(text: Option<&str>) -> Option<Level> {
     }
 }
 
-fn format_line(level: Level, module: &str, timestamp: &str, message: &str, fields: &[Field<'_>]) -> String {
+fn format_line(
+    level: Level,
+    module: &str,
+    timestamp: &str,
+    message: &str,
+    fields: &[Field<'_>],
+) -> String {
     let mut object = serde_json::Map::new();
     object.insert("@level".into(), level.as_str().into());
     object.insert("@message".into(), message.into());
@@ -119,13 +136,22 @@ mod tests {
 
     #[test]
     fn a_line_is_one_json_object_with_hclogs_keys_and_escaped_text() {
-        let line = format_line(Level::Warn, "lab", "2026-01-02T03:04:05.000006Z", "two\nlines", &[("id", &"srv-1"), ("ms", &12)]);
+        let line = format_line(
+            Level::Warn,
+            "lab",
+            "2026-01-02T03:04:05.000006Z",
+            "two\nlines",
+            &[("id", &"srv-1"), ("ms", &12)],
+        );
         assert!(!line.contains('\n'));
         let back: serde_json::Value = serde_json::from_str(&line).expect("json");
         assert_eq!(back["@level"], "warn");
         assert_eq!(back["@message"], "two\nlines");
         assert_eq!(back["@module"], "lab");
-        assert_eq!((back["id"].as_str(), back["ms"].as_str()), (Some("srv-1"), Some("12")));
+        assert_eq!(
+            (back["id"].as_str(), back["ms"].as_str()),
+            (Some("srv-1"), Some("12"))
+        );
     }
 
     #[test]

@@ -19,14 +19,23 @@ impl Object {
     /// For any other value.
     pub fn of(value: &Value) -> Result<Object, String> {
         match (value.ty(), value.as_map()) {
-            (Type::Object(_), Some(attributes)) => Ok(Object { ty: value.ty().clone(), attributes: attributes.to_map() }),
-            _ => Err(format!("an object is needed here, not {}", value.ty().friendly_name())),
+            (Type::Object(_), Some(attributes)) => Ok(Object {
+                ty: value.ty().clone(),
+                attributes: attributes.to_map(),
+            }),
+            _ => Err(format!(
+                "an object is needed here, not {}",
+                value.ty().friendly_name()
+            )),
         }
     }
 
     /// An attribute; null where there is none of that name.
     pub fn get(&self, name: &str) -> Value {
-        self.attributes.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
+        self.attributes
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| Value::null(Type::Dynamic))
     }
 
     /// A known text.
@@ -46,12 +55,20 @@ impl Object {
 
     /// The known texts of a list or set.
     pub fn texts(&self, name: &str) -> Vec<&str> {
-        self.attributes.get(name).and_then(Value::as_slice).unwrap_or_default().iter().filter_map(Value::as_str).collect()
+        self.attributes
+            .get(name)
+            .and_then(Value::as_slice)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect()
     }
 
     /// Whether the provider is still to say what this attribute is.
     pub fn is_unknown(&self, name: &str) -> bool {
-        self.attributes.get(name).is_some_and(|value| !value.is_known())
+        self.attributes
+            .get(name)
+            .is_some_and(|value| !value.is_known())
     }
 
     /// Sets an attribute.
@@ -75,7 +92,11 @@ impl Object {
 
     /// Everything that is still unknown becomes null, at any depth.
     pub fn clear_unknown(&mut self) {
-        for value in self.attributes.values_mut().filter(|value| !value.is_wholly_known()) {
+        for value in self
+            .attributes
+            .values_mut()
+            .filter(|value| !value.is_wholly_known())
+        {
             *value = value.unknown_as_null();
         }
     }
@@ -89,7 +110,11 @@ impl Object {
             match self.ty.attribute(name) {
                 None => return Err(format!("there is no attribute {name}")),
                 Some(ty) if !value.ty().conforms_to(ty) => {
-                    return Err(format!("attribute {name} must be {}, not {}", ty.friendly_name(), value.ty().friendly_name()));
+                    return Err(format!(
+                        "attribute {name} must be {}, not {}",
+                        ty.friendly_name(),
+                        value.ty().friendly_name()
+                    ));
                 }
                 Some(_) => {}
             }

@@ -1,5 +1,5 @@
-//! The default plan: defaults filled in, what the provider will say marked unknown, replacement where a
-//! `replaces` attribute changes.
+//! The default plan: defaults filled in, what the provider will say marked unknown, replacement
+//! where a `replaces` attribute changes.
 
 use cty::{Path, Value};
 
@@ -19,17 +19,44 @@ struct Sides<'a> {
 type Rule = fn(&Attr, &Sides<'_>) -> Option<Value>;
 
 pub(crate) fn by_default(request: Planning<'_>) -> Planned {
-    let Planning { schema, prior, proposed, config, private } = request;
+    let Planning {
+        schema,
+        prior,
+        proposed,
+        config,
+        private,
+    } = request;
     let before = prior.is_given().then_some(&prior);
-    let mut value = rewrite(&schema.block, &Sides { prior: before, proposed: &proposed, config: &config }, defaults);
+    let mut value = rewrite(
+        &schema.block,
+        &Sides {
+            prior: before,
+            proposed: &proposed,
+            config: &config,
+        },
+        defaults,
+    );
     if before != Some(&value) {
-        value = rewrite(&schema.block, &Sides { prior: before, proposed: &value, config: &config }, unknowns);
+        value = rewrite(
+            &schema.block,
+            &Sides {
+                prior: before,
+                proposed: &value,
+                config: &config,
+            },
+            unknowns,
+        );
     }
     let mut replace = Vec::new();
     if let Some(before) = before {
         replacements(&schema.block, before, &value, &Path::root(), &mut replace);
     }
-    Planned { value, replace, private, warnings: Diagnostics::new() }
+    Planned {
+        value,
+        replace,
+        private,
+        warnings: Diagnostics::new(),
+    }
 }
 
 fn defaults(attr: &Attr, sides: &Sides<'_>) -> Option<Value> {
@@ -60,10 +87,14 @@ fn rewrite(block: &Block, sides: &Sides<'_>, rule: Rule) -> Value {
 
 fn attributes(attrs: &[Attr], sides: &Sides<'_>, rule: Rule) -> Vec<(String, Value)> {
     let rewrite_one = |attr: &Attr| {
-        let value = side(sides, &attr.name, |sides| match (rule(attr, &sides), &attr.ty) {
-            (Some(value), _) => value,
-            (None, AttrType::Plain(_)) => sides.proposed.clone(),
-            (None, AttrType::Nested(nesting, inner)) => each(*nesting, &sides, |sides| Value::object(attributes(inner, sides, rule))),
+        let value = side(sides, &attr.name, |sides| {
+            match (rule(attr, &sides), &attr.ty) {
+                (Some(value), _) => value,
+                (None, AttrType::Plain(_)) => sides.proposed.clone(),
+                (None, AttrType::Nested(nesting, inner)) => each(*nesting, &sides, |sides| {
+                    Value::object(attributes(inner, sides, rule))
+                }),
+            }
         });
         (attr.name.clone(), value)
     };
@@ -71,41 +102,76 @@ fn attributes(attrs: &[Attr], sides: &Sides<'_>, rule: Rule) -> Vec<(String, Val
 }
 
 fn collection(nested: &Nested, sides: Sides<'_>, rule: Rule) -> Value {
-    each(nested.nesting, &sides, |sides| rewrite(&nested.block, sides, rule))
+    each(nested.nesting, &sides, |sides| {
+        rewrite(&nested.block, sides, rule)
+    })
 }
 
 /// The same attribute of all sides.
 fn side(sides: &Sides<'_>, name: &str, then: impl FnOnce(Sides<'_>) -> Value) -> Value {
     let missing = || Value::null(cty::Type::Dynamic);
     let proposed = sides.proposed.get_attr(name).unwrap_or_else(missing);
-    let config = sides.config.get_attr(name).unwrap_or_else(|| Value::null(proposed.ty().clone()));
+    let config = sides
+        .config
+        .get_attr(name)
+        .unwrap_or_else(|| Value::null(proposed.ty().clone()));
     let prior = sides.prior.and_then(|prior| prior.get_attr(name));
-    then(Sides { prior: prior.as_ref(), proposed: &proposed, config: &config })
+    then(Sides {
+        prior: prior.as_ref(),
+        proposed: &proposed,
+        config: &config,
+    })
 }
 
-/// The objects of a block or nested attribute, each with its partners on the other sides: by place, by key. Elements of a
-/// set have no partners; what is null in them is null in the configuration.
+/// The objects of a block or nested attribute, each with its partners on the other sides: by place,
+/// by key. Elements of a set have no partners; what is null in them is null in the configuration.
 fn each(nesting: Nesting, sides: &Sides<'_>, one: impl Fn(&Sides<'_>) -> Value) -> Value {
     if !sides.proposed.is_given() {
         return sides.proposed.clone();
     }
     let partner = |of: &Value, key: &Value| of.index(key);
     let rewritten = |(key, proposed): (Value, &Value)| {
-        let config = partner(sides.config, &key).unwrap_or_else(|| Value::null(proposed.ty().clone()));
+        let config =
+            partner(sides.config, &key).unwrap_or_else(|| Value::null(proposed.ty().clone()));
         let prior = sides.prior.and_then(|prior| partner(prior, &key));
-        let value = one(&Sides { prior: prior.as_ref(), proposed, config: &config });
+        let value = one(&Sides {
+            prior: prior.as_ref(),
+            proposed,
+            config: &config,
+        });
         (key, value)
     };
-    let element = sides.proposed.ty().element_type().cloned().unwrap_or(cty::Type::Dynamic);
+    let element = sides
+        .proposed
+        .ty()
+        .element_type()
+        .cloned()
+        .unwrap_or(cty::Type::Dynamic);
     match nesting {
         Nesting::Single | Nesting::Group => one(sides),
-        Nesting::List => Value::list(element, sides.proposed.elements().map(|pair| rewritten(pair).1).collect()),
+        Nesting::List => Value::list(
+            element,
+            sides
+                .proposed
+                .elements()
+                .map(|pair| rewritten(pair).1)
+                .collect(),
+        ),
         Nesting::Map => {
             let members = sides.proposed.elements().map(rewritten);
-            Value::map(element, members.map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), value)))
+            Value::map(
+                element,
+                members.map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), value)),
+            )
         }
         Nesting::Set => {
-            let alone = |(_, proposed): (Value, &Value)| one(&Sides { prior: None, proposed, config: proposed });
+            let alone = |(_, proposed): (Value, &Value)| {
+                one(&Sides {
+                    prior: None,
+                    proposed,
+                    config: proposed,
+                })
+            };
             Value::set(element, sides.proposed.elements().map(alone).collect())
         }
     }
@@ -117,11 +183,25 @@ fn replacements(block: &Block, prior: &Value, planned: &Value, path: &Path, foun
         let inner = |prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>| {
             replacements(&nested.block, prior, planned, path, found);
         };
-        pairs(nested.nesting, &nested.name, block_forces(&nested.block), (prior, planned), path, found, inner);
+        pairs(
+            nested.nesting,
+            &nested.name,
+            block_forces(&nested.block),
+            (prior, planned),
+            path,
+            found,
+            inner,
+        );
     }
 }
 
-fn attr_replacements(attrs: &[Attr], prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>) {
+fn attr_replacements(
+    attrs: &[Attr],
+    prior: &Value,
+    planned: &Value,
+    path: &Path,
+    found: &mut Vec<Path>,
+) {
     for attr in attrs {
         if attr.replaces && prior.get_attr(&attr.name) != planned.get_attr(&attr.name) {
             found.push(path.attr(attr.name.as_str()));
@@ -129,12 +209,21 @@ fn attr_replacements(attrs: &[Attr], prior: &Value, planned: &Value, path: &Path
             let go = |prior: &Value, planned: &Value, path: &Path, found: &mut Vec<Path>| {
                 attr_replacements(inner, prior, planned, path, found);
             };
-            pairs(*nesting, &attr.name, attrs_force(inner), (prior, planned), path, found, go);
+            pairs(
+                *nesting,
+                &attr.name,
+                attrs_force(inner),
+                (prior, planned),
+                path,
+                found,
+                go,
+            );
         }
     }
 }
 
-/// Goes on with the objects that both sides have; a set, or objects that only one side has, force as a whole.
+/// Goes on with the objects that both sides have; a set, or objects that only one side has, force
+/// as a whole.
 fn pairs(
     nesting: Nesting,
     name: &str,
@@ -145,11 +234,16 @@ fn pairs(
     go: impl Fn(&Value, &Value, &Path, &mut Vec<Path>),
 ) {
     let path = path.attr(name);
-    let (Some(prior), Some(planned)) = (prior.get_attr(name), planned.get_attr(name)) else { return };
+    let (Some(prior), Some(planned)) = (prior.get_attr(name), planned.get_attr(name)) else {
+        return;
+    };
     if !forces || prior == planned {
         return;
     }
-    let (before, after) = (elements(nesting, &prior, &path), elements(nesting, &planned, &path));
+    let (before, after) = (
+        elements(nesting, &prior, &path),
+        elements(nesting, &planned, &path),
+    );
     if nesting == Nesting::Set || before.len() != after.len() {
         found.push(path);
         return;
@@ -160,9 +254,15 @@ fn pairs(
 }
 
 fn block_forces(block: &Block) -> bool {
-    attrs_force(&block.attributes) || block.blocks.iter().any(|nested| block_forces(&nested.block))
+    attrs_force(&block.attributes)
+        || block
+            .blocks
+            .iter()
+            .any(|nested| block_forces(&nested.block))
 }
 
 fn attrs_force(attrs: &[Attr]) -> bool {
-    attrs.iter().any(|attr| attr.replaces || matches!(&attr.ty, AttrType::Nested(_, inner) if attrs_force(inner)))
+    attrs.iter().any(|attr| {
+        attr.replaces || matches!(&attr.ty, AttrType::Nested(_, inner) if attrs_force(inner))
+    })
 }

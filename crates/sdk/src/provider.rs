@@ -1,5 +1,6 @@
-//! What a provider's author writes: a [`Provider`] with its [`Resource`]s and [`DataSource`]s. Everything
-//! else (processes, sockets, certificates, encodings, the order of calls) is the business of `serve`.
+//! What a provider's author writes: a [`Provider`] with its [`Resource`]s and [`DataSource`]s.
+//! Everything else (processes, sockets, certificates, encodings, the order of calls) is the
+//! business of `serve`.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -43,7 +44,8 @@ pub trait Provider: Send + Sync + 'static {
         Diagnostics::new()
     }
 
-    /// Takes the configuration; called before resources are read, planned or changed. Values may be unknown while planning.
+    /// Takes the configuration; called before resources are read, planned or changed. Values may be
+    /// unknown while planning.
     async fn configure(&self, _cx: &Context, _config: &Value) -> Diagnostics {
         Diagnostics::new()
     }
@@ -63,9 +65,10 @@ pub trait Resource: Send + Sync + 'static {
         Diagnostics::new()
     }
 
-    /// Says what an object would become. By default: what is proposed, with defaults filled in, and computed attributes
-    /// unknown for a new or changed object (but for `stable` ones); replaced where a `replaces` attribute changes.
-    /// Not asked about destroying: see [`Resource::plan_destroy`].
+    /// Says what an object would become. By default: what is proposed, with defaults filled in, and
+    /// computed attributes unknown for a new or changed object (but for `stable` ones); replaced
+    /// where a `replaces` attribute changes. Not asked about destroying: see
+    /// [`Resource::plan_destroy`].
     async fn plan(&self, _cx: &Context, request: Planning<'_>) -> Result<Planned, Failure> {
         Ok(request.by_default())
     }
@@ -87,15 +90,24 @@ pub trait Resource: Send + Sync + 'static {
     /// Removes an object. One that is gone already is no error.
     async fn delete(&self, cx: &Context, state: State) -> Result<Diagnostics, Failure>;
 
-    /// Finds an existing object by the operator's id; the host reads it next, so that what identifies it is enough
-    /// (see [`import_by`]).
+    /// Finds an existing object by the operator's id; the host reads it next, so that what
+    /// identifies it is enough (see [`import_by`]).
     async fn import(&self, _cx: &Context, _id: &str) -> Result<State, Failure> {
-        Err(Failure::new(format!("{} cannot be imported", self.name()), "this resource type does not support import"))
+        Err(Failure::new(
+            format!("{} cannot be imported", self.name()),
+            "this resource type does not support import",
+        ))
     }
 
-    /// Brings state of an older schema version up to this one: its JSON in, JSON that fits the schema out. Attributes that
-    /// the schema does not have are dropped, those that are missing become null.
-    async fn upgrade(&self, _cx: &Context, _from: i64, state: serde_json::Value) -> Result<serde_json::Value, Failure> {
+    /// Brings state of an older schema version up to this one: its JSON in, JSON that fits the
+    /// schema out. Attributes that the schema does not have are dropped, those that are missing
+    /// become null.
+    async fn upgrade(
+        &self,
+        _cx: &Context,
+        _from: i64,
+        state: serde_json::Value,
+    ) -> Result<serde_json::Value, Failure> {
         Ok(state)
     }
 }
@@ -118,7 +130,8 @@ pub trait DataSource: Send + Sync + 'static {
     async fn read(&self, cx: &Context, config: Value) -> Result<Value, Failure>;
 }
 
-/// An ephemeral resource: something that is there for as long as a run of the host needs it, and is kept nowhere.
+/// An ephemeral resource: something that is there for as long as a run of the host needs it, and is
+/// kept nowhere.
 #[async_trait]
 pub trait EphemeralResource: Send + Sync + 'static {
     /// Its type name, with the provider's in front: `lab_session`.
@@ -135,9 +148,13 @@ pub trait EphemeralResource: Send + Sync + 'static {
     /// Opens it.
     async fn open(&self, cx: &Context, config: Value) -> Result<Opened, Failure>;
 
-    /// Keeps it open; called at the time that opening or the last renewing said, with what that kept.
+    /// Keeps it open; called at the time that opening or the last renewing said, with what that
+    /// kept.
     async fn renew(&self, _cx: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
-        Ok(Renewed { private, renew_at: None })
+        Ok(Renewed {
+            private,
+            renew_at: None,
+        })
     }
 
     /// Closes it, with what opening or the last renewing kept.
@@ -178,7 +195,8 @@ impl Context {
         Context { stop }
     }
 
-    /// Ends when the host asks the provider to stop (or goes away): give up waiting, say so, leave nothing half-done.
+    /// Ends when the host asks the provider to stop (or goes away): give up waiting, say so, leave
+    /// nothing half-done.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
     }
@@ -198,13 +216,20 @@ pub struct State {
 impl State {
     /// A value, with nothing private.
     pub fn new(value: Value) -> State {
-        State { value, private: Vec::new(), warnings: Diagnostics::new() }
+        State {
+            value,
+            private: Vec::new(),
+            warnings: Diagnostics::new(),
+        }
     }
 
     /// The same, with private bytes.
     #[must_use]
     pub fn with_private(self, private: impl Into<Vec<u8>>) -> State {
-        State { private: private.into(), ..self }
+        State {
+            private: private.into(),
+            ..self
+        }
     }
 
     /// The same, with one more warning.

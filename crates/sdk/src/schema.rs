@@ -1,5 +1,6 @@
-//! Schemas, said in a few words: attributes and nested blocks, and beside what the wire knows of them
-//! also how they plan (defaults, what forces replacement, what stays) and which values they take.
+//! Schemas, said in a few words: attributes and nested blocks, and beside what the wire knows of
+//! them also how they plan (defaults, what forces replacement, what stays) and which values they
+//! take.
 
 use std::sync::Arc;
 
@@ -102,7 +103,10 @@ pub struct Attr {
 
 impl std::fmt::Debug for Attr {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attr").field("name", &self.name).field("ty", &self.ty).finish_non_exhaustive()
+        f.debug_struct("Attr")
+            .field("name", &self.name)
+            .field("ty", &self.ty)
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,11 +151,18 @@ impl Schema {
         self
     }
 
-    /// A value of this schema in which nothing is set: attributes are null, repeated blocks are empty.
+    /// A value of this schema in which nothing is set: attributes are null, repeated blocks are
+    /// empty.
     pub fn empty_value(&self) -> Value {
         let ty = self.implied_type();
-        let attributes = ty.as_object().map(|object| object.attributes.iter()).into_iter().flatten();
-        self.block.with_empty_blocks(Value::object(attributes.map(|(name, ty)| (name, Value::null(ty.clone())))))
+        let attributes = ty
+            .as_object()
+            .map(|object| object.attributes.iter())
+            .into_iter()
+            .flatten();
+        self.block.with_empty_blocks(Value::object(
+            attributes.map(|(name, ty)| (name, Value::null(ty.clone()))),
+        ))
     }
 
     /// The type of a value of this schema.
@@ -189,8 +200,14 @@ impl Block {
 
     /// The type of a value of this block: an object of all attributes and nested blocks.
     pub fn implied_type(&self) -> Type {
-        let attributes = self.attributes.iter().map(|attr| (attr.name.clone(), attr.ty()));
-        let blocks = self.blocks.iter().map(|nested| (nested.name.clone(), nested.ty()));
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|attr| (attr.name.clone(), attr.ty()));
+        let blocks = self
+            .blocks
+            .iter()
+            .map(|nested| (nested.name.clone(), nested.ty()));
         Type::object(attributes.chain(blocks))
     }
 }
@@ -198,7 +215,13 @@ impl Block {
 impl Nested {
     /// A nested block that may stand any number of times.
     pub fn new(name: &str, nesting: Nesting, block: Block) -> Nested {
-        Nested { name: name.to_owned(), nesting, block, min: 0, max: 0 }
+        Nested {
+            name: name.to_owned(),
+            nesting,
+            block,
+            min: 0,
+            max: 0,
+        }
     }
 
     /// Must stand at least as often.
@@ -264,7 +287,8 @@ impl Attr {
         Attr::new(name, Type::set(Type::String))
     }
 
-    /// An optional object (or collection of objects) whose attributes have flags of their own. `Group` is for blocks alone.
+    /// An optional object (or collection of objects) whose attributes have flags of their own.
+    /// `Group` is for blocks alone.
     pub fn nested(name: &str, nesting: Nesting, attributes: impl Into<Vec<Attr>>) -> Attr {
         Attr::with(name, AttrType::Nested(nesting, attributes.into()))
     }
@@ -290,67 +314,107 @@ impl Attr {
     /// Must be set.
     #[must_use]
     pub fn required(self) -> Attr {
-        Attr { required: true, optional: false, ..self }
+        Attr {
+            required: true,
+            optional: false,
+            ..self
+        }
     }
 
     /// Is said by the provider alone.
     #[must_use]
     pub fn computed(self) -> Attr {
-        Attr { computed: true, optional: false, ..self }
+        Attr {
+            computed: true,
+            optional: false,
+            ..self
+        }
     }
 
     /// May be set; is said by the provider where it is not.
     #[must_use]
     pub fn optional_computed(self) -> Attr {
-        Attr { computed: true, optional: true, ..self }
+        Attr {
+            computed: true,
+            optional: true,
+            ..self
+        }
     }
 
     /// Must not be shown.
     #[must_use]
     pub fn sensitive(self) -> Attr {
-        Attr { sensitive: true, ..self }
+        Attr {
+            sensitive: true,
+            ..self
+        }
     }
 
     /// Never becomes part of the state; the provider sees it in the configuration alone.
     #[must_use]
     pub fn write_only(self) -> Attr {
-        Attr { write_only: true, ..self }
+        Attr {
+            write_only: true,
+            ..self
+        }
     }
 
     /// Describes it, in Markdown.
     #[must_use]
     pub fn describe(self, text: &str) -> Attr {
-        Attr { description: text.to_owned(), ..self }
+        Attr {
+            description: text.to_owned(),
+            ..self
+        }
     }
 
     /// Says why not to use it any more.
     #[must_use]
     pub fn deprecated(self, why: &str) -> Attr {
-        Attr { deprecated: why.to_owned(), ..self }
+        Attr {
+            deprecated: why.to_owned(),
+            ..self
+        }
     }
 
     /// A change of it replaces the object.
     #[must_use]
     pub fn replaces(self) -> Attr {
-        Attr { replaces: true, ..self }
+        Attr {
+            replaces: true,
+            ..self
+        }
     }
 
     /// Computed once: an update leaves it as it is, and the plan says so.
     #[must_use]
     pub fn stable(self) -> Attr {
-        Attr { stable: true, ..self }
+        Attr {
+            stable: true,
+            ..self
+        }
     }
 
     /// The value where none is set (which makes it computed too).
     #[must_use]
     pub fn default(self, value: Value) -> Attr {
-        Attr { computed: true, default: Some(value), ..self }
+        Attr {
+            computed: true,
+            default: Some(value),
+            ..self
+        }
     }
 
     /// Which values it takes; asked only about known values that are not null.
     #[must_use]
-    pub fn check(self, check: impl Fn(&Value) -> Result<(), String> + Send + Sync + 'static) -> Attr {
-        Attr { check: Some(Arc::new(check)), ..self }
+    pub fn check(
+        self,
+        check: impl Fn(&Value) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Attr {
+        Attr {
+            check: Some(Arc::new(check)),
+            ..self
+        }
     }
 
     /// Takes these words alone.
@@ -366,9 +430,10 @@ impl Attr {
     pub fn ty(&self) -> Type {
         match &self.ty {
             AttrType::Plain(ty) => ty.clone(),
-            AttrType::Nested(nesting, attributes) => {
-                nest(*nesting, Type::object(attributes.iter().map(|attr| (attr.name.clone(), attr.ty()))))
-            }
+            AttrType::Nested(nesting, attributes) => nest(
+                *nesting,
+                Type::object(attributes.iter().map(|attr| (attr.name.clone(), attr.ty()))),
+            ),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A provider as a process of its own: the host's environment read, socket bound, handshake line printed,
-//! services served until the host says Shutdown (or SIGTERM comes), socket removed.
+//! A provider as a process of its own: the host's environment read, socket bound, handshake line
+//! printed, services served until the host says Shutdown (or SIGTERM comes), socket removed.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,9 @@ impl Options {
         Options {
             cookie: text(env::MAGIC_COOKIE_KEY),
             client_cert: text(env::CLIENT_CERT),
-            socket_dir: std::env::var_os(env::UNIX_SOCKET_DIR).filter(|value| !value.is_empty()).map(PathBuf::from),
+            socket_dir: std::env::var_os(env::UNIX_SOCKET_DIR)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from),
         }
     }
 }
@@ -106,14 +108,19 @@ impl Options {
     }
 }
 
-/// The whole `main` of a provider's program: serves, prints why not, and says with which code to exit.
+/// The whole `main` of a provider's program: serves, prints why not, and says with which code to
+/// exit.
 pub fn main(provider: impl Provider) -> ExitCode {
-    let served = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Setup).and_then(|runtime| {
-        let served = runtime.block_on(serve(provider));
-        // a provider's blocking work that hangs must not keep the process alive
-        runtime.shutdown_timeout(Duration::from_millis(100));
-        served
-    });
+    let served = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(ServeError::Setup)
+        .and_then(|runtime| {
+            let served = runtime.block_on(serve(provider));
+            // a provider's blocking work that hangs must not keep the process alive
+            runtime.shutdown_timeout(Duration::from_millis(100));
+            served
+        });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -126,12 +133,14 @@ pub fn main(provider: impl Provider) -> ExitCode {
 /// Serves a provider to the host that started this process, until the host ends it.
 ///
 /// # Errors
-/// When it was started by hand, or cannot be served; the text is for standard error, the exit code is 1.
+/// When it was started by hand, or cannot be served; the text is for standard error, the exit code
+/// is 1.
 pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
     let options = Options::from_env();
     let end = CancellationToken::new();
     let tasks = TaskTracker::new();
-    // Ctrl-C in a terminal reaches the whole group; it is the host that decides what it means for a plugin.
+    // Ctrl-C in a terminal reaches the whole group; it is the host that decides what it means for a
+    // plugin.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Setup)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Setup)?;
     let asked = end.clone();
@@ -154,8 +163,8 @@ pub async fn serve(provider: impl Provider) -> Result<(), ServeError> {
     .await
 }
 
-/// Serves with options given, in this process: for tests and for hosts of their own. `announce` gets the handshake line;
-/// the server ends when `end` is cancelled or the host says Shutdown.
+/// Serves with options given, in this process: for tests and for hosts of their own. `announce`
+/// gets the handshake line; the server ends when `end` is cancelled or the host says Shutdown.
 ///
 /// # Errors
 /// As [`serve`].
@@ -173,27 +182,41 @@ pub async fn serve_with(
         None => None,
         Some(pem) => {
             let identity = wire::Identity::generate()?;
-            Some((wire::tls::server_config(&identity, pem)?, identity.der().to_vec()))
+            Some((
+                wire::tls::server_config(&identity, pem)?,
+                identity.der().to_vec(),
+            ))
         }
     };
     let (config, certificate) = tls.unzip();
     let tasks = TaskTracker::new();
     let service = Service::new(provider, tasks.clone(), end.clone()).map_err(ServeError::Schema)?;
     let socket = Socket::bind(options.socket_dir.as_deref())?;
-    let handshake =
-        wire::Handshake { protocol: PROTOCOL, address: wire::Address::Unix(socket.path.clone()), certificate, multiplexed: false };
+    let handshake = wire::Handshake {
+        protocol: PROTOCOL,
+        address: wire::Address::Unix(socket.path.clone()),
+        certificate,
+        multiplexed: false,
+    };
     let connections = transport::accept(socket.listener, config, &tasks, end.clone());
     announce(&handshake.to_string()).map_err(ServeError::Announce)?;
 
     let server = tonic::transport::Server::builder()
         .initial_connection_window_size(WINDOW)
         .initial_stream_window_size(WINDOW)
-        .add_service(ProviderServer::new(service).max_decoding_message_size(MESSAGE_LIMIT).max_encoding_message_size(MESSAGE_LIMIT))
+        .add_service(
+            ProviderServer::new(service)
+                .max_decoding_message_size(MESSAGE_LIMIT)
+                .max_encoding_message_size(MESSAGE_LIMIT),
+        )
         .add_service(GrpcControllerServer::new(Controller(end.clone())))
         .add_service(GrpcStdioServer::new(Stdio(end.clone())))
         .add_service(GrpcBrokerServer::new(Broker(end.clone())))
         .add_service(HealthServer::new(Healthy(end.clone())))
-        .serve_with_incoming_shutdown(ReceiverStream::new(connections), end.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(
+            ReceiverStream::new(connections),
+            end.clone().cancelled_owned(),
+        );
     let overtime = async {
         end.cancelled().await;
         tokio::time::sleep(GRACE).await;
@@ -208,11 +231,18 @@ pub async fn serve_with(
     Ok(served?)
 }
 
-/// A panic in a call is contained and answered with a diagnostic; here it only gets into the log, as one line.
+/// A panic in a call is contained and answered with a diagnostic; here it only gets into the log,
+/// as one line.
 fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        crate::log::error("the provider panicked", &[("text", &crate::service::panic_text(info.payload())), ("place", &place)]);
+        crate::log::error(
+            "the provider panicked",
+            &[
+                ("text", &crate::service::panic_text(info.payload())),
+                ("place", &place),
+            ],
+        );
     }));
 }
 
@@ -243,10 +273,16 @@ impl Socket {
             // made with mode 0700: whoever can reach the socket can talk to the provider
             None => match tempfile::Builder::new().prefix("plugin-").tempdir() {
                 Ok(own) => (own.path().to_owned(), Some(own)),
-                Err(source) => return Err(ServeError::Socket { path: std::env::temp_dir(), source }),
+                Err(source) => {
+                    return Err(ServeError::Socket {
+                        path: std::env::temp_dir(),
+                        source,
+                    });
+                }
             },
         };
-        // the process id alone tells processes apart; the number, several servers of one process (tests)
+        // the process id alone tells processes apart; the number, several servers of one process
+        // (tests)
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = folder.join(format!("plugin{}-{number}", std::process::id()));
@@ -255,7 +291,17 @@ impl Socket {
         }
         // left behind by a killed process that had this id
         let _nothing_there = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).map_err(|source| ServeError::Socket { path: path.clone(), source })?;
-        Ok(Socket { listener, cleanup: Cleanup { socket: path.clone(), _folder: own }, path })
+        let listener = UnixListener::bind(&path).map_err(|source| ServeError::Socket {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Socket {
+            listener,
+            cleanup: Cleanup {
+                socket: path.clone(),
+                _folder: own,
+            },
+            path,
+        })
     }
 }

@@ -1,5 +1,6 @@
-//! The provider protocol 6 over a [`Provider`]: each call decoded, run as a task of its own, answered.
-//! Owns the schemas, asked once, and the token by which StopProvider reaches the calls that run.
+//! The provider protocol 6 over a [`Provider`]: each call decoded, run as a task of its own,
+//! answered. Owns the schemas, asked once, and the token by which StopProvider reaches the calls
+//! that run.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -51,16 +52,42 @@ pub(crate) struct Service {
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Service {
-    /// Asks the provider for everything that does not change; the error says what is wrong with a schema.
-    pub(crate) fn new(provider: Arc<dyn Provider>, tasks: TaskTracker, end: CancellationToken) -> Result<Service, String> {
-        let resources: BTreeMap<_, _> =
-            provider.resources().into_iter().map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema()))).collect();
-        let data_sources: BTreeMap<_, _> =
-            provider.data_sources().into_iter().map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema()))).collect();
+    /// Asks the provider for everything that does not change; the error says what is wrong with a
+    /// schema.
+    pub(crate) fn new(
+        provider: Arc<dyn Provider>,
+        tasks: TaskTracker,
+        end: CancellationToken,
+    ) -> Result<Service, String> {
+        let resources: BTreeMap<_, _> = provider
+            .resources()
+            .into_iter()
+            .map(|item| {
+                (
+                    item.name().to_owned(),
+                    Entry::new(item.clone(), item.schema()),
+                )
+            })
+            .collect();
+        let data_sources: BTreeMap<_, _> = provider
+            .data_sources()
+            .into_iter()
+            .map(|item| {
+                (
+                    item.name().to_owned(),
+                    Entry::new(item.clone(), item.schema()),
+                )
+            })
+            .collect();
         let ephemeral: BTreeMap<_, _> = provider
             .ephemeral_resources()
             .into_iter()
-            .map(|item| (item.name().to_owned(), Entry::new(item.clone(), item.schema())))
+            .map(|item| {
+                (
+                    item.name().to_owned(),
+                    Entry::new(item.clone(), item.schema()),
+                )
+            })
             .collect();
         let schema = provider.schema();
         let provider = Entry::new(provider, schema);
@@ -70,60 +97,108 @@ impl Service {
             ..Default::default()
         };
         for (name, entry) in &resources {
-            answer.resource_schemas.insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
+            answer
+                .resource_schemas
+                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
         }
         for (name, entry) in &data_sources {
-            answer.data_source_schemas.insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
+            answer
+                .data_source_schemas
+                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
         }
         for (name, entry) in &ephemeral {
-            answer.ephemeral_resource_schemas.insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
+            answer
+                .ephemeral_resource_schemas
+                .insert(name.clone(), wire_schema::to_wire(name, &entry.schema)?);
         }
         let stop = Mutex::new(end.child_token());
-        Ok(Service { provider, resources, data_sources, ephemeral, schema: answer, stop, end, tasks })
+        Ok(Service {
+            provider,
+            resources,
+            data_sources,
+            ephemeral,
+            schema: answer,
+            stop,
+            end,
+            tasks,
+        })
     }
 
     fn resource(&self, name: &str) -> Result<Arc<Entry<dyn Resource>>, Failure> {
-        self.resources.get(name).cloned().ok_or_else(|| self.not_here("resource type", name))
+        self.resources
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.not_here("resource type", name))
     }
 
     fn data_source(&self, name: &str) -> Result<Arc<Entry<dyn DataSource>>, Failure> {
-        self.data_sources.get(name).cloned().ok_or_else(|| self.not_here("data source", name))
+        self.data_sources
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.not_here("data source", name))
     }
 
     fn ephemeral(&self, name: &str) -> Result<Arc<Entry<dyn EphemeralResource>>, Failure> {
-        self.ephemeral.get(name).cloned().ok_or_else(|| self.not_here("ephemeral resource", name))
+        self.ephemeral
+            .get(name)
+            .cloned()
+            .ok_or_else(|| self.not_here("ephemeral resource", name))
     }
 
     fn not_here(&self, what: &str, name: &str) -> Failure {
-        Failure::new(format!("unknown {what} {name}"), format!("the provider {} has no {what} of that name", self.provider.item.name()))
+        Failure::new(
+            format!("unknown {what} {name}"),
+            format!(
+                "the provider {} has no {what} of that name",
+                self.provider.item.name()
+            ),
+        )
     }
 
-    /// Runs a call as a task: it goes on to its end even if the host hangs up, but is then asked to stop.
+    /// Runs a call as a task: it goes on to its end even if the host hangs up, but is then asked to
+    /// stop.
     async fn run<T, F, Fut>(&self, call: F) -> Outcome<T>
     where
         T: Send + 'static,
         F: FnOnce(Context) -> Fut,
         Fut: Future<Output = Outcome<T>> + Send + 'static,
     {
-        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).child_token();
+        let stop = self
+            .stop
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .child_token();
         let hung_up = stop.clone().drop_guard();
         let outcome = self.tasks.spawn(call(Context { stop })).await;
         hung_up.disarm();
         outcome.unwrap_or_else(|error| {
-            let text = error.try_into_panic().map(|payload| panic_text(payload.as_ref())).unwrap_or_else(|_| "cancelled".into());
-            Err(Failure::new("the provider panicked", format!("{text}\nThis is a fault of the provider; its log names the place.")))
+            let text = error
+                .try_into_panic()
+                .map(|payload| panic_text(payload.as_ref()))
+                .unwrap_or_else(|_| "cancelled".into());
+            Err(Failure::new(
+                "the provider panicked",
+                format!("{text}\nThis is a fault of the provider; its log names the place."),
+            ))
         })
     }
 }
 
 /// The words of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".into())
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".into())
 }
 
 fn capabilities() -> pb::ServerCapabilities {
-    pb::ServerCapabilities { plan_destroy: true, get_provider_schema_optional: true, ..Default::default() }
+    pb::ServerCapabilities {
+        plan_destroy: true,
+        get_provider_schema_optional: true,
+        ..Default::default()
+    }
 }
 
 fn not_served(method: &str) -> Status {
@@ -135,10 +210,19 @@ type NoStream<T> = Pin<Box<dyn futures_util::Stream<Item = Result<T, Status>> + 
 
 #[tonic::async_trait]
 impl Wire for Service {
-    async fn get_metadata(&self, _: Request<pb::get_metadata::Request>) -> Answer<pb::get_metadata::Response> {
-        let resource = |name: &String| pb::get_metadata::ResourceMetadata { type_name: name.clone() };
-        let data = |name: &String| pb::get_metadata::DataSourceMetadata { type_name: name.clone() };
-        let ephemeral = |name: &String| pb::get_metadata::EphemeralMetadata { type_name: name.clone() };
+    async fn get_metadata(
+        &self,
+        _: Request<pb::get_metadata::Request>,
+    ) -> Answer<pb::get_metadata::Response> {
+        let resource = |name: &String| pb::get_metadata::ResourceMetadata {
+            type_name: name.clone(),
+        };
+        let data = |name: &String| pb::get_metadata::DataSourceMetadata {
+            type_name: name.clone(),
+        };
+        let ephemeral = |name: &String| pb::get_metadata::EphemeralMetadata {
+            type_name: name.clone(),
+        };
         Ok(Response::new(pb::get_metadata::Response {
             server_capabilities: Some(capabilities()),
             resources: self.resources.keys().map(resource).collect(),
@@ -148,7 +232,10 @@ impl Wire for Service {
         }))
     }
 
-    async fn get_provider_schema(&self, _: Request<pb::get_provider_schema::Request>) -> Answer<pb::get_provider_schema::Response> {
+    async fn get_provider_schema(
+        &self,
+        _: Request<pb::get_provider_schema::Request>,
+    ) -> Answer<pb::get_provider_schema::Response> {
         Ok(Response::new(self.schema.clone()))
     }
 
@@ -156,10 +243,15 @@ impl Wire for Service {
         &self,
         _: Request<pb::get_resource_identity_schemas::Request>,
     ) -> Answer<pb::get_resource_identity_schemas::Response> {
-        Ok(Response::new(pb::get_resource_identity_schemas::Response::default()))
+        Ok(Response::new(
+            pb::get_resource_identity_schemas::Response::default(),
+        ))
     }
 
-    async fn get_functions(&self, _: Request<pb::get_functions::Request>) -> Answer<pb::get_functions::Response> {
+    async fn get_functions(
+        &self,
+        _: Request<pb::get_functions::Request>,
+    ) -> Answer<pb::get_functions::Response> {
         Ok(Response::new(pb::get_functions::Response::default()))
     }
 
@@ -174,16 +266,23 @@ impl Wire for Service {
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
-        Ok(Response::new(pb::validate_provider_config::Response { diagnostics: diagnostics_of(outcome.await) }))
+        Ok(Response::new(pb::validate_provider_config::Response {
+            diagnostics: diagnostics_of(outcome.await),
+        }))
     }
 
-    async fn configure_provider(&self, request: Request<pb::configure_provider::Request>) -> Answer<pb::configure_provider::Response> {
+    async fn configure_provider(
+        &self,
+        request: Request<pb::configure_provider::Request>,
+    ) -> Answer<pb::configure_provider::Response> {
         let (request, entry) = (request.into_inner(), self.provider.clone());
         let outcome = self.run(|cx| async move {
             let config = codec::decode(request.config, &entry.ty)?;
             Ok(entry.item.configure(&cx, &config).await)
         });
-        Ok(Response::new(pb::configure_provider::Response { diagnostics: diagnostics_of(outcome.await) }))
+        Ok(Response::new(pb::configure_provider::Response {
+            diagnostics: diagnostics_of(outcome.await),
+        }))
     }
 
     async fn validate_resource_config(
@@ -199,7 +298,9 @@ impl Wire for Service {
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
-        Ok(Response::new(pb::validate_resource_config::Response { diagnostics: diagnostics_of(outcome.await) }))
+        Ok(Response::new(pb::validate_resource_config::Response {
+            diagnostics: diagnostics_of(outcome.await),
+        }))
     }
 
     async fn validate_data_resource_config(
@@ -215,7 +316,9 @@ impl Wire for Service {
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
-        Ok(Response::new(pb::validate_data_resource_config::Response { diagnostics: diagnostics_of(outcome.await) }))
+        Ok(Response::new(pb::validate_data_resource_config::Response {
+            diagnostics: diagnostics_of(outcome.await),
+        }))
     }
 
     async fn upgrade_resource_state(
@@ -224,21 +327,41 @@ impl Wire for Service {
     ) -> Answer<pb::upgrade_resource_state::Response> {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
-        let answer = match self.run(|cx| async move { upgrade(entry?, cx, request).await }).await {
-            Ok(state) => pb::upgrade_resource_state::Response { upgraded_state: Some(state), ..Default::default() },
-            Err(failure) => pb::upgrade_resource_state::Response { diagnostics: words(failure).into_wire(), ..Default::default() },
+        let answer = match self
+            .run(|cx| async move { upgrade(entry?, cx, request).await })
+            .await
+        {
+            Ok(state) => pb::upgrade_resource_state::Response {
+                upgraded_state: Some(state),
+                ..Default::default()
+            },
+            Err(failure) => pb::upgrade_resource_state::Response {
+                diagnostics: words(failure).into_wire(),
+                ..Default::default()
+            },
         };
         Ok(Response::new(answer))
     }
 
-    async fn read_resource(&self, request: Request<pb::read_resource::Request>) -> Answer<pb::read_resource::Response> {
+    async fn read_resource(
+        &self,
+        request: Request<pb::read_resource::Request>,
+    ) -> Answer<pb::read_resource::Response> {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.current_state.clone(), request.private.clone());
-        let answer = self.run(|cx| async move { read(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
-            // a read that failed says nothing about the object: the host keeps what it has
-            pb::read_resource::Response { new_state: state, private, diagnostics: words(failure).into_wire(), ..Default::default() }
-        });
+        let answer = self
+            .run(|cx| async move { read(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| {
+                // a read that failed says nothing about the object: the host keeps what it has
+                pb::read_resource::Response {
+                    new_state: state,
+                    private,
+                    diagnostics: words(failure).into_wire(),
+                    ..Default::default()
+                }
+            });
         Ok(Response::new(answer))
     }
 
@@ -249,10 +372,18 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.prior_state.clone(), request.prior_private.clone());
-        let answer = self.run(|cx| async move { plan(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
-            let diagnostics = words(failure).into_wire();
-            pb::plan_resource_change::Response { planned_state: state, planned_private: private, diagnostics, ..Default::default() }
-        });
+        let answer = self
+            .run(|cx| async move { plan(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| {
+                let diagnostics = words(failure).into_wire();
+                pb::plan_resource_change::Response {
+                    planned_state: state,
+                    planned_private: private,
+                    diagnostics,
+                    ..Default::default()
+                }
+            });
         Ok(Response::new(answer))
     }
 
@@ -263,9 +394,15 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.resource(&request.type_name);
         let (state, private) = (request.prior_state.clone(), request.planned_private.clone());
-        let answer = self.run(|cx| async move { apply(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
-            pb::apply_resource_change::Response { new_state: state, private, diagnostics: words(failure).into_wire(), ..Default::default() }
-        });
+        let answer = self
+            .run(|cx| async move { apply(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| pb::apply_resource_change::Response {
+                new_state: state,
+                private,
+                diagnostics: words(failure).into_wire(),
+                ..Default::default()
+            });
         Ok(Response::new(answer))
     }
 
@@ -297,7 +434,10 @@ impl Wire for Service {
         Ok(Response::new(answer))
     }
 
-    async fn read_data_source(&self, request: Request<pb::read_data_source::Request>) -> Answer<pb::read_data_source::Response> {
+    async fn read_data_source(
+        &self,
+        request: Request<pb::read_data_source::Request>,
+    ) -> Answer<pb::read_data_source::Response> {
         let request = request.into_inner();
         let entry = self.data_source(&request.type_name);
         let outcome = self.run(|cx| async move {
@@ -306,14 +446,23 @@ impl Wire for Service {
             codec::encode(&entry.item.read(&cx, config).await?, &entry.ty)
         });
         let answer = match outcome.await {
-            Ok(state) => pb::read_data_source::Response { state: Some(state), ..Default::default() },
-            Err(failure) => pb::read_data_source::Response { diagnostics: words(failure).into_wire(), ..Default::default() },
+            Ok(state) => pb::read_data_source::Response {
+                state: Some(state),
+                ..Default::default()
+            },
+            Err(failure) => pb::read_data_source::Response {
+                diagnostics: words(failure).into_wire(),
+                ..Default::default()
+            },
         };
         Ok(Response::new(answer))
     }
 
     /// Reaches every call that runs now; calls that come later start afresh.
-    async fn stop_provider(&self, _: Request<pb::stop_provider::Request>) -> Answer<pb::stop_provider::Response> {
+    async fn stop_provider(
+        &self,
+        _: Request<pb::stop_provider::Request>,
+    ) -> Answer<pb::stop_provider::Response> {
         let running = {
             let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *stop, self.end.child_token())
@@ -332,7 +481,10 @@ impl Wire for Service {
         Err(not_served("UpgradeResourceIdentity"))
     }
 
-    async fn move_resource_state(&self, _: Request<pb::move_resource_state::Request>) -> Answer<pb::move_resource_state::Response> {
+    async fn move_resource_state(
+        &self,
+        _: Request<pb::move_resource_state::Request>,
+    ) -> Answer<pb::move_resource_state::Response> {
         Err(not_served("MoveResourceState"))
     }
 
@@ -356,7 +508,11 @@ impl Wire for Service {
             diagnostics.extend(entry.item.validate(&cx, &config).await);
             Ok(diagnostics)
         });
-        Ok(Response::new(pb::validate_ephemeral_resource_config::Response { diagnostics: diagnostics_of(outcome.await) }))
+        Ok(Response::new(
+            pb::validate_ephemeral_resource_config::Response {
+                diagnostics: diagnostics_of(outcome.await),
+            },
+        ))
     }
 
     async fn open_ephemeral_resource(
@@ -365,9 +521,14 @@ impl Wire for Service {
     ) -> Answer<pb::open_ephemeral_resource::Response> {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
-        Ok(Response::new(self.run(|cx| async move { open(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
-            pb::open_ephemeral_resource::Response { diagnostics: words(failure).into_wire(), ..Default::default() }
-        })))
+        Ok(Response::new(
+            self.run(|cx| async move { open(entry?, cx, request).await })
+                .await
+                .unwrap_or_else(|failure| pb::open_ephemeral_resource::Response {
+                    diagnostics: words(failure).into_wire(),
+                    ..Default::default()
+                }),
+        ))
     }
 
     async fn renew_ephemeral_resource(
@@ -377,9 +538,14 @@ impl Wire for Service {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
         let private = request.private.clone();
-        let answer = self.run(|cx| async move { renew(entry?, cx, request).await }).await.unwrap_or_else(|failure| {
-            pb::renew_ephemeral_resource::Response { private, diagnostics: words(failure).into_wire(), ..Default::default() }
-        });
+        let answer = self
+            .run(|cx| async move { renew(entry?, cx, request).await })
+            .await
+            .unwrap_or_else(|failure| pb::renew_ephemeral_resource::Response {
+                private,
+                diagnostics: words(failure).into_wire(),
+                ..Default::default()
+            });
         Ok(Response::new(answer))
     }
 
@@ -389,11 +555,21 @@ impl Wire for Service {
     ) -> Answer<pb::close_ephemeral_resource::Response> {
         let request = request.into_inner();
         let entry = self.ephemeral(&request.type_name);
-        let outcome = self.run(|cx| async move { entry?.item.close(&cx, request.private.unwrap_or_default().to_vec()).await });
-        Ok(Response::new(pb::close_ephemeral_resource::Response { diagnostics: diagnostics_of(outcome.await) }))
+        let outcome = self.run(|cx| async move {
+            entry?
+                .item
+                .close(&cx, request.private.unwrap_or_default().to_vec())
+                .await
+        });
+        Ok(Response::new(pb::close_ephemeral_resource::Response {
+            diagnostics: diagnostics_of(outcome.await),
+        }))
     }
 
-    async fn list_resource(&self, _: Request<pb::list_resource::Request>) -> Answer<Self::ListResourceStream> {
+    async fn list_resource(
+        &self,
+        _: Request<pb::list_resource::Request>,
+    ) -> Answer<Self::ListResourceStream> {
         Err(not_served("ListResource"))
     }
 
@@ -404,19 +580,31 @@ impl Wire for Service {
         Err(not_served("ValidateListResourceConfig"))
     }
 
-    async fn call_function(&self, _: Request<pb::call_function::Request>) -> Answer<pb::call_function::Response> {
+    async fn call_function(
+        &self,
+        _: Request<pb::call_function::Request>,
+    ) -> Answer<pb::call_function::Response> {
         Err(not_served("CallFunction"))
     }
 
-    async fn unlock_state(&self, _: Request<pb::unlock_state::Request>) -> Answer<pb::unlock_state::Response> {
+    async fn unlock_state(
+        &self,
+        _: Request<pb::unlock_state::Request>,
+    ) -> Answer<pb::unlock_state::Response> {
         Err(not_served("UnlockState"))
     }
 
-    async fn plan_action(&self, _: Request<pb::plan_action::Request>) -> Answer<pb::plan_action::Response> {
+    async fn plan_action(
+        &self,
+        _: Request<pb::plan_action::Request>,
+    ) -> Answer<pb::plan_action::Response> {
         Err(not_served("PlanAction"))
     }
 
-    async fn invoke_action(&self, _: Request<pb::invoke_action::Request>) -> Answer<Self::InvokeActionStream> {
+    async fn invoke_action(
+        &self,
+        _: Request<pb::invoke_action::Request>,
+    ) -> Answer<Self::InvokeActionStream> {
         Err(not_served("InvokeAction"))
     }
 

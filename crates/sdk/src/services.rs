@@ -1,10 +1,13 @@
-//! The services every plugin process has beside its own: shutdown, standard streams, health, broker.
-//! Their streams stay open until the process is asked to end. Own no state but that token.
+//! The services every plugin process has beside its own: shutdown, standard streams, health,
+//! broker. Their streams stay open until the process is asked to end. Own no state but that token.
 
 use std::pin::Pin;
 
 use futures_util::stream::{self, Stream, StreamExt as _};
-use proto::health::{HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus, health_server::Health};
+use proto::health::{
+    HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
+    health_server::Health,
+};
 use proto::plugin::grpc_broker_server::GrpcBroker;
 use proto::plugin::grpc_controller_server::GrpcController;
 use proto::plugin::grpc_stdio_server::GrpcStdio;
@@ -28,24 +31,32 @@ impl GrpcController for Controller {
     }
 }
 
-/// What the process prints outside of its log: nothing, but hosts keep this stream open for the process's life.
+/// What the process prints outside of its log: nothing, but hosts keep this stream open for the
+/// process's life.
 pub(crate) struct Stdio(pub(crate) CancellationToken);
 
 #[tonic::async_trait]
 impl GrpcStdio for Stdio {
     type StreamStdioStream = Open<StdioData>;
-    async fn stream_stdio(&self, _: Request<()>) -> Result<Response<Self::StreamStdioStream>, Status> {
+    async fn stream_stdio(
+        &self,
+        _: Request<()>,
+    ) -> Result<Response<Self::StreamStdioStream>, Status> {
         Ok(Response::new(silent(self.0.clone())))
     }
 }
 
-/// Hosts written on go-plugin open the broker's stream at once; providers never offer anything through it.
+/// Hosts written on go-plugin open the broker's stream at once; providers never offer anything
+/// through it.
 pub(crate) struct Broker(pub(crate) CancellationToken);
 
 #[tonic::async_trait]
 impl GrpcBroker for Broker {
     type StartStreamStream = Open<ConnInfo>;
-    async fn start_stream(&self, _: Request<Streaming<ConnInfo>>) -> Result<Response<Self::StartStreamStream>, Status> {
+    async fn start_stream(
+        &self,
+        _: Request<Streaming<ConnInfo>>,
+    ) -> Result<Response<Self::StartStreamStream>, Status> {
         Ok(Response::new(silent(self.0.clone())))
     }
 }
@@ -61,17 +72,33 @@ fn serving(service: &str) -> bool {
 impl Health for Healthy {
     type WatchStream = Open<HealthCheckResponse>;
 
-    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
         let service = request.into_inner().service;
         if serving(&service) {
-            return Ok(Response::new(HealthCheckResponse { status: ServingStatus::Serving as i32 }));
+            return Ok(Response::new(HealthCheckResponse {
+                status: ServingStatus::Serving as i32,
+            }));
         }
-        Err(Status::not_found(format!("no service named {service:?} here; ask for {HEALTH_SERVICE:?}")))
+        Err(Status::not_found(format!(
+            "no service named {service:?} here; ask for {HEALTH_SERVICE:?}"
+        )))
     }
 
-    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        let status = if serving(&request.into_inner().service) { ServingStatus::Serving } else { ServingStatus::ServiceUnknown };
-        let first = stream::iter([Ok(HealthCheckResponse { status: status as i32 })]);
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let status = if serving(&request.into_inner().service) {
+            ServingStatus::Serving
+        } else {
+            ServingStatus::ServiceUnknown
+        };
+        let first = stream::iter([Ok(HealthCheckResponse {
+            status: status as i32,
+        })]);
         Ok(Response::new(Box::pin(first.chain(silent(self.0.clone())))))
     }
 }

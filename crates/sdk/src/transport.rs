@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::transport::server::Connected;
 
-/// A TLS handshake that takes longer than this is given up; the host opens a new connection if it wants one.
+/// A TLS handshake that takes longer than this is given up; the host opens a new connection if it
+/// wants one.
 const TLS_DEADLINE: Duration = Duration::from_secs(20);
 /// Connections accepted and not yet taken by the server; a host has one or two.
 const BACKLOG: usize = 8;
@@ -32,7 +33,11 @@ impl Connected for Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Connection::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Connection::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -41,7 +46,11 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Connection::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Connection::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
@@ -100,14 +109,30 @@ pub(crate) fn accept(
     receiver
 }
 
-async fn hand_over(stream: UnixStream, tls: Option<Arc<rustls::ServerConfig>>, sender: mpsc::Sender<io::Result<Connection>>) {
+async fn hand_over(
+    stream: UnixStream,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    sender: mpsc::Sender<io::Result<Connection>>,
+) {
     let connection = match tls {
         None => Connection::Plain(stream),
-        Some(config) => match tokio::time::timeout(TLS_DEADLINE, wire::tls::accept(config, stream)).await {
-            Ok(Ok(stream)) => Connection::Tls(Box::new(stream)),
-            Ok(Err(error)) => return crate::log::warn("a connection was refused in its TLS handshake", &[("error", &error)]),
-            Err(_) => return crate::log::warn("a TLS handshake took too long", &[("limit_s", &TLS_DEADLINE.as_secs())]),
-        },
+        Some(config) => {
+            match tokio::time::timeout(TLS_DEADLINE, wire::tls::accept(config, stream)).await {
+                Ok(Ok(stream)) => Connection::Tls(Box::new(stream)),
+                Ok(Err(error)) => {
+                    return crate::log::warn(
+                        "a connection was refused in its TLS handshake",
+                        &[("error", &error)],
+                    );
+                }
+                Err(_) => {
+                    return crate::log::warn(
+                        "a TLS handshake took too long",
+                        &[("limit_s", &TLS_DEADLINE.as_secs())],
+                    );
+                }
+            }
+        }
     };
     // The receiver is gone only when the server has ended, and with it any use of this connection.
     let _server_ended = sender.send(Ok(connection)).await;

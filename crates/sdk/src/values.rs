@@ -7,7 +7,9 @@ use crate::schema::{Block, Nested, Nesting};
 impl Block {
     /// Repeated blocks are never null: where they are, in state from elsewhere, they become empty.
     pub(crate) fn with_empty_blocks(&self, value: Value) -> Value {
-        let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else { return value };
+        let (Some(members), false) = (value.as_map(), self.blocks.is_empty()) else {
+            return value;
+        };
         let mut members = members.to_map();
         for nested in &self.blocks {
             if let Some(inner) = members.get_mut(nested.name.as_str()) {
@@ -21,14 +23,20 @@ impl Block {
 impl Nested {
     fn with_empty_blocks(&self, value: &Value) -> Value {
         let element = self.block.implied_type();
-        let inside = || value.elements().map(|(_, element)| self.block.with_empty_blocks(element.clone()));
+        let inside = || {
+            value
+                .elements()
+                .map(|(_, element)| self.block.with_empty_blocks(element.clone()))
+        };
         match self.nesting {
             _ if !value.is_known() => value.clone(),
             Nesting::Single | Nesting::Group => self.block.with_empty_blocks(value.clone()),
             Nesting::List => Value::list(element, inside().collect()),
             Nesting::Set => Value::set(element, inside().collect()),
             Nesting::Map => {
-                let keys = value.elements().map(|(key, _)| key.as_str().unwrap_or_default().to_owned());
+                let keys = value
+                    .elements()
+                    .map(|(key, _)| key.as_str().unwrap_or_default().to_owned());
                 Value::map(element, keys.zip(inside()))
             }
         }
@@ -40,6 +48,9 @@ pub(crate) fn elements(nesting: Nesting, value: &Value, path: &Path) -> Vec<(Pat
     match nesting {
         _ if !value.is_given() => Vec::new(),
         Nesting::Single | Nesting::Group => vec![(path.clone(), value.clone())],
-        Nesting::List | Nesting::Map | Nesting::Set => value.elements().map(|(key, element)| (path.index(key), element.clone())).collect(),
+        Nesting::List | Nesting::Map | Nesting::Set => value
+            .elements()
+            .map(|(key, element)| (path.index(key), element.clone()))
+            .collect(),
     }
 }

@@ -1,4 +1,5 @@
-//! Schemas in the words of protocol 6, checked on the way: what no host would accept is said at the start.
+//! Schemas in the words of protocol 6, checked on the way: what no host would accept is said at the
+//! start.
 
 use proto::tfplugin6 as pb;
 use proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
@@ -9,18 +10,30 @@ use crate::schema::{Attr, AttrType, Block, Nested, Nesting, Schema};
 /// A schema for the wire; the error names `what` and the attribute at fault.
 pub(crate) fn to_wire(what: &str, schema: &Schema) -> Result<pb::Schema, String> {
     let block = block(&schema.block).map_err(|problem| format!("{what}: {problem}"))?;
-    Ok(pb::Schema { version: schema.version, block: Some(block) })
+    Ok(pb::Schema {
+        version: schema.version,
+        block: Some(block),
+    })
 }
 
 fn block(from: &Block) -> Result<pb::schema::Block, String> {
-    let mut names: Vec<&str> = from.attributes.iter().map(|a| &*a.name).chain(from.blocks.iter().map(|b| &*b.name)).collect();
+    let mut names: Vec<&str> = from
+        .attributes
+        .iter()
+        .map(|a| &*a.name)
+        .chain(from.blocks.iter().map(|b| &*b.name))
+        .collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("{} is declared twice", twice[0]));
     }
     Ok(pb::schema::Block {
         version: 0,
-        attributes: from.attributes.iter().map(attribute).collect::<Result<_, _>>()?,
+        attributes: from
+            .attributes
+            .iter()
+            .map(attribute)
+            .collect::<Result<_, _>>()?,
         block_types: from.blocks.iter().map(nested).collect::<Result<_, _>>()?,
         description: from.description.clone(),
         description_kind: pb::StringKind::Markdown as i32,
@@ -66,9 +79,16 @@ fn attribute(from: &Attr) -> Result<pb::schema::Attribute, String> {
                 Nesting::Map => ObjectNesting::Map,
                 Nesting::Group => return fault("only blocks are nested as a group"),
             };
-            let attributes =
-                attributes.iter().map(self::attribute).collect::<Result<_, _>>().map_err(|inner| format!("{}.{inner}", from.name))?;
-            attribute.nested_type = Some(pb::schema::Object { attributes, nesting: nesting as i32, ..Default::default() });
+            let attributes = attributes
+                .iter()
+                .map(self::attribute)
+                .collect::<Result<_, _>>()
+                .map_err(|inner| format!("{}.{inner}", from.name))?;
+            attribute.nested_type = Some(pb::schema::Object {
+                attributes,
+                nesting: nesting as i32,
+                ..Default::default()
+            });
         }
     }
     Ok(attribute)
@@ -77,7 +97,10 @@ fn attribute(from: &Attr) -> Result<pb::schema::Attribute, String> {
 fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, String> {
     let single = matches!(from.nesting, Nesting::Single | Nesting::Group);
     if !single && from.ty().has_dynamic() {
-        return Err(format!("{}: a repeated block cannot have attributes of any type", from.name));
+        return Err(format!(
+            "{}: a repeated block cannot have attributes of any type",
+            from.name
+        ));
     }
     let nesting = match from.nesting {
         Nesting::Single => BlockNesting::Single,
@@ -90,7 +113,12 @@ fn nested(from: &Nested) -> Result<pb::schema::NestedBlock, String> {
     let (min_items, max_items) = match from.nesting {
         Nesting::Single if from.min > 0 => (1, 1),
         Nesting::Single | Nesting::Group => (0, 0),
-        _ if from.max > 0 && from.min > from.max => return Err(format!("{}: at least {} and at most {}", from.name, from.min, from.max)),
+        _ if from.max > 0 && from.min > from.max => {
+            return Err(format!(
+                "{}: at least {} and at most {}",
+                from.name, from.min, from.max
+            ));
+        }
         _ => (from.min, from.max),
     };
     Ok(pb::schema::NestedBlock {

@@ -3,8 +3,10 @@
 
 /// Name of the variable that tells a plugin it was started by a host and not by hand.
 pub const MAGIC_COOKIE_KEY: &str = "TF_PLUGIN_MAGIC_COOKIE";
-/// Its value for providers; a plugin that sees another value prints a text for people and exits with 1.
-pub const MAGIC_COOKIE_VALUE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+/// Its value for providers; a plugin that sees another value prints a text for people and exits
+/// with 1.
+pub const MAGIC_COOKIE_VALUE: &str =
+    "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 /// Protocol versions that the host speaks, separated by commas.
 pub const PROTOCOL_VERSIONS: &str = "PLUGIN_PROTOCOL_VERSIONS";
 /// First TCP port that a plugin without unix sockets may take.
@@ -17,7 +19,8 @@ pub const CLIENT_CERT: &str = "PLUGIN_CLIENT_CERT";
 pub const UNIX_SOCKET_DIR: &str = "PLUGIN_UNIX_SOCKET_DIR";
 /// Group that shall own the socket; never set by us.
 pub const UNIX_SOCKET_GROUP: &str = "PLUGIN_UNIX_SOCKET_GROUP";
-/// Asks for several listeners over one socket. Must stay unset: with it a plain TLS client is cut off.
+/// Asks for several listeners over one socket. Must stay unset: with it a plain TLS client is cut
+/// off.
 pub const MULTIPLEX: &str = "PLUGIN_MULTIPLEX_GRPC";
 /// Lets a host attach to provider processes that somebody else started.
 pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";

@@ -1,5 +1,6 @@
-//! The one line that a plugin prints when it is ready to be called: `CORE|APP|NETWORK|ADDR|TYPE|CERT[|MUX]`.
-//! Reading and writing it; every way to get it wrong is its own error and shows what was seen.
+//! The one line that a plugin prints when it is ready to be called:
+//! `CORE|APP|NETWORK|ADDR|TYPE|CERT[|MUX]`. Reading and writing it; every way to get it wrong is
+//! its own error and shows what was seen.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -34,9 +35,15 @@ impl Address {
     pub fn parse(network: &str, text: &str) -> Result<Self, AddressError> {
         match network {
             "unix" if text.is_empty() => Err(AddressError::Empty),
-            "unix" if text.len() >= crate::env::SUN_PATH_LIMIT => Err(AddressError::TooLong { path: Shown::new(text), length: text.len() }),
+            "unix" if text.len() >= crate::env::SUN_PATH_LIMIT => Err(AddressError::TooLong {
+                path: Shown::new(text),
+                length: text.len(),
+            }),
             "unix" => Ok(Self::Unix(PathBuf::from(text))),
-            "tcp" => text.parse().map(Self::Tcp).map_err(|_| AddressError::Tcp(Shown::new(text))),
+            "tcp" => text
+                .parse()
+                .map(Self::Tcp)
+                .map_err(|_| AddressError::Tcp(Shown::new(text))),
             other => Err(AddressError::Network(Shown::new(other))),
         }
     }
@@ -74,7 +81,9 @@ impl fmt::Display for Address {
 pub enum AddressError {
     #[error("the path of the unix socket is empty")]
     Empty,
-    #[error("the path of the unix socket has {length} bytes and the system takes at most 107: {path}")]
+    #[error(
+        "the path of the unix socket has {length} bytes and the system takes at most 107: {path}"
+    )]
     TooLong { path: Shown, length: usize },
     #[error("`{0}` is not an address of the form HOST:PORT")]
     Tcp(Shown),
@@ -96,7 +105,11 @@ impl Shown {
                 out.push('…');
                 break;
             }
-            if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+            if c.is_control() {
+                out.extend(c.escape_default())
+            } else {
+                out.push(c)
+            }
         }
         Self(out)
     }
@@ -126,21 +139,29 @@ pub struct Handshake {
 pub enum HandshakeError {
     #[error("the first line of output is empty; a plugin prints its handshake there")]
     Empty,
-    #[error("the first line of output is longer than {MAX_LINE} bytes and cannot be a handshake; it starts: {0}")]
+    #[error(
+        "the first line of output is longer than {MAX_LINE} bytes and cannot be a handshake; it starts: {0}"
+    )]
     TooLong(Shown),
     #[error("the first line of output is not text and cannot be a handshake: {0}")]
     NotText(Shown),
-    #[error("the first line of output is not a handshake (it has {fields} of the 4 to 7 fields separated by `|`): {line}")]
+    #[error(
+        "the first line of output is not a handshake (it has {fields} of the 4 to 7 fields separated by `|`): {line}"
+    )]
     Unrecognised { line: Shown, fields: usize },
     #[error("the first field of the handshake is not a number: {0}")]
     CoreNotANumber(Shown),
-    #[error("the plugin speaks handshake version {found} and only version {CORE_VERSION} is known: {line}")]
+    #[error(
+        "the plugin speaks handshake version {found} and only version {CORE_VERSION} is known: {line}"
+    )]
     CoreVersion { line: Shown, found: u32 },
     #[error("the second field of the handshake, the protocol version, is not a number: {0}")]
     ProtocolNotANumber(Shown),
     #[error("the handshake names an address that cannot be used: {source}: {line}")]
     Address { line: Shown, source: AddressError },
-    #[error("the plugin speaks net/rpc, the protocol from before gRPC, which is not supported: {0}")]
+    #[error(
+        "the plugin speaks net/rpc, the protocol from before gRPC, which is not supported: {0}"
+    )]
     NetRpc(Shown),
     #[error("the plugin speaks `{kind}` where `grpc` is needed: {line}")]
     Kind { line: Shown, kind: Shown },
@@ -155,7 +176,11 @@ pub enum HandshakeError {
 }
 
 fn join(versions: &[u32]) -> String {
-    versions.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+    versions
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 impl Handshake {
@@ -165,37 +190,62 @@ impl Handshake {
     /// One for each way in which the line is not a handshake of a gRPC plugin.
     pub fn parse(line: &[u8]) -> Result<Self, HandshakeError> {
         if line.len() > MAX_LINE {
-            return Err(HandshakeError::TooLong(Shown::new(&String::from_utf8_lossy(&line[..SHOWN * 2]))));
+            return Err(HandshakeError::TooLong(Shown::new(
+                &String::from_utf8_lossy(&line[..SHOWN * 2]),
+            )));
         }
-        let text = std::str::from_utf8(line).map_err(|_| HandshakeError::NotText(Shown::new(&String::from_utf8_lossy(line))))?.trim();
+        let text = std::str::from_utf8(line)
+            .map_err(|_| HandshakeError::NotText(Shown::new(&String::from_utf8_lossy(line))))?
+            .trim();
         if text.is_empty() {
             return Err(HandshakeError::Empty);
         }
         let shown = || Shown::new(text);
         let fields: Vec<&str> = text.split('|').collect();
-        // The version comes first: what another version of the handshake means is not ours to guess.
+        // The version comes first: what another version of the handshake means is not ours to
+        // guess.
         if fields.len() > 1 && matches!(fields[0].parse::<u32>(), Ok(n) if n != CORE_VERSION) {
-            return Err(HandshakeError::CoreVersion { line: shown(), found: fields[0].parse().unwrap_or_default() });
+            return Err(HandshakeError::CoreVersion {
+                line: shown(),
+                found: fields[0].parse().unwrap_or_default(),
+            });
         }
         if !(4..=7).contains(&fields.len()) {
-            return Err(HandshakeError::Unrecognised { line: shown(), fields: fields.len() });
+            return Err(HandshakeError::Unrecognised {
+                line: shown(),
+                fields: fields.len(),
+            });
         }
         if fields[0].parse::<u32>().is_err() {
             return Err(HandshakeError::CoreNotANumber(shown()));
         }
-        let protocol = fields[1].parse().map_err(|_| HandshakeError::ProtocolNotANumber(shown()))?;
+        let protocol = fields[1]
+            .parse()
+            .map_err(|_| HandshakeError::ProtocolNotANumber(shown()))?;
         match fields.get(4).copied() {
             None | Some("" | "netrpc") => return Err(HandshakeError::NetRpc(shown())),
             Some("grpc") => {}
-            Some(kind) => return Err(HandshakeError::Kind { line: shown(), kind: Shown::new(kind) }),
+            Some(kind) => {
+                return Err(HandshakeError::Kind {
+                    line: shown(),
+                    kind: Shown::new(kind),
+                });
+            }
         }
-        let address = Address::parse(fields[2], fields[3]).map_err(|source| HandshakeError::Address { line: shown(), source })?;
+        let address =
+            Address::parse(fields[2], fields[3]).map_err(|source| HandshakeError::Address {
+                line: shown(),
+                source,
+            })?;
         let certificate = match fields.get(5).copied() {
-            Some(text) if text.len() > MIN_CERTIFICATE => Some(
-                STANDARD_NO_PAD
-                    .decode(text)
-                    .map_err(|reason| HandshakeError::Certificate { line: shown(), reason: reason.to_string().to_lowercase() })?,
-            ),
+            Some(text) if text.len() > MIN_CERTIFICATE => {
+                Some(STANDARD_NO_PAD.decode(text).map_err(|reason| {
+                    HandshakeError::Certificate {
+                        line: shown(),
+                        reason: reason.to_string().to_lowercase(),
+                    }
+                })?)
+            }
             _ => None,
         };
         let multiplexed = match fields.get(6).copied() {
@@ -206,11 +256,16 @@ impl Handshake {
         if multiplexed {
             return Err(HandshakeError::Multiplexed(shown()));
         }
-        Ok(Self { protocol, address, certificate, multiplexed })
+        Ok(Self {
+            protocol,
+            address,
+            certificate,
+            multiplexed,
+        })
     }
 
-    /// Checks that the plugin chose one of the protocol versions that were offered. A plugin that speaks
-    /// none of them still prints its own, so the host must look.
+    /// Checks that the plugin chose one of the protocol versions that were offered. A plugin that
+    /// speaks none of them still prints its own, so the host must look.
     ///
     /// # Errors
     /// The version is none of those offered.
@@ -218,17 +273,34 @@ impl Handshake {
         if offered.contains(&self.protocol) {
             return Ok(());
         }
-        Err(HandshakeError::Protocol { found: self.protocol, offered: offered.to_vec() })
+        Err(HandshakeError::Protocol {
+            found: self.protocol,
+            offered: offered.to_vec(),
+        })
     }
 }
 
 impl fmt::Display for Handshake {
     /// The line as a plugin prints it, without the line end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let certificate = self.certificate.as_deref().map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
-        let Self { protocol, address, .. } = self;
-        write!(f, "{CORE_VERSION}|{protocol}|{}|{address}|grpc|{certificate}", address.network())?;
-        if self.multiplexed { f.write_str("|true") } else { Ok(()) }
+        let certificate = self
+            .certificate
+            .as_deref()
+            .map(|der| STANDARD_NO_PAD.encode(der))
+            .unwrap_or_default();
+        let Self {
+            protocol, address, ..
+        } = self;
+        write!(
+            f,
+            "{CORE_VERSION}|{protocol}|{}|{address}|grpc|{certificate}",
+            address.network()
+        )?;
+        if self.multiplexed {
+            f.write_str("|true")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -236,7 +308,11 @@ impl fmt::Display for Handshake {
 /// `PLUGIN_PROTOCOL_VERSIONS`; none means the plugin prints its lowest and will be refused.
 #[must_use]
 pub fn choose_protocol(offered: &str, own: &[u32]) -> Option<u32> {
-    offered.split(',').filter_map(|v| v.trim().parse().ok()).filter(|v| own.contains(v)).max()
+    offered
+        .split(',')
+        .filter_map(|v| v.trim().parse().ok())
+        .filter(|v| own.contains(v))
+        .max()
 }
 
 #[cfg(test)]
@@ -263,7 +339,12 @@ mod tests {
             assert_eq!(Handshake::parse(hs.to_string().as_bytes()), Ok(hs));
         }
         // Old plugins put short junk where the certificate would be.
-        assert_eq!(Handshake::parse(b"1|5|tcp|127.0.0.1:1234|grpc|junk|").expect("read").certificate, None);
+        assert_eq!(
+            Handshake::parse(b"1|5|tcp|127.0.0.1:1234|grpc|junk|")
+                .expect("read")
+                .certificate,
+            None
+        );
     }
 
     #[test]
@@ -273,18 +354,50 @@ mod tests {
         let cases: &[(&str, fn(&E) -> bool)] = &[
             ("", |e| matches!(e, E::Empty)),
             ("hello", |e| matches!(e, E::Unrecognised { fields: 1, .. })),
-            ("1|5|unix", |e| matches!(e, E::Unrecognised { fields: 3, .. })),
-            ("1|5|unix|/s|grpc||false|x", |e| matches!(e, E::Unrecognised { fields: 8, .. })),
-            ("2|5|unix|/s|grpc|", |e| matches!(e, E::CoreVersion { found: 2, .. })),
+            ("1|5|unix", |e| {
+                matches!(e, E::Unrecognised { fields: 3, .. })
+            }),
+            ("1|5|unix|/s|grpc||false|x", |e| {
+                matches!(e, E::Unrecognised { fields: 8, .. })
+            }),
+            ("2|5|unix|/s|grpc|", |e| {
+                matches!(e, E::CoreVersion { found: 2, .. })
+            }),
             ("2|what", |e| matches!(e, E::CoreVersion { found: 2, .. })),
             ("x|5|unix|/s|grpc|", |e| matches!(e, E::CoreNotANumber(_))),
-            ("1|x|unix|/s|grpc|", |e| matches!(e, E::ProtocolNotANumber(_))),
+            ("1|x|unix|/s|grpc|", |e| {
+                matches!(e, E::ProtocolNotANumber(_))
+            }),
             ("1|5|unix|/s", |e| matches!(e, E::NetRpc(_))),
             ("1|5|unix|/s|netrpc|", |e| matches!(e, E::NetRpc(_))),
             ("1|5|unix|/s|http|", |e| matches!(e, E::Kind { .. })),
-            ("1|5|unix||grpc|", |e| matches!(e, E::Address { source: AddressError::Empty, .. })),
-            ("1|5|tcp|nowhere|grpc|", |e| matches!(e, E::Address { source: AddressError::Tcp(_), .. })),
-            ("1|5|quic|/s|grpc|", |e| matches!(e, E::Address { source: AddressError::Network(_), .. })),
+            ("1|5|unix||grpc|", |e| {
+                matches!(
+                    e,
+                    E::Address {
+                        source: AddressError::Empty,
+                        ..
+                    }
+                )
+            }),
+            ("1|5|tcp|nowhere|grpc|", |e| {
+                matches!(
+                    e,
+                    E::Address {
+                        source: AddressError::Tcp(_),
+                        ..
+                    }
+                )
+            }),
+            ("1|5|quic|/s|grpc|", |e| {
+                matches!(
+                    e,
+                    E::Address {
+                        source: AddressError::Network(_),
+                        ..
+                    }
+                )
+            }),
             (&bad_cert, |e| matches!(e, E::Certificate { .. })),
             ("1|5|unix|/s|grpc||maybe", |e| matches!(e, E::Multiplex(_))),
             ("1|5|unix|/s|grpc||true", |e| matches!(e, E::Multiplexed(_))),
@@ -293,15 +406,30 @@ mod tests {
             let found = error(line);
             assert!(expected(&found), "{line:?}: {found:?}");
             let start: String = line.chars().take(100).collect();
-            assert!(found.to_string().contains(&start), "{found} does not show {start}");
+            assert!(
+                found.to_string().contains(&start),
+                "{found} does not show {start}"
+            );
         }
         let long_path = format!("1|5|unix|/{}|grpc|", "a".repeat(120));
-        assert!(matches!(error(&long_path), E::Address { source: AddressError::TooLong { length: 121, .. }, .. }));
-        assert!(matches!(Handshake::parse(&[0xff, 0xfe, b'|']), Err(E::NotText(_))));
+        assert!(matches!(
+            error(&long_path),
+            E::Address {
+                source: AddressError::TooLong { length: 121, .. },
+                ..
+            }
+        ));
+        assert!(matches!(
+            Handshake::parse(&[0xff, 0xfe, b'|']),
+            Err(E::NotText(_))
+        ));
         let endless = vec![b'x'; MAX_LINE + 1];
         let shown = Handshake::parse(&endless).expect_err("too long");
         assert!(matches!(shown, E::TooLong(_)) && shown.to_string().len() < 400);
-        assert!(!error("a\x1b[2J").to_string().contains('\x1b'), "escape sequences must not reach a terminal");
+        assert!(
+            !error("a\x1b[2J").to_string().contains('\x1b'),
+            "escape sequences must not reach a terminal"
+        );
     }
 
     #[test]
@@ -310,8 +438,14 @@ mod tests {
         assert_eq!(choose_protocol("6, 5", &[5, 6]), Some(6));
         assert_eq!(choose_protocol("4", &[5, 6]), None);
         let four = Handshake::parse(b"1|4|unix|/s|grpc|").expect("read");
-        let refused = four.expect_protocol(&[5, 6]).expect_err("refused").to_string();
-        assert_eq!(refused, "the plugin offers protocol 4; supported are 5 and 6");
+        let refused = four
+            .expect_protocol(&[5, 6])
+            .expect_err("refused")
+            .to_string();
+        assert_eq!(
+            refused,
+            "the plugin offers protocol 4; supported are 5 and 6"
+        );
         assert_eq!(four.expect_protocol(&[4]), Ok(()));
     }
 }

@@ -1,7 +1,10 @@
-//! The certificate by which one end proves itself to the other: self-signed, made when first needed,
-//! never written to disk. The session's own is kept here for the life of the process.
+//! The certificate by which one end proves itself to the other: self-signed, made when first
+//! needed, never written to disk. The session's own is kept here for the life of the process.
 
-use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256};
+use rcgen::{
+    CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    PKCS_ECDSA_P256_SHA256,
+};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,29 +36,48 @@ pub struct Identity {
 
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity").field("certificate", &format_args!("{} bytes", self.certificate.len())).finish_non_exhaustive()
+        f.debug_struct("Identity")
+            .field(
+                "certificate",
+                &format_args!("{} bytes", self.certificate.len()),
+            )
+            .finish_non_exhaustive()
     }
 }
 
 impl Identity {
-    /// Makes a fresh one: ECDSA P-256, for `localhost`, client and server. Takes some 25–70 ms the first
-    /// time in a process (entropy), so it is made where somebody waits for a process anyway.
+    /// Makes a fresh one: ECDSA P-256, for `localhost`, client and server. Takes some 25–70 ms the
+    /// first time in a process (entropy), so it is made where somebody waits for a process anyway.
     ///
     /// # Errors
     /// The cryptography library failed.
     pub fn generate() -> Result<Self, CertificateError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new(vec!["localhost".to_owned()])?;
-        params.distinguished_name.push(DnType::CommonName, "localhost");
-        params.distinguished_name.push(DnType::OrganizationName, "flightdeck");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "localhost");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "flightdeck");
         params.is_ca = IsCa::ExplicitNoCa;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyEncipherment,
+        ];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ClientAuth,
+            ExtendedKeyUsagePurpose::ServerAuth,
+        ];
         let now = SystemTime::now();
         params.not_before = (now - BACKDATE).into();
         params.not_after = (now + LIFETIME).into();
         let certificate = params.self_signed(&key)?;
-        Ok(Self { certificate: certificate.der().clone(), pem: certificate.pem(), key: key.serialize_der() })
+        Ok(Self {
+            certificate: certificate.der().clone(),
+            pem: certificate.pem(),
+            key: key.serialize_der(),
+        })
     }
 
     /// The one of this session, made at the first call. All plugins of a session see the same.

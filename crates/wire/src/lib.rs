@@ -1,5 +1,6 @@
-//! The go-plugin start of a conversation, both ends: environment names, handshake line, certificates,
-//! TLS. Knows nothing of gRPC or of processes; owns no state but the session's certificate.
+//! The go-plugin start of a conversation, both ends: environment names, handshake line,
+//! certificates, TLS. Knows nothing of gRPC or of processes; owns no state but the session's
+//! certificate.
 
 pub mod env;
 pub mod handshake;

@@ -1,6 +1,6 @@
-//! TLS of both ends. Each end knows the other's certificate beforehand (from the handshake line, from the
-//! environment) and takes that one alone; the signatures are checked by the cryptography library.
-//! ALPN `h2` is demanded by both: without it a Go server completes TLS and then hangs up.
+//! TLS of both ends. Each end knows the other's certificate beforehand (from the handshake line,
+//! from the environment) and takes that one alone; the signatures are checked by the cryptography
+//! library. ALPN `h2` is demanded by both: without it a Go server completes TLS and then hangs up.
 
 use crate::identity::{CertificateError, Identity};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,7 +8,10 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, danger};
-use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
+use rustls::{
+    AlertDescription, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
+    SignatureScheme,
+};
 use std::io;
 use std::sync::Arc;
 use thiserror::Error;
@@ -37,8 +40,8 @@ fn crypto() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }
 
-/// Accepts exactly one certificate, byte for byte. Names, dates and chains need no look: the certificate
-/// came over the process's own pipe.
+/// Accepts exactly one certificate, byte for byte. Names, dates and chains need no look: the
+/// certificate came over the process's own pipe.
 #[derive(Debug)]
 struct Pinned {
     certificate: CertificateDer<'static>,
@@ -47,16 +50,22 @@ struct Pinned {
 
 impl Pinned {
     fn new(certificate: CertificateDer<'static>) -> Result<Arc<Self>, TlsError> {
-        // Read once now, so that junk in a handshake line is told apart from a wrong certificate later.
+        // Read once now, so that junk in a handshake line is told apart from a wrong certificate
+        // later.
         ParsedCertificate::try_from(&certificate).map_err(CertificateError::Der)?;
-        Ok(Arc::new(Self { certificate, crypto: crypto() }))
+        Ok(Arc::new(Self {
+            certificate,
+            crypto: crypto(),
+        }))
     }
 
     fn check(&self, shown: &CertificateDer<'_>) -> Result<(), Error> {
         if shown.as_ref() == self.certificate.as_ref() {
             return Ok(());
         }
-        Err(Error::InvalidCertificate(rustls::CertificateError::ApplicationVerificationFailure))
+        Err(Error::InvalidCertificate(
+            rustls::CertificateError::ApplicationVerificationFailure,
+        ))
     }
 }
 
@@ -69,7 +78,8 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.check(end_entity).map(|()| ServerCertVerified::assertion())
+        self.check(end_entity)
+            .map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -78,7 +88,12 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.crypto.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -87,11 +102,18 @@ impl ServerCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.crypto.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.crypto.signature_verification_algorithms.supported_schemes()
+        self.crypto
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 
@@ -106,7 +128,8 @@ impl ClientCertVerifier for Pinned {
         _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        self.check(end_entity).map(|()| danger::ClientCertVerified::assertion())
+        self.check(end_entity)
+            .map(|()| danger::ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -115,7 +138,12 @@ impl ClientCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.crypto.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -124,19 +152,30 @@ impl ClientCertVerifier for Pinned {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.crypto.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.crypto.signature_verification_algorithms.supported_schemes()
+        self.crypto
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 
-/// The host's end: shows `identity`, takes the plugin that has `certificate` (DER, of the handshake line).
+/// The host's end: shows `identity`, takes the plugin that has `certificate` (DER, of the handshake
+/// line).
 ///
 /// # Errors
 /// `certificate` is no certificate, or the cryptography library refuses the identity.
-pub fn client_config(identity: &Identity, certificate: &[u8]) -> Result<Arc<ClientConfig>, TlsError> {
+pub fn client_config(
+    identity: &Identity,
+    certificate: &[u8],
+) -> Result<Arc<ClientConfig>, TlsError> {
     let pinned = Pinned::new(CertificateDer::from(certificate.to_vec()))?;
     let mut config = ClientConfig::builder_with_provider(crypto())
         .with_safe_default_protocol_versions()?
@@ -164,42 +203,66 @@ pub fn server_config(identity: &Identity, host_pem: &str) -> Result<Arc<ServerCo
     Ok(Arc::new(config))
 }
 
-/// Makes the host's end of a TLS connection over `stream`. Waits without a limit: the caller has the deadline.
+/// Makes the host's end of a TLS connection over `stream`. Waits without a limit: the caller has
+/// the deadline.
 ///
 /// # Errors
 /// The handshake failed, the certificate is another, or the other side does not speak `h2`.
-pub async fn connect<S>(config: Arc<ClientConfig>, stream: S) -> Result<client::TlsStream<S>, TlsError>
+pub async fn connect<S>(
+    config: Arc<ClientConfig>,
+    stream: S,
+) -> Result<client::TlsStream<S>, TlsError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let name = ServerName::DnsName("localhost".try_into().expect("a valid name"));
-    let stream = TlsConnector::from(config).connect(name, stream).await.map_err(classify)?;
+    let stream = TlsConnector::from(config)
+        .connect(name, stream)
+        .await
+        .map_err(classify)?;
     demand_h2(stream.get_ref().1.alpn_protocol())?;
     Ok(stream)
 }
 
-/// Makes the plugin's end of a TLS connection over `stream`. Waits without a limit: the caller has the deadline.
+/// Makes the plugin's end of a TLS connection over `stream`. Waits without a limit: the caller has
+/// the deadline.
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn accept<S>(config: Arc<ServerConfig>, stream: S) -> Result<server::TlsStream<S>, TlsError>
+pub async fn accept<S>(
+    config: Arc<ServerConfig>,
+    stream: S,
+) -> Result<server::TlsStream<S>, TlsError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let stream = TlsAcceptor::from(config).accept(stream).await.map_err(classify)?;
+    let stream = TlsAcceptor::from(config)
+        .accept(stream)
+        .await
+        .map_err(classify)?;
     demand_h2(stream.get_ref().1.alpn_protocol())?;
     Ok(stream)
 }
 
 fn demand_h2(negotiated: Option<&[u8]>) -> Result<(), TlsError> {
-    if negotiated == Some(ALPN) { Ok(()) } else { Err(TlsError::NoAlpn) }
+    if negotiated == Some(ALPN) {
+        Ok(())
+    } else {
+        Err(TlsError::NoAlpn)
+    }
 }
 
 fn classify(error: io::Error) -> TlsError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+    match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>())
+    {
         Some(Error::InvalidCertificate(_)) => TlsError::WrongCertificate,
         // The first where we refuse, the second where we are told.
-        Some(Error::NoApplicationProtocol | Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => TlsError::NoAlpn,
+        Some(
+            Error::NoApplicationProtocol
+            | Error::AlertReceived(AlertDescription::NoApplicationProtocol),
+        ) => TlsError::NoAlpn,
         _ => TlsError::Handshake(error),
     }
 }

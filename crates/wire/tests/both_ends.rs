@@ -17,17 +17,27 @@ async fn meet(client: Arc<ClientConfig>, server: Arc<ServerConfig>) -> Outcome {
     let plugin = async {
         let (stream, _) = listener.accept().await.expect("accept");
         let mut stream = accept(server, stream).await?;
-        stream.write_all(b"ping").await.map_err(TlsError::Handshake)?;
+        stream
+            .write_all(b"ping")
+            .await
+            .map_err(TlsError::Handshake)?;
         stream.shutdown().await.map_err(TlsError::Handshake)
     };
     let host = async {
         let stream = UnixStream::connect(&path).await.expect("connect");
         let mut stream = connect(client, stream).await?;
         let mut read = Vec::new();
-        stream.read_to_end(&mut read).await.map_err(TlsError::Handshake)?;
+        stream
+            .read_to_end(&mut read)
+            .await
+            .map_err(TlsError::Handshake)?;
         Ok(read)
     };
-    tokio::time::timeout(std::time::Duration::from_secs(240), async { tokio::join!(host, plugin) }).await.expect("in time")
+    tokio::time::timeout(std::time::Duration::from_secs(240), async {
+        tokio::join!(host, plugin)
+    })
+    .await
+    .expect("in time")
 }
 
 struct Ends {
@@ -36,14 +46,20 @@ struct Ends {
 }
 
 fn ends() -> Ends {
-    Ends { host: Identity::generate().expect("made"), plugin: Identity::generate().expect("made") }
+    Ends {
+        host: Identity::generate().expect("made"),
+        plugin: Identity::generate().expect("made"),
+    }
 }
 
 #[tokio::test]
 async fn two_ends_that_know_each_other_talk() {
     let Ends { host, plugin } = ends();
-    let (host, plugin) =
-        meet(client_config(&host, plugin.der()).expect("client"), server_config(&plugin, host.pem()).expect("server")).await;
+    let (host, plugin) = meet(
+        client_config(&host, plugin.der()).expect("client"),
+        server_config(&plugin, host.pem()).expect("server"),
+    )
+    .await;
     assert_eq!(host.expect("host"), b"ping");
     plugin.expect("plugin");
 }
@@ -52,13 +68,19 @@ async fn two_ends_that_know_each_other_talk() {
 async fn tls_12_works_too() {
     let Ends { host, plugin } = ends();
     let usual = server_config(&plugin, host.pem()).expect("server");
-    let mut server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-        .with_protocol_versions(&[&rustls::version::TLS12])
-        .expect("versions")
-        .with_no_client_auth()
-        .with_cert_resolver(usual.cert_resolver.clone());
+    let mut server = ServerConfig::builder_with_provider(Arc::new(
+        rustls::crypto::aws_lc_rs::default_provider(),
+    ))
+    .with_protocol_versions(&[&rustls::version::TLS12])
+    .expect("versions")
+    .with_no_client_auth()
+    .with_cert_resolver(usual.cert_resolver.clone());
     server.alpn_protocols = vec![b"h2".to_vec()];
-    let (host, plugin) = meet(client_config(&host, plugin.der()).expect("client"), Arc::new(server)).await;
+    let (host, plugin) = meet(
+        client_config(&host, plugin.der()).expect("client"),
+        Arc::new(server),
+    )
+    .await;
     assert_eq!(host.expect("host"), b"ping");
     plugin.expect("plugin");
 }
@@ -67,8 +89,11 @@ async fn tls_12_works_too() {
 async fn a_plugin_with_another_certificate_is_refused() {
     let Ends { host, plugin } = ends();
     let other = Identity::generate().expect("made");
-    let (host, plugin) =
-        meet(client_config(&host, other.der()).expect("client"), server_config(&plugin, host.pem()).expect("server")).await;
+    let (host, plugin) = meet(
+        client_config(&host, other.der()).expect("client"),
+        server_config(&plugin, host.pem()).expect("server"),
+    )
+    .await;
     assert!(matches!(host, Err(TlsError::WrongCertificate)), "{host:?}");
     assert!(plugin.is_err());
 }
@@ -77,9 +102,15 @@ async fn a_plugin_with_another_certificate_is_refused() {
 async fn a_host_with_another_certificate_is_refused() {
     let Ends { host, plugin } = ends();
     let other = Identity::generate().expect("made");
-    let (host, plugin) =
-        meet(client_config(&host, plugin.der()).expect("client"), server_config(&plugin, other.pem()).expect("server")).await;
-    assert!(matches!(plugin, Err(TlsError::WrongCertificate)), "{plugin:?}");
+    let (host, plugin) = meet(
+        client_config(&host, plugin.der()).expect("client"),
+        server_config(&plugin, other.pem()).expect("server"),
+    )
+    .await;
+    assert!(
+        matches!(plugin, Err(TlsError::WrongCertificate)),
+        "{plugin:?}"
+    );
     assert!(host.is_err());
 }
 
@@ -88,7 +119,11 @@ async fn a_host_without_certificate_is_refused() {
     let Ends { host, plugin } = ends();
     let mut client = (*client_config(&host, plugin.der()).expect("client")).clone();
     client.client_auth_cert_resolver = Arc::new(NoCertificate);
-    let (host, plugin) = meet(Arc::new(client), server_config(&plugin, host.pem()).expect("server")).await;
+    let (host, plugin) = meet(
+        Arc::new(client),
+        server_config(&plugin, host.pem()).expect("server"),
+    )
+    .await;
     assert!(plugin.is_err());
     assert!(host.is_err());
 }
@@ -100,17 +135,26 @@ async fn without_alpn_there_is_no_connection() {
     let server = server_config(&plugin, host.pem()).expect("server");
     let mut deaf_client = (*client).clone();
     deaf_client.alpn_protocols.clear();
-    assert!(matches!(meet(Arc::new(deaf_client.clone()), server.clone()).await.0, Err(TlsError::NoAlpn)));
+    assert!(matches!(
+        meet(Arc::new(deaf_client.clone()), server.clone()).await.0,
+        Err(TlsError::NoAlpn)
+    ));
     // A host that would not mind, against our plugin's end, which does.
     let (near, far) = tokio::io::duplex(1 << 16);
     let name = rustls::pki_types::ServerName::try_from("localhost").expect("name");
     let connector = tokio_rustls::TlsConnector::from(Arc::new(deaf_client));
     let host_end = async {
-        let mut stream = connector.connect(name, near).await.expect("tls itself works");
+        let mut stream = connector
+            .connect(name, near)
+            .await
+            .expect("tls itself works");
         stream.read_to_end(&mut Vec::new()).await
     };
     let (_, plugin_end) = tokio::join!(host_end, accept(server.clone(), far));
-    assert!(matches!(plugin_end, Err(TlsError::NoAlpn)), "{plugin_end:?}");
+    assert!(
+        matches!(plugin_end, Err(TlsError::NoAlpn)),
+        "{plugin_end:?}"
+    );
     let mut deaf_server = (*server).clone();
     deaf_server.alpn_protocols.clear();
     let (host_end, _) = meet(client, Arc::new(deaf_server)).await;
@@ -120,8 +164,14 @@ async fn without_alpn_there_is_no_connection() {
 #[test]
 fn junk_is_no_certificate() {
     let Ends { host, .. } = ends();
-    assert!(matches!(client_config(&host, &[7; 300]), Err(TlsError::Certificate(_))));
-    assert!(matches!(server_config(&host, "no pem"), Err(TlsError::Certificate(_))));
+    assert!(matches!(
+        client_config(&host, &[7; 300]),
+        Err(TlsError::Certificate(_))
+    ));
+    assert!(matches!(
+        server_config(&host, "no pem"),
+        Err(TlsError::Certificate(_))
+    ));
 }
 
 #[test]
@@ -137,7 +187,11 @@ fn a_session_has_one_certificate() {
 struct NoCertificate;
 
 impl rustls::client::ResolvesClientCert for NoCertificate {
-    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<rustls::sign::CertifiedKey>> {
+    fn resolve(
+        &self,
+        _: &[&[u8]],
+        _: &[rustls::SignatureScheme],
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
         None
     }
     fn has_certs(&self) -> bool {

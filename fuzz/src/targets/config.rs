@@ -14,14 +14,17 @@ use lang::syntax::{Expr, ExprKind};
 /// A text and how places in it are counted.
 pub(super) struct Text<'a> {
     pub(super) text: &'a str,
-    /// False for JSON, where places in a string count from its quote and escapes before them shift them.
+    /// False for JSON, where places in a string count from its quote and escapes before them shift
+    /// them.
     pub(super) exact: bool,
 }
 
 /// All places lie in the text and can be shown.
 pub(super) fn places(diags: &Diagnostics, sources: &SourceMap, text: &Text<'_>) {
     for d in diags.iter() {
-        let subject = d.subject.unwrap_or_else(|| panic!("{} has no place", d.summary));
+        let subject = d
+            .subject
+            .unwrap_or_else(|| panic!("{} has no place", d.summary));
         text.holds(subject, &d.summary);
         if let Some(context) = d.context {
             text.holds(context, &d.summary);
@@ -33,7 +36,10 @@ pub(super) fn places(diags: &Diagnostics, sources: &SourceMap, text: &Text<'_>) 
 fn shown(d: &lang::diag::Diagnostic, sources: &SourceMap) {
     assert!(!d.summary.is_empty());
     if let Some(range) = d.range(sources) {
-        let text = &sources.get(d.subject.map_or(lang::source::FileId(0), |s| s.file)).expect("the file is known").text;
+        let text = &sources
+            .get(d.subject.map_or(lang::source::FileId(0), |s| s.file))
+            .expect("the file is known")
+            .text;
         assert!(range.start.line >= 1 && range.start.column >= 1);
         assert!(range.start.byte <= range.end.byte && range.end.byte as usize <= text.len());
     }
@@ -45,8 +51,15 @@ impl Text<'_> {
         let (start, end) = (span.start as usize, span.end as usize);
         assert!(start <= end, "{what}: {start}..{end}");
         if self.exact {
-            assert!(end <= self.text.len(), "{what}: {start}..{end} of {} bytes", self.text.len());
-            assert!(self.text.is_char_boundary(start) && self.text.is_char_boundary(end), "{what}: {start}..{end} cuts a character");
+            assert!(
+                end <= self.text.len(),
+                "{what}: {start}..{end} of {} bytes",
+                self.text.len()
+            );
+            assert!(
+                self.text.is_char_boundary(start) && self.text.is_char_boundary(end),
+                "{what}: {start}..{end} cuts a character"
+            );
         }
     }
 }
@@ -75,7 +88,8 @@ pub(super) fn expression(expr: &Expr, sources: &SourceMap, text: &Text<'_>) {
     assert!(diags.iter().all(|d| d.subject.is_some()));
 }
 
-/// Loops within loops are as long as they say; hashes of passwords take their time, and what is behind a path is not ours.
+/// Loops within loops are as long as they say; hashes of passwords take their time, and what is
+/// behind a path is not ours.
 fn cheap(expr: &Expr) -> bool {
     let mut loops = 0;
     let mut cheap = true;
@@ -95,14 +109,25 @@ fn cheap(expr: &Expr) -> bool {
 /// What was said of a value while parts of it were not known holds once they are.
 fn kept(early: &Value, late: &Value, text: &str) {
     let any = Attribute::optional(Type::Dynamic);
-    let schema = Block { attributes: [("v".to_owned(), any)].into(), ..Block::default() };
+    let schema = Block {
+        attributes: [("v".to_owned(), any)].into(),
+        ..Block::default()
+    };
     let holder = |v: &Value| Value::object([("v", v.clone().unmark_deep().0)]);
     let broken = assert_object_compatible(&schema, &holder(early), &holder(late));
-    assert!(broken.is_empty(), "{broken:?}\nearly {early:?}\nlate {late:?}\nin {text}");
+    assert!(
+        broken.is_empty(),
+        "{broken:?}\nearly {early:?}\nlate {late:?}\nin {text}"
+    );
 }
 
 fn by_chance(expr: &Expr) -> bool {
-    expr.calls().iter().any(|c| matches!(c.name.rsplit(':').next(), Some("timestamp" | "uuid" | "plantimestamp")))
+    expr.calls().iter().any(|c| {
+        matches!(
+            c.name.rsplit(':').next(),
+            Some("timestamp" | "uuid" | "plantimestamp")
+        )
+    })
 }
 
 /// Values of every kind; those that may be unknown are so early on, and are known later.
@@ -113,17 +138,46 @@ fn names(later: bool) -> Bindings<'static> {
         ("s", Value::string("text")),
         ("n", Value::int(3)),
         ("b", Value::bool(true)),
-        ("l", Value::list(Type::String, vec![Value::string("a"), Value::string("b")])),
+        (
+            "l",
+            Value::list(Type::String, vec![Value::string("a"), Value::string("b")]),
+        ),
         ("e", Value::list(Type::Number, Vec::new())),
         ("m", Value::map(Type::Number, [("k", Value::int(1))])),
-        ("t", Value::set(Type::String, vec![Value::string("x"), or(Type::String, Value::string("y"))])),
+        (
+            "t",
+            Value::set(
+                Type::String,
+                vec![Value::string("x"), or(Type::String, Value::string("y"))],
+            ),
+        ),
         ("u", or(Type::String, Value::string("text"))),
-        ("v", or(texts.clone(), Value::list(Type::String, vec![Value::string("p")]))),
+        (
+            "v",
+            or(
+                texts.clone(),
+                Value::list(Type::String, vec![Value::string("p")]),
+            ),
+        ),
         ("w", or(Type::Number, Value::int(2))),
-        ("d", or(Type::Dynamic, Value::tuple(vec![Value::string("q"), Value::bool(true)]))),
+        (
+            "d",
+            or(
+                Type::Dynamic,
+                Value::tuple(vec![Value::string("q"), Value::bool(true)]),
+            ),
+        ),
         (
             "f",
-            if later { Value::string("pre-fix") } else { Value::unknown(Type::String).refine().not_null().string_prefix("pre-").finish() },
+            if later {
+                Value::string("pre-fix")
+            } else {
+                Value::unknown(Type::String)
+                    .refine()
+                    .not_null()
+                    .string_prefix("pre-")
+                    .finish()
+            },
         ),
         ("z", Value::null(Type::String)),
         ("h", Value::string("hush").mark(Mark::Sensitive)),
@@ -132,9 +186,16 @@ fn names(later: bool) -> Bindings<'static> {
     let path = Value::object([("module", Value::string("."))]);
     let count = Value::object([("index", Value::int(1))]);
     Bindings::new(
-        [("var", object.clone()), ("local", object.clone()), ("a", object), ("each", each), ("path", path), ("count", count)]
-            .map(|(n, v)| (n.into(), v))
-            .into(),
+        [
+            ("var", object.clone()),
+            ("local", object.clone()),
+            ("a", object),
+            ("each", each),
+            ("path", path),
+            ("count", count),
+        ]
+        .map(|(n, v)| (n.into(), v))
+        .into(),
     )
 }
 
@@ -157,7 +218,12 @@ pub(super) fn load(name: &str, data: &[u8]) {
         let (loaded, diags) = load_root(dir, &sources, &Inputs::default());
         for d in diags.iter() {
             let missing_variable = d.summary == "No value for required variable";
-            assert!(d.subject.is_some() || missing_variable, "{} ({}) has no place", d.summary, d.detail);
+            assert!(
+                d.subject.is_some() || missing_variable,
+                "{} ({}) has no place",
+                d.summary,
+                d.detail
+            );
             shown(d, &sources);
         }
         let _ = format!("{:?}", loaded.root.resources.len());

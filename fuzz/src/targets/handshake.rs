@@ -1,4 +1,5 @@
-//! Any bytes as a plugin's first line: read or refused in words fit for a terminal; what is read comes back from its text.
+//! Any bytes as a plugin's first line: read or refused in words fit for a terminal; what is read
+//! comes back from its text.
 
 use wire::{Address, Handshake};
 
@@ -7,7 +8,11 @@ pub fn run(data: &[u8]) {
         Ok(read) => {
             let again = read.to_string();
             // A path may hold the separator's neighbours but never the separator itself.
-            assert_eq!(Handshake::parse(again.as_bytes()).as_ref(), Ok(&read), "{again}");
+            assert_eq!(
+                Handshake::parse(again.as_bytes()).as_ref(),
+                Ok(&read),
+                "{again}"
+            );
             if let Address::Unix(path) = &read.address {
                 assert!(!path.as_os_str().is_empty());
             }
@@ -15,7 +20,11 @@ pub fn run(data: &[u8]) {
         }
         Err(error) => {
             let words = error.to_string();
-            assert!(!words.is_empty() && words.len() < 4096, "{} bytes of words", words.len());
+            assert!(
+                !words.is_empty() && words.len() < 4096,
+                "{} bytes of words",
+                words.len()
+            );
             assert!(!words.contains(|c: char| c.is_control()), "{words:?}");
         }
     }

@@ -1,10 +1,13 @@
-//! A type in JSON on a line, then any bytes as JSON of it, and as JSON of the type that it implies. What is read has the
-//! type, is written, and comes back. The type itself comes back from its text too.
+//! A type in JSON on a line, then any bytes as JSON of it, and as JSON of the type that it implies.
+//! What is read has the type, is written, and comes back. The type itself comes back from its text
+//! too.
 
 use cty::{Type, Value, json};
 
 pub fn run(data: &[u8]) {
-    let Some((ty, body)) = super::typed(data) else { return };
+    let Some((ty, body)) = super::typed(data) else {
+        return;
+    };
     assert_eq!(Type::from_json(ty.to_json().as_bytes()).as_ref(), Ok(&ty));
     if let Ok(value) = json::decode(body, &ty) {
         comes_back(&value, &ty.without_optional());
@@ -16,7 +19,10 @@ pub fn run(data: &[u8]) {
         comes_back(&value, value.ty());
         // What a configuration does with it.
         if let Ok(converted) = cty::convert(&value, &ty) {
-            assert!(converted.ty().conforms_to(&ty.without_optional()), "{value:?} to {ty:?} gave {converted:?}");
+            assert!(
+                converted.ty().conforms_to(&ty.without_optional()),
+                "{value:?} to {ty:?} gave {converted:?}"
+            );
             assert_eq!(cty::convert(&converted, &ty), Ok(converted));
         }
     }

@@ -1,5 +1,5 @@
-//! Any bytes as lines of a plugin's output. Each is one log line, no longer than the line was but for quotes, and a trace
-//! lasts from its first line.
+//! Any bytes as lines of a plugin's output. Each is one log line, no longer than the line was but
+//! for quotes, and a trace lasts from its first line.
 
 use flightdeck::engine::plugin::LineParser;
 use flightdeck::engine::plugin::record::LogLevel;
@@ -11,7 +11,12 @@ pub fn run(data: &[u8]) {
     for line in text.split('\n') {
         let parsed = parser.parse(line);
         // Escapes of Rust are longer than those of JSON, ten bytes for two at most.
-        assert!(parsed.text.len() <= 5 * line.len() + 16, "{} bytes of {}", parsed.text.len(), line.len());
+        assert!(
+            parsed.text.len() <= 5 * line.len() + 16,
+            "{} bytes of {}",
+            parsed.text.len(),
+            line.len()
+        );
         assert!(parsed.module.as_ref().is_none_or(|m| m.len() <= line.len()));
         if parsed.panic {
             assert_eq!(parsed.level, LogLevel::Error, "{line:?}");
@@ -21,6 +26,10 @@ pub fn run(data: &[u8]) {
             // Only what is tagged is not of the trace.
             assert!(line.contains('[') || line.starts_with('{'), "{line:?}");
         }
-        assert_eq!(LineParser::default().parse(line).text, parsed.text, "what a line says is the same alone");
+        assert_eq!(
+            LineParser::default().parse(line).text,
+            parsed.text,
+            "what a line says is the same alone"
+        );
     }
 }

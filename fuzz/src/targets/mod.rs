@@ -1,4 +1,5 @@
-//! One file a target. Each takes any bytes; its first lines say how they are read and what is promised.
+//! One file a target. Each takes any bytes; its first lines say how they are read and what is
+//! promised.
 
 mod config;
 pub mod handshake;

@@ -1,9 +1,12 @@
-//! A type in JSON on a line, then any bytes as msgpack of it. What is read has the type, is written, and comes back.
+//! A type in JSON on a line, then any bytes as msgpack of it. What is read has the type, is
+//! written, and comes back.
 
 use cty::{Number, Type, Value, msgpack};
 
 pub fn run(data: &[u8]) {
-    let Some((ty, body)) = super::typed(data) else { return };
+    let Some((ty, body)) = super::typed(data) else {
+        return;
+    };
     if let Ok(value) = msgpack::decode(body, &ty) {
         comes_back(&value, &ty.without_optional());
     }
@@ -28,15 +31,21 @@ fn comes_back(value: &Value, ty: &Type) {
     assert_ne!(value.equals(value).as_bool(), Some(false), "{value:?}");
 }
 
-/// Whether all numbers have a text that reads as themselves. Huge floats have none, as in the reference engine.
+/// Whether all numbers have a text that reads as themselves. Huge floats have none, as in the
+/// reference engine.
 fn exact(value: &Value) -> bool {
     let mut exact = true;
-    let mut number = |n: &Number| exact &= Number::parse(&n.to_text()).is_ok_and(|again| again == *n);
+    let mut number =
+        |n: &Number| exact &= Number::parse(&n.to_text()).is_ok_and(|again| again == *n);
     value.walk(&mut |_, v| {
         v.as_number().into_iter().for_each(&mut number);
         let bounds = v.refinement().map(|_| v.range());
         if let Some(range) = bounds {
-            range.number_min().into_iter().chain(range.number_max()).for_each(|(n, _)| number(n));
+            range
+                .number_min()
+                .into_iter()
+                .chain(range.number_max())
+                .for_each(|(n, _)| number(n));
         }
         true
     });

@@ -1,5 +1,5 @@
-//! Choices of a schema, a configuration, an object and what a provider answers to its plan, as bytes of the wire. The
-//! engine plans or refuses in words, and what it plans can be shown.
+//! Choices of a schema, a configuration, an object and what a provider answers to its plan, as
+//! bytes of the wire. The engine plans or refuses in words, and what it plans can be shown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,9 @@ use flightdeck::engine::plugin::record::PluginId;
 use flightdeck::engine::provider::tfplugin::plan_answer;
 use flightdeck::engine::provider::*;
 use flightdeck::engine::stage::ignore::Ignore;
-use flightdeck::engine::stage::managed::{NoPlan, Planned, Prior, Question, Reason, plan, plan_destroy};
+use flightdeck::engine::stage::managed::{
+    NoPlan, Planned, Prior, Question, Reason, plan, plan_destroy,
+};
 use flightdeck::engine::stage::{diff, masks};
 use prost::Message;
 use proto::tfplugin6 as pb;
@@ -26,7 +28,11 @@ pub fn run(data: &[u8]) {
     let stored = feed.stored(&schema.block);
     let flags = feed.byte();
     let prior = (flags & 3 != 0).then(|| Prior {
-        value: schema.block.sensitive_paths(&stored).into_iter().fold(stored.clone(), mark),
+        value: schema
+            .block
+            .sensitive_paths(&stored)
+            .into_iter()
+            .fold(stored.clone(), mark),
         private: Bytes::copy_from_slice(feed.bytes()),
         tainted: flags & 3 == 3,
         identity: None,
@@ -36,8 +42,16 @@ pub fn run(data: &[u8]) {
         1 => Ignore::Paths((0..feed.below(3)).map(|_| feed.path(&stored)).collect()),
         _ => Ignore::Nothing,
     };
-    let force = [None, None, Some(Reason::ReplaceByRequest), Some(Reason::ReplaceByTriggers)][usize::from(flags >> 4 & 3)];
-    let answers = [answer(&mut feed, &schema.block, &config, &stored), answer(&mut feed, &schema.block, &config, &stored)];
+    let force = [
+        None,
+        None,
+        Some(Reason::ReplaceByRequest),
+        Some(Reason::ReplaceByTriggers),
+    ][usize::from(flags >> 4 & 3)];
+    let answers = [
+        answer(&mut feed, &schema.block, &config, &stored),
+        answer(&mut feed, &schema.block, &config, &stored),
+    ];
     let provider = Answers::new(schema.clone(), answers);
     let ctx = CallContext::general(&Default::default());
     let question = Question {
@@ -56,7 +70,10 @@ pub fn run(data: &[u8]) {
     }
     if let Some(prior) = &prior {
         match wait(plan_destroy(&provider, "x", &schema, prior, true, &ctx)) {
-            Ok(planned) => assert_eq!((planned.action, planned.after.is_null()), (Action::Destroy, true)),
+            Ok(planned) => assert_eq!(
+                (planned.action, planned.after.is_null()),
+                (Action::Destroy, true)
+            ),
             Err(no) => in_words(no),
         }
     }
@@ -81,18 +98,37 @@ fn usable(schema: &Schema, before: Option<&Value>, planned: &Planned) {
     assert!(planned.before.ty().conforms_to(ty), "{:?}", planned.before);
     assert!(planned.after.ty().conforms_to(ty), "{:?}", planned.after);
     assert!(!planned.after.is_null());
-    assert_eq!(before.is_none(), planned.action == Action::Create, "{:?}", planned.action);
+    assert_eq!(
+        before.is_none(),
+        planned.action == Action::Create,
+        "{:?}",
+        planned.action
+    );
     if planned.action == Action::NoOp {
-        assert_eq!(planned.before.clone().unmark_deep().0, planned.after.clone().unmark_deep().0);
+        assert_eq!(
+            planned.before.clone().unmark_deep().0,
+            planned.after.clone().unmark_deep().0
+        );
     }
     let replaces = matches!(planned.action, Action::Replace | Action::ReplaceCreateFirst);
     assert!(replaces || planned.replace_paths.is_empty());
     assert!(!replaces || planned.reason.is_some());
-    assert!(planned.warnings.iter().all(|w| w.severity == Severity::Warning));
+    assert!(
+        planned
+            .warnings
+            .iter()
+            .all(|w| w.severity == Severity::Warning)
+    );
     for row in diff::attributes(&planned.before, &planned.after, &planned.replace_paths) {
         assert!(!row.path.is_empty());
-        let masked = |text: &Option<String>| text.as_deref().is_none_or(|t| t == diff::SENSITIVE || t == diff::UNKNOWN);
-        assert!(!row.sensitive || masked(&row.before) && masked(&row.after), "{row:?}");
+        let masked = |text: &Option<String>| {
+            text.as_deref()
+                .is_none_or(|t| t == diff::SENSITIVE || t == diff::UNKNOWN)
+        };
+        assert!(
+            !row.sensitive || masked(&row.before) && masked(&row.after),
+            "{row:?}"
+        );
     }
     for value in [&planned.before, &planned.after] {
         diff::render(value);
@@ -109,11 +145,14 @@ fn usable(schema: &Schema, before: Option<&Value>, planned: &Planned) {
 fn in_words(no: NoPlan) {
     match no {
         NoPlan::Call(error) => assert!(!error.to_string().is_empty()),
-        NoPlan::Refused(all) => assert!(all.iter().any(|d| d.severity == Severity::Error), "{all:?}"),
+        NoPlan::Refused(all) => {
+            assert!(all.iter().any(|d| d.severity == Severity::Error), "{all:?}")
+        }
     }
 }
 
-/// The bytes of an answer: any bytes at all, or a planned value of any kind with paths and diagnostics.
+/// The bytes of an answer: any bytes at all, or a planned value of any kind with paths and
+/// diagnostics.
 fn answer(feed: &mut Feed<'_>, block: &Block, config: &Value, stored: &Value) -> Vec<u8> {
     let ty = block.implied_type();
     let kind = feed.byte();
@@ -127,11 +166,23 @@ fn answer(feed: &mut Feed<'_>, block: &Block, config: &Value, stored: &Value) ->
     };
     let raw = kind & 0x18 == 0x18;
     let value = match planned {
-        _ if raw => Some(pb::DynamicValue { msgpack: Bytes::copy_from_slice(feed.bytes()), json: Bytes::copy_from_slice(feed.bytes()) }),
-        Some(value) => msgpack::encode(&value, &ty).ok().map(|bytes| pb::DynamicValue { msgpack: bytes.into(), json: Bytes::new() }),
+        _ if raw => Some(pb::DynamicValue {
+            msgpack: Bytes::copy_from_slice(feed.bytes()),
+            json: Bytes::copy_from_slice(feed.bytes()),
+        }),
+        Some(value) => msgpack::encode(&value, &ty)
+            .ok()
+            .map(|bytes| pb::DynamicValue {
+                msgpack: bytes.into(),
+                json: Bytes::new(),
+            }),
         None => None,
     };
-    let paths = if kind & 0x60 == 0x60 { feed.below(4) } else { 0 };
+    let paths = if kind & 0x60 == 0x60 {
+        feed.below(4)
+    } else {
+        0
+    };
     let response = pb::plan_resource_change::Response {
         planned_state: value,
         requires_replace: (0..paths).map(|_| wire_path(&feed.path(stored))).collect(),
@@ -155,15 +206,19 @@ fn wire_path(path: &Path) -> pb::AttributePath {
     let step = |step: &PathStep| {
         let selector = match step {
             PathStep::Attr(name) => Some(Selector::AttributeName(name.to_string())),
-            PathStep::Index(key) => match (key.as_str(), key.as_number().and_then(cty::Number::to_i64)) {
-                (Some(text), _) => Some(Selector::ElementKeyString(text.to_owned())),
-                (_, Some(n)) => Some(Selector::ElementKeyInt(n)),
-                _ => None,
-            },
+            PathStep::Index(key) => {
+                match (key.as_str(), key.as_number().and_then(cty::Number::to_i64)) {
+                    (Some(text), _) => Some(Selector::ElementKeyString(text.to_owned())),
+                    (_, Some(n)) => Some(Selector::ElementKeyInt(n)),
+                    _ => None,
+                }
+            }
         };
         Step { selector }
     };
-    pb::AttributePath { steps: path.steps().iter().map(step).collect() }
+    pb::AttributePath {
+        steps: path.steps().iter().map(step).collect(),
+    }
 }
 
 /// A provider that answers plans with these bytes, one after the other.
@@ -176,12 +231,24 @@ struct Answers {
 
 impl Answers {
     fn new(schema: Schema, answers: [Vec<u8>; 2]) -> Self {
-        let info = ProviderInfo { plugin: PluginId("fuzz".to_owned()), address: "example.com/fuzz/fuzz".to_owned(), dialect: "tfplugin6" };
-        Self { info, schema, answers, asked: AtomicUsize::new(0) }
+        let info = ProviderInfo {
+            plugin: PluginId("fuzz".to_owned()),
+            address: "example.com/fuzz/fuzz".to_owned(),
+            dialect: "tfplugin6",
+        };
+        Self {
+            info,
+            schema,
+            answers,
+            asked: AtomicUsize::new(0),
+        }
     }
 
     fn no<T>(&self, method: Method) -> Result<T, ProviderError> {
-        Err(ProviderError::Unsupported { plugin: self.info.plugin.clone(), method })
+        Err(ProviderError::Unsupported {
+            plugin: self.info.plugin.clone(),
+            method,
+        })
     }
 }
 
@@ -195,7 +262,11 @@ impl Provider for Answers {
         None
     }
 
-    async fn plan(&self, request: PlanRequest, _: &CallContext) -> Result<PlanResponse, ProviderError> {
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        _: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
         // What is asked can be sent.
         let ty = self.schema.implied_type();
         for value in [&request.prior, &request.proposed, &request.config] {
@@ -223,19 +294,37 @@ impl Provider for Answers {
         self.no(Method::Configure)
     }
 
-    async fn validate_resource(&self, _: &str, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_resource(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.no(Method::ValidateResource)
     }
 
-    async fn validate_data(&self, _: &str, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_data(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.no(Method::ValidateData)
     }
 
-    async fn upgrade(&self, _: UpgradeRequest, _: &CallContext) -> Result<UpgradeResponse, ProviderError> {
+    async fn upgrade(
+        &self,
+        _: UpgradeRequest,
+        _: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError> {
         self.no(Method::Upgrade)
     }
 
-    async fn upgrade_identity(&self, _: UpgradeRequest, _: &CallContext) -> Result<IdentityResponse, ProviderError> {
+    async fn upgrade_identity(
+        &self,
+        _: UpgradeRequest,
+        _: &CallContext,
+    ) -> Result<IdentityResponse, ProviderError> {
         self.no(Method::UpgradeIdentity)
     }
 
@@ -243,39 +332,81 @@ impl Provider for Answers {
         self.no(Method::Read)
     }
 
-    async fn apply(&self, _: ApplyRequest, _: &CallContext) -> Result<ApplyResponse, ProviderError> {
+    async fn apply(
+        &self,
+        _: ApplyRequest,
+        _: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
         self.no(Method::Apply)
     }
 
-    async fn import(&self, _: ImportRequest, _: &CallContext) -> Result<ImportResponse, ProviderError> {
+    async fn import(
+        &self,
+        _: ImportRequest,
+        _: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
         self.no(Method::Import)
     }
 
-    async fn move_state(&self, _: MoveRequest, _: &CallContext) -> Result<MoveResponse, ProviderError> {
+    async fn move_state(
+        &self,
+        _: MoveRequest,
+        _: &CallContext,
+    ) -> Result<MoveResponse, ProviderError> {
         self.no(Method::Move)
     }
 
-    async fn read_data(&self, _: &str, _: Value, _: &CallContext) -> Result<DataResponse, ProviderError> {
+    async fn read_data(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
         self.no(Method::ReadData)
     }
 
-    async fn call_function(&self, _: &str, _: Vec<Value>, _: &CallContext) -> Result<FunctionResponse, ProviderError> {
+    async fn call_function(
+        &self,
+        _: &str,
+        _: Vec<Value>,
+        _: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
         self.no(Method::CallFunction)
     }
 
-    async fn validate_ephemeral(&self, _: &str, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_ephemeral(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.no(Method::ValidateEphemeral)
     }
 
-    async fn open_ephemeral(&self, _: &str, _: Value, _: &CallContext) -> Result<OpenResponse, ProviderError> {
+    async fn open_ephemeral(
+        &self,
+        _: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<OpenResponse, ProviderError> {
         self.no(Method::OpenEphemeral)
     }
 
-    async fn renew_ephemeral(&self, _: &str, _: Option<Bytes>, _: &CallContext) -> Result<RenewResponse, ProviderError> {
+    async fn renew_ephemeral(
+        &self,
+        _: &str,
+        _: Option<Bytes>,
+        _: &CallContext,
+    ) -> Result<RenewResponse, ProviderError> {
         self.no(Method::RenewEphemeral)
     }
 
-    async fn close_ephemeral(&self, _: &str, _: Option<Bytes>, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn close_ephemeral(
+        &self,
+        _: &str,
+        _: Option<Bytes>,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.no(Method::CloseEphemeral)
     }
 

@@ -1,7 +1,11 @@
-//! Choices of a schema, a configuration, an object and an answer. The rules of plans never panic whatever the answer is;
-//! what is proposed keeps the configuration, passes the check of plans, and stays as it is when it is proposed again.
+//! Choices of a schema, a configuration, an object and an answer. The rules of plans never panic
+//! whatever the answer is; what is proposed keeps the configuration, passes the check of plans, and
+//! stays as it is when it is proposed again.
 
-use cty::plan::{assert_object_compatible, assert_plan_valid, normalize_legacy, planned_unknown_object, proposed_new, type_mismatches};
+use cty::plan::{
+    assert_object_compatible, assert_plan_valid, normalize_legacy, planned_unknown_object,
+    proposed_new, type_mismatches,
+};
 use cty::schema::{Attribute, Block, Nesting};
 use cty::{Type, Value};
 
@@ -12,7 +16,11 @@ pub fn run(data: &[u8]) {
     let schema = feed.block(0);
     let ty = schema.implied_type();
     let config = feed.config(&schema, true);
-    let prior = if feed.below(3) == 0 { Value::null(ty.clone()) } else { feed.stored(&schema) };
+    let prior = if feed.below(3) == 0 {
+        Value::null(ty.clone())
+    } else {
+        feed.stored(&schema)
+    };
     proposal(&schema, &ty, &prior, &config);
     outcome(&mut feed, &schema, &prior, &config);
     // Whatever a provider may say.
@@ -39,18 +47,30 @@ fn proposal(schema: &Block, ty: &Type, prior: &Value, config: &Value) {
     assert_eq!(type_mismatches(proposed.ty(), ty), [], "{proposed:?}");
     let waiting = planned_unknown_object(schema, config);
     assert_eq!(type_mismatches(waiting.ty(), ty), [], "{waiting:?}");
-    // Elements of sets have no partners: of two that differ in what is computed alone, one may become the other.
+    // Elements of sets have no partners: of two that differ in what is computed alone, one may
+    // become the other.
     if has_sets(schema) {
         return;
     }
     let violations = assert_plan_valid(schema, prior, config, &proposed);
-    assert!(violations.is_empty(), "{violations:?}\nschema {schema:?}\nprior {prior:?}\nconfig {config:?}\nproposed {proposed:?}");
-    assert_eq!(proposed_new(schema, &proposed, config), proposed, "schema {schema:?}\nprior {prior:?}\nconfig {config:?}");
+    assert!(
+        violations.is_empty(),
+        "{violations:?}\nschema {schema:?}\nprior {prior:?}\nconfig {config:?}\nproposed {proposed:?}"
+    );
+    assert_eq!(
+        proposed_new(schema, &proposed, config),
+        proposed,
+        "schema {schema:?}\nprior {prior:?}\nconfig {config:?}"
+    );
     for (of, what) in [(&proposed, "proposed"), (&waiting, "waiting")] {
         config.walk(&mut |path, value| {
             let leaf = !value.is_known() || !value.is_null() && value.elements().next().is_none();
             if leaf {
-                assert_eq!(path.apply(of).as_ref(), Ok(value), "{what}: {path} of {config:?}");
+                assert_eq!(
+                    path.apply(of).as_ref(),
+                    Ok(value),
+                    "{what}: {path} of {config:?}"
+                );
             }
             true
         });
@@ -68,23 +88,36 @@ fn outcome(feed: &mut Feed<'_>, schema: &Block, prior: &Value, config: &Value) {
     let planned = planned_unknown_object(schema, config);
     let filled: Result<Value, std::convert::Infallible> = planned.transform(&mut |_, v| {
         let plain = !v.is_known() && v.refinement().is_none() && !v.ty().is_dynamic();
-        Ok(if plain { feed.value(&v.ty().clone(), false, 2) } else { v })
+        Ok(if plain {
+            feed.value(&v.ty().clone(), false, 2)
+        } else {
+            v
+        })
     });
     let Ok(filled) = filled;
     if filled.is_wholly_known() && filled.ty().conforms_to(planned.ty()) {
         let violations = assert_object_compatible(schema, &planned, &filled);
-        assert!(violations.is_empty(), "{violations:?}\nschema {schema:?}\nplanned {planned:?}\nfilled {filled:?}");
+        assert!(
+            violations.is_empty(),
+            "{violations:?}\nschema {schema:?}\nplanned {planned:?}\nfilled {filled:?}"
+        );
     }
 }
 
 fn has_sets(block: &Block) -> bool {
     let attribute = |a: &Attribute| in_attribute(a);
-    block.attributes.values().any(attribute) || block.blocks.values().any(|b| b.nesting == Nesting::Set || has_sets(&b.block))
+    block.attributes.values().any(attribute)
+        || block
+            .blocks
+            .values()
+            .any(|b| b.nesting == Nesting::Set || has_sets(&b.block))
 }
 
 fn in_attribute(attribute: &Attribute) -> bool {
     match &attribute.nested {
-        Some(nested) => nested.nesting == Nesting::Set || nested.attributes.values().any(in_attribute),
+        Some(nested) => {
+            nested.nesting == Nesting::Set || nested.attributes.values().any(in_attribute)
+        }
         None => in_type(&attribute.ty),
     }
 }

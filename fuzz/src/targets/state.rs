@@ -1,5 +1,5 @@
-//! Any bytes as a state file of version 4. The outputs that are read come back from a state that is exported with them;
-//! objects made of the same bytes are exported whole.
+//! Any bytes as a state file of version 4. The outputs that are read come back from a state that is
+//! exported with them; objects made of the same bytes are exported whole.
 
 use flightdeck::engine::provider::builtin::outputs;
 use flightdeck::engine::stage::objects::output_value;
@@ -13,7 +13,12 @@ pub fn run(data: &[u8]) {
     if let Err(why) = &read {
         assert!(!why.to_string().is_empty());
     }
-    let mut state = State { serial: 1, lineage: "l".to_owned(), objects: objects(data), outputs: Vec::new() };
+    let mut state = State {
+        serial: 1,
+        lineage: "l".to_owned(),
+        objects: objects(data),
+        outputs: Vec::new(),
+    };
     if let Ok(Some(read)) = &read {
         state.outputs = read
             .iter()
@@ -25,12 +30,19 @@ pub fn run(data: &[u8]) {
             })
             .collect();
         for output in &state.outputs {
-            assert_eq!(output_value(output).as_ref(), read.get(output.name.as_str()), "{}", output.name);
+            assert_eq!(
+                output_value(output).as_ref(),
+                read.get(output.name.as_str()),
+                "{}",
+                output.name
+            );
         }
     }
     let exported = version4(&state);
     let text = exported.to_string();
-    let again = outputs(text.as_bytes()).expect("what is exported is read").expect("there is something in it");
+    let again = outputs(text.as_bytes())
+        .expect("what is exported is read")
+        .expect("there is something in it");
     match read {
         Ok(Some(read)) => assert_eq!(again, read),
         _ => assert!(again.is_empty()),
@@ -38,7 +50,14 @@ pub fn run(data: &[u8]) {
     whole(&exported, &state.objects);
 }
 
-const ADDRESSES: [&str; 6] = ["a.b", "a.b[0]", "a.b[\"k\"]", "data.d.x", "module.m.a.b", "module.m[\"q\\\"r\"].module.n[1].a.b[2]"];
+const ADDRESSES: [&str; 6] = [
+    "a.b",
+    "a.b[0]",
+    "a.b[\"k\"]",
+    "data.d.x",
+    "module.m.a.b",
+    "module.m[\"q\\\"r\"].module.n[1].a.b[2]",
+];
 
 fn objects(data: &[u8]) -> Vec<StateObject> {
     let mut feed = Feed::new(data);
@@ -47,11 +66,19 @@ fn objects(data: &[u8]) -> Vec<StateObject> {
         .map(|i| {
             let ty = feed.ty(1, false);
             let value = feed.value(&ty, false, 1);
-            let attributes = cty::json::encode(&value, value.ty()).unwrap_or_else(|_| "null".to_owned());
+            let attributes =
+                cty::json::encode(&value, value.ty()).unwrap_or_else(|_| "null".to_owned());
             StateObject {
                 address: ADDRESSES[feed.below(ADDRESSES.len())].to_owned(),
-                deposed: if i == 0 { String::new() } else { format!("{i:08x}") },
-                provider: format!("provider[\"registry.terraform.io/hashicorp/{}\"]", ["a", "b"][feed.below(2)]),
+                deposed: if i == 0 {
+                    String::new()
+                } else {
+                    format!("{i:08x}")
+                },
+                provider: format!(
+                    "provider[\"registry.terraform.io/hashicorp/{}\"]",
+                    ["a", "b"][feed.below(2)]
+                ),
                 schema_version: i64::from(feed.byte()),
                 attributes,
                 sensitive: "[]".to_owned(),
@@ -74,11 +101,16 @@ fn whole(exported: &serde_json::Value, objects: &[StateObject]) {
     for resource in exported["resources"].as_array().into_iter().flatten() {
         for instance in resource["instances"].as_array().into_iter().flatten() {
             found += 1;
-            let deposed = instance.get("deposed").and_then(|d| d.as_str()).unwrap_or_default();
+            let deposed = instance
+                .get("deposed")
+                .and_then(|d| d.as_str())
+                .unwrap_or_default();
             let same = objects.iter().filter(|o| {
                 o.deposed == deposed
                     && resource["provider"] == o.provider.as_str()
-                    && instance["attributes"] == serde_json::from_str::<serde_json::Value>(&o.attributes).unwrap_or_default()
+                    && instance["attributes"]
+                        == serde_json::from_str::<serde_json::Value>(&o.attributes)
+                            .unwrap_or_default()
                     && (instance.get("status").is_some() == o.tainted)
             });
             assert_eq!(same.count(), 1, "{instance}");

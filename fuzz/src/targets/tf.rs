@@ -1,6 +1,7 @@
-//! Any bytes as `main.tf`: parsed as a file, an expression and a template, loaded as a configuration, its expressions
-//! evaluated, laid out anew. Nothing panics, all places lie in the text, every error of a configuration has one; what is laid out
-//! means what it meant, and stays as it is when it is laid out again.
+//! Any bytes as `main.tf`: parsed as a file, an expression and a template, loaded as a
+//! configuration, its expressions evaluated, laid out anew. Nothing panics, all places lie in the
+//! text, every error of a configuration has one; what is laid out means what it meant, and stays as
+//! it is when it is laid out again.
 
 use lang::format::format;
 use lang::source::{FileId, SourceMap};
@@ -30,10 +31,17 @@ pub fn run(data: &[u8]) {
 }
 
 fn laid_out(text: &str) {
-    let Ok(formatted) = format(text, FileId(0)) else { return };
-    assert_eq!(format(&formatted, FileId(0)).ok().as_ref(), Some(&formatted), "laid out twice: {text:?}");
+    let Ok(formatted) = format(text, FileId(0)) else {
+        return;
+    };
+    assert_eq!(
+        format(&formatted, FileId(0)).ok().as_ref(),
+        Some(&formatted),
+        "laid out twice: {text:?}"
+    );
     let (before, after) = (tree(text), tree(&formatted));
-    // What is nothing but an interpolation is unwrapped, and types of variables are written as today.
+    // What is nothing but an interpolation is unwrapped, and types of variables are written as
+    // today.
     if !before.contains("TemplateWrap") && !text.contains("variable") {
         assert_eq!(before, after, "another meaning: {text:?} {formatted:?}");
     }
@@ -58,5 +66,7 @@ fn expressions(body: &NativeBody, sources: &SourceMap, text: &Text<'_>) {
 fn without_places(tree: &str) -> String {
     let mut pieces = tree.split("Span {");
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, piece| text + piece.split_once('}').map_or("", |(_, rest)| rest))
+    pieces.fold(first, |text, piece| {
+        text + piece.split_once('}').map_or("", |(_, rest)| rest)
+    })
 }

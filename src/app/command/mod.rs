@@ -1,5 +1,5 @@
-//! The one table of commands: name, keys, words, where and when it works, what it does. It drives dispatch, help, the
-//! footer and the palette, so that none of them can be out of date.
+//! The one table of commands: name, keys, words, where and when it works, what it does. It drives
+//! dispatch, help, the footer and the palette, so that none of them can be out of date.
 
 mod actions;
 mod table;
@@ -8,7 +8,9 @@ use super::msg::Effect;
 use super::state::{Context, State};
 use std::borrow::Cow;
 
-pub use actions::{can_stage, forget, goto, moved, replay_to, seek, show, stage_again, untaint, writable};
+pub use actions::{
+    can_stage, forget, goto, moved, replay_to, seek, show, stage_again, untaint, writable,
+};
 pub use table::COMMANDS;
 
 /// Where a command works.
@@ -51,7 +53,8 @@ impl Command {
     }
 }
 
-/// Runs a command, or says why it cannot be run now. Who held the workspace may have left: the lock is asked for again.
+/// Runs a command, or says why it cannot be run now. Who held the workspace may have left: the lock
+/// is asked for again.
 pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     match (command.when)(state) {
         Ok(()) => (command.run)(state, effects),
@@ -64,7 +67,8 @@ pub fn run(command: &Command, state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Commands whose name or words have the typed letters in this order, best first; all of them where nothing is typed.
+/// Commands whose name or words have the typed letters in this order, best first; all of them where
+/// nothing is typed.
 pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
     use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -80,7 +84,9 @@ pub fn matching(state: &State, typed: &str) -> Vec<&'static Command> {
     let mut scored: Vec<(u32, &Command)> = here
         .filter_map(|c| {
             // A hit in the name weighs more than one in the words.
-            let name = pattern.score(Utf32Str::new(c.name, &mut buffer), &mut matcher).map(|s| s + 50);
+            let name = pattern
+                .score(Utf32Str::new(c.name, &mut buffer), &mut matcher)
+                .map(|s| s + 50);
             let words = pattern.score(Utf32Str::new(c.doc, &mut buffer), &mut matcher);
             name.max(words).map(|s| (s, c))
         })

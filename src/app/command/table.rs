@@ -5,9 +5,13 @@ use super::{Command, Scope};
 use crate::app::state::Context::{self, *};
 
 const OPERATIONS: &[Context] = &[Deploy, Replay];
-const WITH_DETAIL: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State, Logs];
+const WITH_DETAIL: &[Context] = &[
+    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
+];
 /// A detail beside the list, not only over it.
-const WITH_PANES: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State];
+const WITH_PANES: &[Context] = &[
+    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
+];
 
 macro_rules! commands {
     ($($name:literal, $keys:literal, $short:literal, $doc:literal, $scope:expr, $when:expr, $run:expr;)*) => {

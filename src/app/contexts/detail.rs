@@ -11,7 +11,9 @@ pub(super) fn nothing(_: &State, _: &Row) -> Doc {
 }
 
 pub(super) fn plugins(state: &State, _: &Row) -> Doc {
-    let Some(p) = state.plugin() else { return Doc::new() };
+    let Some(p) = state.plugin() else {
+        return Doc::new();
+    };
     match state.filters.plugin_tab {
         PluginTab::Attempts => doc::attempts(state, p),
         PluginTab::Schema => doc::schema_text(state.loaded.schemas.get(&p.id).map(Vec::as_slice)),
@@ -30,10 +32,21 @@ pub(super) fn calls(state: &State, row: &Row) -> Doc {
 }
 
 pub(super) fn stage(state: &State, row: &Row) -> Doc {
-    match (state.change(), output_row(state, row), drift_row(state, row)) {
+    match (
+        state.change(),
+        output_row(state, row),
+        drift_row(state, row),
+    ) {
         (Some(c), ..) => doc::change(c, state.unknown_of(&c.address), state.list().zoom),
         (_, Some(o), _) => doc::output(o),
-        (_, _, Some(d)) => doc::drift(d, state.view.stage.as_ref().map_or(StageMode::Normal, |s| s.mode)),
+        (_, _, Some(d)) => doc::drift(
+            d,
+            state
+                .view
+                .stage
+                .as_ref()
+                .map_or(StageMode::Normal, |s| s.mode),
+        ),
         _ => Doc::new(),
     }
 }
@@ -46,17 +59,39 @@ pub(super) fn deploy(state: &State, _: &Row) -> Doc {
 }
 
 pub(super) fn history(state: &State, row: &Row) -> Doc {
-    state.loaded.history.as_ref().and_then(|h| h.get(row.index)).map(|d| doc::deploy_summary(state, d)).unwrap_or_default()
+    state
+        .loaded
+        .history
+        .as_ref()
+        .and_then(|h| h.get(row.index))
+        .map(|d| doc::deploy_summary(state, d))
+        .unwrap_or_default()
 }
 
 pub(super) fn failures(state: &State, row: &Row) -> Doc {
-    state.loaded.failures.as_ref().and_then(|f| f.get(row.index)).map(|g| doc::failure_group(state, g)).unwrap_or_default()
+    state
+        .loaded
+        .failures
+        .as_ref()
+        .and_then(|f| f.get(row.index))
+        .map(|g| doc::failure_group(state, g))
+        .unwrap_or_default()
 }
 
 pub(super) fn resources(state: &State, row: &Row) -> Doc {
-    state.loaded.state_rows.as_ref().and_then(|s| s.get(row.index)).map(|r| doc::state_row(state, r)).unwrap_or_default()
+    state
+        .loaded
+        .state_rows
+        .as_ref()
+        .and_then(|s| s.get(row.index))
+        .map(|r| doc::state_row(state, r))
+        .unwrap_or_default()
 }
 
 pub(super) fn logs(state: &State, row: &Row) -> Doc {
-    state.log.get(row.index).map(|e| doc::log_line(state, e)).unwrap_or_default()
+    state
+        .log
+        .get(row.index)
+        .map(|e| doc::log_line(state, e))
+        .unwrap_or_default()
 }

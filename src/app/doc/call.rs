@@ -16,32 +16,74 @@ pub fn call(state: &State, c: &CallView) -> Doc {
     }
     match c.started_at {
         Some(at) => {
-            push_pair(&mut doc, "running", format!("{}, since {}", elapsed(state.now - at), clock(at, state.utc_offset)));
+            push_pair(
+                &mut doc,
+                "running",
+                format!(
+                    "{}, since {}",
+                    elapsed(state.now - at),
+                    clock(at, state.utc_offset)
+                ),
+            );
             if let Some(slot) = c.slot {
                 push_pair(&mut doc, "slot", format!("{slot} of {}", c.slots));
             }
         }
-        None => {
-            push_pair(&mut doc, "waiting", format!("{}, since {}", elapsed(state.now - c.queued_at), clock(c.queued_at, state.utc_offset)))
-        }
+        None => push_pair(
+            &mut doc,
+            "waiting",
+            format!(
+                "{}, since {}",
+                elapsed(state.now - c.queued_at),
+                clock(c.queued_at, state.utc_offset)
+            ),
+        ),
     }
     if let Some(u) = &c.usual {
-        let text = format!("p50 {}, p95 {}, max {} over {} calls", duration(u.p50_ms), duration(u.p95_ms), duration(u.max_ms), u.count);
+        let text = format!(
+            "p50 {}, p95 {}, max {} over {} calls",
+            duration(u.p50_ms),
+            duration(u.p95_ms),
+            duration(u.max_ms),
+            u.count
+        );
         push_pair(&mut doc, "usual", text);
     }
-    push_pair(&mut doc, "deadline", c.deadline_ms.map_or_else(|| "none".to_owned(), duration));
+    push_pair(
+        &mut doc,
+        "deadline",
+        c.deadline_ms.map_or_else(|| "none".to_owned(), duration),
+    );
     if let Some(w) = &c.waits_for {
         push_heading(&mut doc, "waits for");
         push_text(&mut doc, Role::Warn, "  ", w);
         if c.blocker.is_some() {
-            doc.push(vec![span(Role::Dim, "  "), span(Role::Key, "b"), span(Role::Dim, " goes to the call that it waits for")]);
+            doc.push(vec![
+                span(Role::Dim, "  "),
+                span(Role::Key, "b"),
+                span(Role::Dim, " goes to the call that it waits for"),
+            ]);
         }
     }
-    let behind: Vec<_> = state.view.calls.values().filter(|o| o.blocker == Some(c.call)).collect();
+    let behind: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|o| o.blocker == Some(c.call))
+        .collect();
     if !behind.is_empty() {
-        push_heading(&mut doc, format!("{} behind it", crate::app::format::count(behind.len(), "call")));
+        push_heading(
+            &mut doc,
+            format!(
+                "{} behind it",
+                crate::app::format::count(behind.len(), "call")
+            ),
+        );
         for o in behind {
-            doc.push(line(Role::Plain, format!("  {} {}", o.method, o.resource.as_deref().unwrap_or(""))));
+            doc.push(line(
+                Role::Plain,
+                format!("  {} {}", o.method, o.resource.as_deref().unwrap_or("")),
+            ));
         }
     }
     doc
@@ -57,7 +99,10 @@ pub fn finished(state: &State, f: &CallFinished) -> Doc {
     }
     push_pair(&mut doc, "took", duration(f.took_ms));
     let (word, role) = outcome(f.outcome);
-    doc.push(vec![span(Role::Dim, format!("{:<12} ", "outcome")), span(role, word)]);
+    doc.push(vec![
+        span(Role::Dim, format!("{:<12} ", "outcome")),
+        span(role, word),
+    ]);
     if let Some(again) = &f.again {
         push_pair(&mut doc, "then", again.text(state.now));
     }

@@ -2,20 +2,24 @@
 
 use super::*;
 use crate::engine::event::{
-    Action, AttributeChange, ChangeView, Diagnostic, DriftKind, DriftView, OutputView, Severity, StageMode, Unknown,
+    Action, AttributeChange, ChangeView, Diagnostic, DriftKind, DriftView, OutputView, Severity,
+    StageMode, Unknown,
 };
 use similar::{ChangeTag, TextDiff};
 
 /// Longer texts are compared by their size alone.
 const LONGEST_DIFF: usize = 200_000;
 
-/// The diff of a change, and what an earlier deploy left unknown of it; `whole` shows unchanged attributes and every line of
-/// long texts.
+/// The diff of a change, and what an earlier deploy left unknown of it; `whole` shows unchanged
+/// attributes and every line of long texts.
 pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
     let mut doc = Doc::new();
     let mut head = action_sign(c.action);
     head.push(span(Role::Strong, format!(" {}", c.address)));
-    head.push(span(action_role(c.action), format!("  {}", c.action.word())));
+    head.push(span(
+        action_role(c.action),
+        format!("  {}", c.action.word()),
+    ));
     doc.push(head);
     if let Some(previous) = &c.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
@@ -27,11 +31,20 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
         push_text(&mut doc, Role::Bad, "? ", &u.detail);
     }
     if c.drifted {
-        doc.push(line(Role::Warn, "drift: the object in the world differs from the state"));
+        doc.push(line(
+            Role::Warn,
+            "drift: the object in the world differs from the state",
+        ));
     }
     doc.push(Line::new());
     let (changed, same): (Vec<_>, Vec<_>) = c.attributes.iter().partition(|a| a.changed);
-    let name = changed.iter().chain(if whole { same.iter() } else { [].iter() }).map(|a| width(&a.path)).max().unwrap_or(0).min(24);
+    let name = changed
+        .iter()
+        .chain(if whole { same.iter() } else { [].iter() })
+        .map(|a| width(&a.path))
+        .max()
+        .unwrap_or(0)
+        .min(24);
     for a in &changed {
         attribute(&mut doc, a, c.action, name, whole);
     }
@@ -39,11 +52,20 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
         for a in &same {
             doc.push(vec![
                 span(Role::Dim, format!("    {} ", pad(&a.path, name))),
-                span(Role::Dim, value(a.after.as_deref().or(a.before.as_deref()), a, false)),
+                span(
+                    Role::Dim,
+                    value(a.after.as_deref().or(a.before.as_deref()), a, false),
+                ),
             ]);
         }
     } else if !same.is_empty() {
-        doc.push(line(Role::Dim, format!("    {} unchanged", crate::app::format::count(same.len(), "attribute"))));
+        doc.push(line(
+            Role::Dim,
+            format!(
+                "    {} unchanged",
+                crate::app::format::count(same.len(), "attribute")
+            ),
+        ));
     }
     let mut lead = String::new();
     for command in &c.commands {
@@ -66,10 +88,22 @@ pub fn change(c: &ChangeView, left: Option<&Unknown>, whole: bool) -> Doc {
 pub fn output(o: &OutputView) -> Doc {
     let mut head = action_sign(o.action);
     head.push(span(Role::Strong, format!(" output {}", o.name)));
-    head.push(span(action_role(o.action), format!("  {}", o.action.word())));
+    head.push(span(
+        action_role(o.action),
+        format!("  {}", o.action.word()),
+    ));
     let mut doc = vec![head, Line::new()];
-    let hidden = |text: &Option<String>| if o.sensitive { "(sensitive)".to_owned() } else { text.clone().unwrap_or("null".to_owned()) };
-    for (sign, role, text) in [("-", Role::Destroy, &o.before), ("+", Role::Create, &o.after)] {
+    let hidden = |text: &Option<String>| {
+        if o.sensitive {
+            "(sensitive)".to_owned()
+        } else {
+            text.clone().unwrap_or("null".to_owned())
+        }
+    };
+    for (sign, role, text) in [
+        ("-", Role::Destroy, &o.before),
+        ("+", Role::Create, &o.after),
+    ] {
         if text.is_some() {
             push_text(&mut doc, role, &format!("  {sign} "), &hidden(text));
         }
@@ -77,10 +111,15 @@ pub fn output(o: &OutputView) -> Doc {
     doc
 }
 
-/// What was found of an object, from what the state has to what is there, and what can be done about it.
+/// What was found of an object, from what the state has to what is there, and what can be done
+/// about it.
 pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
     let role = drift_role(d.what);
-    let mut doc = vec![vec![span(role, "! "), span(Role::Strong, &d.address), span(role, format!("  {}", d.what.word()))]];
+    let mut doc = vec![vec![
+        span(role, "! "),
+        span(Role::Strong, &d.address),
+        span(role, format!("  {}", d.what.word())),
+    ]];
     if let Some(previous) = &d.previous_address {
         doc.push(line(Role::Dim, format!("moved from {previous}")));
     }
@@ -97,8 +136,17 @@ pub fn drift(d: &DriftView, mode: StageMode) -> Doc {
     doc.push(line(Role::Plain, what));
     push_text(&mut doc, Role::Dim, "", &then);
     doc.push(Line::new());
-    let shown: Vec<_> = d.attributes.iter().filter(|a| a.changed && d.what != DriftKind::Moved).collect();
-    let name = shown.iter().map(|a| width(&a.path)).max().unwrap_or(0).min(24);
+    let shown: Vec<_> = d
+        .attributes
+        .iter()
+        .filter(|a| a.changed && d.what != DriftKind::Moved)
+        .collect();
+    let name = shown
+        .iter()
+        .map(|a| width(&a.path))
+        .max()
+        .unwrap_or(0)
+        .min(24);
     for a in shown {
         attribute(&mut doc, a, Action::Update, name, true);
     }
@@ -137,15 +185,28 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
         _ => ("~", Role::Update),
     };
     let mut l = vec![span(role, format!("  {sign} {} ", pad(&a.path, name)))];
-    let (before, after) = (value(a.before.as_deref(), a, false), value(a.after.as_deref(), a, true));
-    let long =
-        !a.sensitive && !a.unknown && (before.contains("\\n") || after.contains("\\n") || before.contains('\n') || after.contains('\n'));
+    let (before, after) = (
+        value(a.before.as_deref(), a, false),
+        value(a.after.as_deref(), a, true),
+    );
+    let long = !a.sensitive
+        && !a.unknown
+        && (before.contains("\\n")
+            || after.contains("\\n")
+            || before.contains('\n')
+            || after.contains('\n'));
     match sign {
         "~" if long && before.len() + after.len() < LONGEST_DIFF => {
             let lines = lines_of(&before, &after);
             l.push(span(
                 Role::Update,
-                format!("{} changed", crate::app::format::count(lines.iter().filter(|s| s[0].text != "   ").count(), "line")),
+                format!(
+                    "{} changed",
+                    crate::app::format::count(
+                        lines.iter().filter(|s| s[0].text != "   ").count(),
+                        "line"
+                    )
+                ),
             ));
             forces(&mut l, a);
             doc.push(l);
@@ -156,16 +217,28 @@ fn attribute(doc: &mut Doc, a: &AttributeChange, action: Action, name: usize, wh
                 s
             }));
             if more > 0 {
-                doc.push(line(Role::Dim, format!("      … {} more (enter)", crate::app::format::count(more, "line"))));
+                doc.push(line(
+                    Role::Dim,
+                    format!(
+                        "      … {} more (enter)",
+                        crate::app::format::count(more, "line")
+                    ),
+                ));
             }
             return;
         }
         "~" => {
             l.push(span(Role::Destroy, before));
             l.push(span(Role::Dim, " → "));
-            l.push(span(if a.unknown { Role::Dim } else { Role::Create }, after));
+            l.push(span(
+                if a.unknown { Role::Dim } else { Role::Create },
+                after,
+            ));
         }
-        "+" => l.push(span(if a.unknown { Role::Dim } else { Role::Create }, after)),
+        "+" => l.push(span(
+            if a.unknown { Role::Dim } else { Role::Create },
+            after,
+        )),
         _ => l.push(span(Role::Destroy, before)),
     }
     forces(&mut l, a);
@@ -178,7 +251,8 @@ fn forces(l: &mut Line, a: &AttributeChange) {
     }
 }
 
-/// A rendered string as the lines it stands for; JSON is laid out first, so that its structure is compared.
+/// A rendered string as the lines it stands for; JSON is laid out first, so that its structure is
+/// compared.
 fn unfold(text: &str) -> String {
     let inner = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
     match serde_json::from_str::<serde_json::Value>(&inner) {
@@ -199,7 +273,10 @@ fn lines_of(before: &str, after: &str) -> Doc {
                     ChangeTag::Insert => (" + ", Role::Create),
                     ChangeTag::Equal => ("   ", Role::Dim),
                 };
-                doc.push(vec![span(role, sign), span(role, c.value().trim_end_matches('\n'))]);
+                doc.push(vec![
+                    span(role, sign),
+                    span(role, c.value().trim_end_matches('\n')),
+                ]);
             }
         }
     }
@@ -213,11 +290,24 @@ pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
     head.push(span(Role::Strong, format!(" {}", c.address)));
     doc.push(head);
     doc.push(Line::new());
-    push_text(&mut doc, Role::Plain, "", if c.why.is_empty() { "no reason was recorded" } else { &c.why });
+    push_text(
+        &mut doc,
+        Role::Plain,
+        "",
+        if c.why.is_empty() {
+            "no reason was recorded"
+        } else {
+            &c.why
+        },
+    );
     if let Some(reason) = &c.action_reason {
         doc.push(line(Role::Dim, reason.replace('_', " ")));
     }
-    let forcing: Vec<_> = c.attributes.iter().filter(|a| a.forces_replacement).collect();
+    let forcing: Vec<_> = c
+        .attributes
+        .iter()
+        .filter(|a| a.forces_replacement)
+        .collect();
     if !forcing.is_empty() {
         push_heading(&mut doc, "forces replacement");
         for a in forcing {
@@ -232,7 +322,12 @@ pub fn why(c: &ChangeView, all: &[ChangeView]) -> Doc {
     push_heading(&mut doc, "it needs");
     list_or_none(&mut doc, c.needs.iter().map(String::as_str));
     push_heading(&mut doc, "needed by");
-    list_or_none(&mut doc, all.iter().filter(|o| o.needs.contains(&c.address)).map(|o| o.address.as_str()));
+    list_or_none(
+        &mut doc,
+        all.iter()
+            .filter(|o| o.needs.contains(&c.address))
+            .map(|o| o.address.as_str()),
+    );
     doc
 }
 
@@ -255,9 +350,18 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
     if !doc.is_empty() {
         doc.push(Line::new());
     }
-    doc.push(vec![span(role, format!("{word}: ")), span(Role::Strong, &d.summary)]);
+    doc.push(vec![
+        span(role, format!("{word}: ")),
+        span(Role::Strong, &d.summary),
+    ]);
     if let Some(range) = &d.range {
-        doc.push(line(Role::Dim, format!("  at {}:{}:{}", range.filename, range.start.line, range.start.column)));
+        doc.push(line(
+            Role::Dim,
+            format!(
+                "  at {}:{}:{}",
+                range.filename, range.start.line, range.start.column
+            ),
+        ));
     }
     if let Some(address) = &d.address {
         doc.push(line(Role::Dim, format!("  in {address}")));
@@ -267,9 +371,18 @@ pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
         let number = format!("{:>5} │ ", s.line);
         match (s.text.get(..from), s.text.get(from..to), s.text.get(to..)) {
             (Some(a), Some(b), Some(c)) => {
-                doc.push(vec![span(Role::Dim, number), span(Role::Plain, a), span(role, b), span(Role::Plain, c)]);
+                doc.push(vec![
+                    span(Role::Dim, number),
+                    span(Role::Plain, a),
+                    span(role, b),
+                    span(Role::Plain, c),
+                ]);
                 let marks = "^".repeat(width(&clean(b)).max(1));
-                doc.push(vec![span(Role::Dim, "      │ "), span(Role::Plain, " ".repeat(width(&clean(a)))), span(role, marks)]);
+                doc.push(vec![
+                    span(Role::Dim, "      │ "),
+                    span(Role::Plain, " ".repeat(width(&clean(a)))),
+                    span(role, marks),
+                ]);
             }
             _ => doc.push(vec![span(Role::Dim, number), span(Role::Plain, &s.text)]),
         }

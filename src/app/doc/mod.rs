@@ -1,5 +1,6 @@
-//! Text with meaning and without looks: what a detail pane, a title or a popup says. `ui` gives each [`Role`] its colours.
-//! Everything put into a [`Doc`] is made safe for a terminal on the way in.
+//! Text with meaning and without looks: what a detail pane, a title or a popup says. `ui` gives
+//! each [`Role`] its colours. Everything put into a [`Doc`] is made safe for a terminal on the way
+//! in.
 
 mod call;
 mod change;
@@ -18,7 +19,10 @@ pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_t
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};
 pub use title::{detail_title, header, status, title};
-pub use unknown::{unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note, unknown_of_operation};
+pub use unknown::{
+    unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,
+    unknown_of_operation,
+};
 pub use welcome::{empty, note};
 
 use super::text::{clean, width};
@@ -59,7 +63,10 @@ pub type Doc = Vec<Line>;
 
 /// A piece of text, made safe.
 pub fn span(role: Role, text: impl AsRef<str>) -> Span {
-    Span { role, text: clean(text.as_ref()).into_owned() }
+    Span {
+        role,
+        text: clean(text.as_ref()).into_owned(),
+    }
 }
 
 /// A line of one piece.
@@ -84,7 +91,10 @@ pub fn push_heading(doc: &mut Doc, text: impl AsRef<str>) {
 
 /// `name   value`, the name dim and padded.
 pub fn push_pair(doc: &mut Doc, name: &str, value: impl AsRef<str>) {
-    doc.push(vec![span(Role::Dim, format!("{name:<12} ")), span(Role::Plain, value)]);
+    doc.push(vec![
+        span(Role::Dim, format!("{name:<12} ")),
+        span(Role::Plain, value),
+    ]);
 }
 
 /// Cells that a line takes.
@@ -119,7 +129,10 @@ pub fn plain(line: &Line) -> String {
 
 /// The words of a doc.
 pub fn plain_text(doc: &Doc) -> String {
-    doc.iter().map(|l| plain(l).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    doc.iter()
+        .map(|l| plain(l).trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The role of an action.
@@ -139,13 +152,22 @@ pub fn action_role(action: crate::engine::event::Action) -> Role {
 pub fn action_sign(action: crate::engine::event::Action) -> Line {
     use crate::engine::event::Action::*;
     match action {
-        Replace => vec![span(Role::Destroy, "-"), span(Role::Dim, "/"), span(Role::Create, "+")],
-        ReplaceCreateFirst => vec![span(Role::Create, "+"), span(Role::Dim, "/"), span(Role::Destroy, "-")],
+        Replace => vec![
+            span(Role::Destroy, "-"),
+            span(Role::Dim, "/"),
+            span(Role::Create, "+"),
+        ],
+        ReplaceCreateFirst => vec![
+            span(Role::Create, "+"),
+            span(Role::Dim, "/"),
+            span(Role::Destroy, "-"),
+        ],
         other => vec![span(action_role(other), other.sign())],
     }
 }
 
-/// Breaks lines that are longer than `cells`, at blanks where there are some; continuations keep the indent.
+/// Breaks lines that are longer than `cells`, at blanks where there are some; continuations keep
+/// the indent.
 pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     let cells = cells.max(8);
     let mut out = Doc::with_capacity(doc.len());
@@ -159,17 +181,28 @@ pub fn wrap(doc: &Doc, cells: usize) -> Doc {
     out
 }
 
-/// What a continuation begins with: the line's own indent; its rule, where text is quoted behind one; the value's column,
-/// where the line is a name and its value and the name takes little of the room.
+/// What a continuation begins with: the line's own indent; its rule, where text is quoted behind
+/// one; the value's column, where the line is a name and its value and the name takes little of the
+/// room.
 fn continuation(l: &Line, cells: usize) -> Line {
     let text = plain(l);
     let indent = (text.len() - text.trim_start().len()).min(cells / 2);
     if text.trim_start().starts_with("│ ") {
-        let role = l.iter().find(|s| !s.text.trim().is_empty()).map_or(Role::Dim, |s| s.role);
+        let role = l
+            .iter()
+            .find(|s| !s.text.trim().is_empty())
+            .map_or(Role::Dim, |s| s.role);
         return vec![span(Role::Plain, " ".repeat(indent)), span(role, "│ ")];
     }
-    let name = |s: &Span| !s.text.trim().is_empty() && (s.text.ends_with("  ") || s.text.starts_with(' ') && s.text.ends_with(' '));
-    let indent = match l.first().filter(|s| l.len() > 1 && name(s)).map(|s| width(&s.text)) {
+    let name = |s: &Span| {
+        !s.text.trim().is_empty()
+            && (s.text.ends_with("  ") || s.text.starts_with(' ') && s.text.ends_with(' '))
+    };
+    let indent = match l
+        .first()
+        .filter(|s| l.len() > 1 && name(s))
+        .map(|s| width(&s.text))
+    {
         Some(w) if w <= cells * 2 / 5 => w,
         Some(_) => (indent + 4).min(cells / 2),
         None => indent,
@@ -182,7 +215,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let blank = rest.chars().next()?.is_whitespace();
-        let end = rest.find(|c: char| c.is_whitespace() != blank).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_whitespace() != blank)
+            .unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         rest = after;
         Some(word)
@@ -205,7 +240,9 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
                 continue;
             }
             // One that is longer than a whole line gains nothing by being moved.
-            let next = [&begin, &near].into_iter().find(|b| w <= cells - cells_of(b));
+            let next = [&begin, &near]
+                .into_iter()
+                .find(|b| w <= cells - cells_of(b));
             if let (false, Some(next)) = (fresh, next) {
                 out.push(std::mem::replace(&mut current, next.clone()));
                 (used, fresh) = (cells_of(next), true);
@@ -233,7 +270,10 @@ fn wrap_line(l: &Line, cells: usize, out: &mut Doc) {
 fn put(l: &mut Line, role: Role, text: &str) {
     match l.last_mut() {
         Some(last) if last.role == role => last.text.push_str(text),
-        _ => l.push(Span { role, text: text.to_owned() }),
+        _ => l.push(Span {
+            role,
+            text: text.to_owned(),
+        }),
     }
 }
 
@@ -246,14 +286,29 @@ mod tests {
         let doc = vec![line(Role::Plain, "  the quick brown fox jumps")];
         let wrapped: Vec<String> = wrap(&doc, 14).iter().map(plain).collect();
         assert_eq!(wrapped, ["  the quick ", "  brown fox ", "  jumps"]);
-        let pair = vec![vec![span(Role::Dim, "took   "), span(Role::Plain, "a while, and then some more")]];
-        let wrapped: Vec<String> = wrap(&pair, 22).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        let pair = vec![vec![
+            span(Role::Dim, "took   "),
+            span(Role::Plain, "a while, and then some more"),
+        ]];
+        let wrapped: Vec<String> = wrap(&pair, 22)
+            .iter()
+            .map(|l| plain(l).trim_end().to_owned())
+            .collect();
         assert_eq!(wrapped, ["took   a while, and", "       then some more"]);
-        let long = vec![vec![span(Role::Dim, "name   "), span(Role::Plain, "module.network.vpc")]];
-        let wrapped: Vec<String> = wrap(&long, 22).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        let long = vec![vec![
+            span(Role::Dim, "name   "),
+            span(Role::Plain, "module.network.vpc"),
+        ]];
+        let wrapped: Vec<String> = wrap(&long, 22)
+            .iter()
+            .map(|l| plain(l).trim_end().to_owned())
+            .collect();
         assert_eq!(wrapped, ["name", "    module.network.vpc"]);
         let quoted = vec![line(Role::Dim, "  │ created name=shop-logs id=bkt-7")];
-        let wrapped: Vec<String> = wrap(&quoted, 28).iter().map(|l| plain(l).trim_end().to_owned()).collect();
+        let wrapped: Vec<String> = wrap(&quoted, 28)
+            .iter()
+            .map(|l| plain(l).trim_end().to_owned())
+            .collect();
         assert_eq!(wrapped, ["  │ created name=shop-logs", "  │ id=bkt-7"]);
         let doc = vec![line(Role::Plain, "aaaaaaaaaaaaaaaaaaaa")];
         assert_eq!(wrap(&doc, 8).len(), 3);
@@ -261,9 +316,18 @@ mod tests {
 
     #[test]
     fn every_wrapped_line_fits() {
-        let doc = vec![vec![span(Role::Bad, "漢字 error: "), span(Role::Plain, "policy is not valid JSON at position 漢字漢字漢字漢字")]];
+        let doc = vec![vec![
+            span(Role::Bad, "漢字 error: "),
+            span(
+                Role::Plain,
+                "policy is not valid JSON at position 漢字漢字漢字漢字",
+            ),
+        ]];
         for cells in 8..40 {
-            assert!(wrap(&doc, cells).iter().all(|l| width(&plain(l)) <= cells), "{cells}");
+            assert!(
+                wrap(&doc, cells).iter().all(|l| width(&plain(l)) <= cells),
+                "{cells}"
+            );
         }
     }
 }

@@ -5,7 +5,9 @@ use crate::app::format::{clock, clock_ms, count, date, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
 use crate::engine::api::FailureGroup;
-use crate::engine::event::{Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode};
+use crate::engine::event::{
+    Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode,
+};
 use crate::engine::plugin::record::{PluginId, UnixMs};
 
 /// One operation of a deploy at a moment.
@@ -16,22 +18,47 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     doc.push(head);
     match op.state {
         OperationState::Running => {
-            let since = state.shown_deploy().map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
-            doc.push(line(Role::Busy, format!("{} for {}", op.step, elapsed(since))));
+            let since = state
+                .shown_deploy()
+                .map_or(0, |(d, _)| running::worked_ms(state, d, op, now));
+            doc.push(line(
+                Role::Busy,
+                format!("{} for {}", op.step, elapsed(since)),
+            ));
             if let Some(retry) = &op.retry {
                 doc.push(line(Role::Warn, retry.text(now)));
             }
             if let Some(c) = running::queued(state, op) {
                 doc.push(line(Role::Warn, running::in_line(state, c)));
-                push_text(&mut doc, Role::Dim, "  ", c.waits_for.as_deref().unwrap_or_default());
+                push_text(
+                    &mut doc,
+                    Role::Dim,
+                    "  ",
+                    c.waits_for.as_deref().unwrap_or_default(),
+                );
             }
         }
-        OperationState::Done => doc.push(line(Role::Ok, format!("{} in {}", op.action.done_word(), duration(op.took_ms.unwrap_or(0))))),
-        OperationState::Failed => {
-            doc.push(line(Role::Bad, format!("{} failed after {}", op.action.operation_word(), duration(op.took_ms.unwrap_or(0)))))
-        }
+        OperationState::Done => doc.push(line(
+            Role::Ok,
+            format!(
+                "{} in {}",
+                op.action.done_word(),
+                duration(op.took_ms.unwrap_or(0))
+            ),
+        )),
+        OperationState::Failed => doc.push(line(
+            Role::Bad,
+            format!(
+                "{} failed after {}",
+                op.action.operation_word(),
+                duration(op.took_ms.unwrap_or(0))
+            ),
+        )),
         OperationState::Unknown => {
-            doc.push(line(Role::Warn, "its outcome is unknown: the call was sent and no answer is on record"));
+            doc.push(line(
+                Role::Warn,
+                "its outcome is unknown: the call was sent and no answer is on record",
+            ));
             if let Some(how) = op.settled() {
                 doc.push(line(Role::Dim, format!("settled since: {how}")));
             }
@@ -43,11 +70,16 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             doc.push(line(Role::Bad, op.step.to_string()));
             doc.push(line(Role::Dim, "t stages what is left: the missing half"));
         }
-        OperationState::NotAttempted => doc.push(line(Role::Dim, "not attempted; t stages what is left")),
+        OperationState::NotAttempted => {
+            doc.push(line(Role::Dim, "not attempted; t stages what is left"))
+        }
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
     }
     if op.attempt > 1 && op.retry.is_none() {
-        doc.push(line(Role::Dim, format!("a call of it took {} attempts", op.attempt)));
+        doc.push(line(
+            Role::Dim,
+            format!("a call of it took {} attempts", op.attempt),
+        ));
     }
     needs(state, op, &mut doc);
     if let Some(f) = &op.failure {
@@ -60,10 +92,21 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     }
     push_heading(&mut doc, "timeline");
     if let Some(b) = op.began {
-        doc.push(line(Role::Plain, format!("  {}  began", clock(b, state.utc_offset))));
+        doc.push(line(
+            Role::Plain,
+            format!("  {}  began", clock(b, state.utc_offset)),
+        ));
         if let Some(t) = op.took_ms {
             let end = b + i64::try_from(t).unwrap_or(0);
-            doc.push(line(Role::Plain, format!("  {}  {} after {}", clock(end, state.utc_offset), op.state.word(), duration(t))));
+            doc.push(line(
+                Role::Plain,
+                format!(
+                    "  {}  {} after {}",
+                    clock(end, state.utc_offset),
+                    op.state.word(),
+                    duration(t)
+                ),
+            ));
         }
     } else {
         doc.push(line(Role::Dim, "  not begun"));
@@ -71,8 +114,14 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     if let Some(u) = op.usual_ms {
         doc.push(line(Role::Dim, format!("  usual: {}", duration(u))));
     }
-    if let Some(ms) = state.shown_deploy().and_then(|(d, _)| d.queued_ms.get(&op.address)) {
-        doc.push(line(Role::Dim, format!("  in line for slots: {}", duration(*ms))));
+    if let Some(ms) = state
+        .shown_deploy()
+        .and_then(|(d, _)| d.queued_ms.get(&op.address))
+    {
+        doc.push(line(
+            Role::Dim,
+            format!("  in line for slots: {}", duration(*ms)),
+        ));
     }
     calls_of(state, op, &mut doc);
     lines_of(state, op, now, &mut doc);
@@ -81,24 +130,49 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
 
 /// What it waits for, and what it needed that did not come; what is done already last.
 fn needs(state: &State, op: &Operation, doc: &mut Doc) {
-    let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else { return };
+    let Some((d, _)) = state.shown_deploy().filter(|_| !op.waits_for.is_empty()) else {
+        return;
+    };
     let left = d.blockers(op);
-    push_heading(doc, if op.state == OperationState::NotAttempted { "it needed" } else { "waits for" });
+    push_heading(
+        doc,
+        if op.state == OperationState::NotAttempted {
+            "it needed"
+        } else {
+            "waits for"
+        },
+    );
     for (address, state) in &left {
         doc.push(vec![
             span(Role::Plain, format!("  {address}")),
-            span(Role::Dim, state.map_or(String::new(), |s| format!("  {}", s.word()))),
+            span(
+                Role::Dim,
+                state.map_or(String::new(), |s| format!("  {}", s.word())),
+            ),
         ]);
     }
-    let done = op.waits_for.iter().filter(|w| !left.iter().any(|(address, _)| address == w));
+    let done = op
+        .waits_for
+        .iter()
+        .filter(|w| !left.iter().any(|(address, _)| address == w));
     doc.extend(done.map(|w| line(Role::Dim, format!("  {w}  done"))));
 }
 
 fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
     // Those that were made for its own deploy: a replay knows them of its own time.
-    let made: Vec<_> = state.shown_deploy().map(|(d, _)| d.calls_of(&op.address).collect()).unwrap_or_default();
-    let now = op.state == OperationState::Running && state.deploying() && state.context() == Context::Deploy;
-    let open: Vec<_> = state.view.calls.values().filter(|c| now && c.resource.as_deref() == Some(op.address.as_str())).collect();
+    let made: Vec<_> = state
+        .shown_deploy()
+        .map(|(d, _)| d.calls_of(&op.address).collect())
+        .unwrap_or_default();
+    let now = op.state == OperationState::Running
+        && state.deploying()
+        && state.context() == Context::Deploy;
+    let open: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|c| now && c.resource.as_deref() == Some(op.address.as_str()))
+        .collect();
     if made.is_empty() && open.is_empty() {
         return;
     }
@@ -106,55 +180,116 @@ fn calls_of(state: &State, op: &Operation, doc: &mut Doc) {
     for f in made {
         let (word, role) = call::outcome(f.outcome);
         doc.push(vec![
-            span(Role::Plain, format!("  {:<24} {:>8}  ", f.method, duration(f.took_ms))),
+            span(
+                Role::Plain,
+                format!("  {:<24} {:>8}  ", f.method, duration(f.took_ms)),
+            ),
             span(role, word),
-            span(Role::Dim, f.error.as_deref().map(|e| format!("  {e}")).unwrap_or_default()),
+            span(
+                Role::Dim,
+                f.error
+                    .as_deref()
+                    .map(|e| format!("  {e}"))
+                    .unwrap_or_default(),
+            ),
         ]);
     }
     for c in open {
         let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
         doc.push(line(
             Role::Busy,
-            format!("  {:<24} {since:>8}  {}", c.method, if c.started_at.is_some() { "running" } else { "waiting" }),
+            format!(
+                "  {:<24} {since:>8}  {}",
+                c.method,
+                if c.started_at.is_some() {
+                    "running"
+                } else {
+                    "waiting"
+                }
+            ),
         ));
     }
 }
 
 /// What its plugin said while it ran.
 fn lines_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
-    let (Some(plugin), Some(from)) = (&op.plugin, op.began) else { return };
-    let to = op.took_ms.map_or(now, |t| from + i64::try_from(t).unwrap_or(0));
-    let lines: Vec<_> = state.log.lines().filter(|e| e.line.plugin == *plugin && (from..=to).contains(&e.line.at)).collect();
+    let (Some(plugin), Some(from)) = (&op.plugin, op.began) else {
+        return;
+    };
+    let to = op
+        .took_ms
+        .map_or(now, |t| from + i64::try_from(t).unwrap_or(0));
+    let lines: Vec<_> = state
+        .log
+        .lines()
+        .filter(|e| e.line.plugin == *plugin && (from..=to).contains(&e.line.at))
+        .collect();
     if lines.is_empty() {
         return;
     }
     push_heading(doc, format!("{plugin} said meanwhile"));
     for e in lines.iter().rev().take(100).rev() {
         let time = clock(e.line.at, state.utc_offset);
-        doc.push(vec![span(Role::Dim, format!("  {time} ")), span(plugin::level_role(e.line.level), &e.line.text)]);
+        doc.push(vec![
+            span(Role::Dim, format!("  {time} ")),
+            span(plugin::level_role(e.line.level), &e.line.text),
+        ]);
     }
 }
 
 fn failure(state: &State, doc: &mut Doc, f: &Failure) {
-    doc.push(vec![span(Role::Bad, format!("{}: ", f.class.word())), span(Role::Strong, &f.summary)]);
+    doc.push(vec![
+        span(Role::Bad, format!("{}: ", f.class.word())),
+        span(Role::Strong, &f.summary),
+    ]);
     push_text(doc, Role::Plain, "  ", &f.detail);
     if let Some(m) = &f.method {
-        doc.push(line(Role::Dim, format!("  in {m}{}", f.plugin.as_ref().map(|p| format!(" of {p}")).unwrap_or_default())));
+        doc.push(line(
+            Role::Dim,
+            format!(
+                "  in {m}{}",
+                f.plugin
+                    .as_ref()
+                    .map(|p| format!(" of {p}"))
+                    .unwrap_or_default()
+            ),
+        ));
     }
     if let Some(i) = &f.incident {
-        doc.push(vec![span(Role::Bad, format!("  incident {i}")), span(Role::Dim, "  (! shows it)")]);
+        doc.push(vec![
+            span(Role::Bad, format!("  incident {i}")),
+            span(Role::Dim, "  (! shows it)"),
+        ]);
     }
-    last_lines(state, doc, f.plugin.as_ref(), (&f.last_lines, &f.last_lines_at));
+    last_lines(
+        state,
+        doc,
+        f.plugin.as_ref(),
+        (&f.last_lines, &f.last_lines_at),
+    );
 }
 
 /// What a plugin said before, with the times of day where they are known.
-fn last_lines(state: &State, doc: &mut Doc, who: Option<&PluginId>, (lines, times): (&[String], &[UnixMs])) {
+fn last_lines(
+    state: &State,
+    doc: &mut Doc,
+    who: Option<&PluginId>,
+    (lines, times): (&[String], &[UnixMs]),
+) {
     if lines.is_empty() {
         return;
     }
-    push_heading(doc, format!("last lines of {}", who.map_or("the plugin", |p| p.0.as_str())));
+    push_heading(
+        doc,
+        format!(
+            "last lines of {}",
+            who.map_or("the plugin", |p| p.0.as_str())
+        ),
+    );
     for (i, text) in lines.iter().enumerate() {
-        let time = times.get(i).map_or_else(String::new, |at| format!("{} ", clock_ms(*at, state.utc_offset)));
+        let time = times.get(i).map_or_else(String::new, |at| {
+            format!("{} ", clock_ms(*at, state.utc_offset))
+        });
         push_text(doc, Role::Dim, "  │ ", &format!("{time}{text}"));
     }
 }
@@ -162,10 +297,38 @@ fn last_lines(state: &State, doc: &mut Doc, who: Option<&PluginId>, (lines, time
 /// `+3 ~1 -/+1 -0`, each with its colour.
 pub fn counts(c: &Counts) -> Line {
     let mut l = vec![
-        span(if c.create > 0 { Role::Create } else { Role::Dim }, format!("+{} ", c.create)),
-        span(if c.update > 0 { Role::Update } else { Role::Dim }, format!("~{} ", c.update)),
-        span(if c.replace > 0 { Role::Destroy } else { Role::Dim }, format!("-/+{} ", c.replace)),
-        span(if c.destroy > 0 { Role::Destroy } else { Role::Dim }, format!("-{}", c.destroy)),
+        span(
+            if c.create > 0 {
+                Role::Create
+            } else {
+                Role::Dim
+            },
+            format!("+{} ", c.create),
+        ),
+        span(
+            if c.update > 0 {
+                Role::Update
+            } else {
+                Role::Dim
+            },
+            format!("~{} ", c.update),
+        ),
+        span(
+            if c.replace > 0 {
+                Role::Destroy
+            } else {
+                Role::Dim
+            },
+            format!("-/+{} ", c.replace),
+        ),
+        span(
+            if c.destroy > 0 {
+                Role::Destroy
+            } else {
+                Role::Dim
+            },
+            format!("-{}", c.destroy),
+        ),
     ];
     if c.read > 0 {
         l.push(span(Role::Read, format!(" <={}", c.read)));
@@ -200,48 +363,112 @@ pub fn mode(m: StageMode) -> &'static str {
 pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
     let mut doc = Doc::new();
     let (symbol, role) = outcome_role(d.outcome);
-    doc.push(vec![span(Role::Strong, format!("deploy #{}  ", d.deploy)), span(role, format!("{symbol} {}", d.outcome.word()))]);
+    doc.push(vec![
+        span(Role::Strong, format!("deploy #{}  ", d.deploy)),
+        span(role, format!("{symbol} {}", d.outcome.word())),
+    ]);
     doc.push(Line::new());
-    push_pair(&mut doc, "stage", format!("#{} ({})", d.stage, mode(d.mode)));
+    push_pair(
+        &mut doc,
+        "stage",
+        format!("#{} ({})", d.stage, mode(d.mode)),
+    );
     push_pair(&mut doc, "began", date(d.began, state.utc_offset));
     if let Some(e) = d.ended {
-        push_pair(&mut doc, "took", duration(u64::try_from(e - d.began).unwrap_or(0)));
+        push_pair(
+            &mut doc,
+            "took",
+            duration(u64::try_from(e - d.began).unwrap_or(0)),
+        );
     }
     push_pair(&mut doc, "by", format!("{} on {}", d.who, d.host));
-    push_pair(&mut doc, "config", d.config_digest.get(..16).unwrap_or(&d.config_digest));
+    push_pair(
+        &mut doc,
+        "config",
+        d.config_digest.get(..16).unwrap_or(&d.config_digest),
+    );
     let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
     l.extend(counts(&d.counts));
     doc.push(l);
     let o = d.operations;
-    push_pair(&mut doc, "operations", format!("{} done, {} failed, {} not attempted", o.done, o.failed, o.not_attempted));
+    push_pair(
+        &mut doc,
+        "operations",
+        format!(
+            "{} done, {} failed, {} not attempted",
+            o.done, o.failed, o.not_attempted
+        ),
+    );
     if o.half_replaced > 0 {
-        doc.push(line(Role::Bad, format!("{:<13}{}", "", count(o.half_replaced as usize, "replacement") + " done by half")));
+        doc.push(line(
+            Role::Bad,
+            format!(
+                "{:<13}{}",
+                "",
+                count(o.half_replaced as usize, "replacement") + " done by half"
+            ),
+        ));
     }
     if o.unknown > 0 {
-        doc.push(line(Role::Warn, format!("{:<13}{}", "", count(o.unknown as usize, "outcome") + " unknown")));
+        doc.push(line(
+            Role::Warn,
+            format!(
+                "{:<13}{}",
+                "",
+                count(o.unknown as usize, "outcome") + " unknown"
+            ),
+        ));
     }
     doc.push(Line::new());
-    doc.push(vec![span(Role::Key, "enter"), span(Role::Dim, " replays it")]);
+    doc.push(vec![
+        span(Role::Key, "enter"),
+        span(Role::Dim, " replays it"),
+    ]);
     doc
 }
 
 /// Failures that are alike: how often, since when, what followed.
 pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
     let mut doc = Doc::new();
-    doc.push(vec![span(Role::Bad, format!("{}: ", g.class.word())), span(Role::Strong, &g.summary)]);
+    doc.push(vec![
+        span(Role::Bad, format!("{}: ", g.class.word())),
+        span(Role::Strong, &g.summary),
+    ]);
     push_text(&mut doc, Role::Plain, "  ", &g.detail);
     doc.push(Line::new());
     push_pair(
         &mut doc,
         "seen",
-        format!("{}, first {}, last {}", count(g.count as usize, "time"), date(g.first, state.utc_offset), date(g.last, state.utc_offset)),
+        format!(
+            "{}, first {}, last {}",
+            count(g.count as usize, "time"),
+            date(g.first, state.utc_offset),
+            date(g.last, state.utc_offset)
+        ),
     );
     if let Some(p) = &g.plugin {
         push_pair(&mut doc, "plugin", &p.0);
     }
     push_pair(&mut doc, "resources", g.addresses.join(", "));
-    push_pair(&mut doc, "deploys", g.deploys.iter().map(|d| format!("#{d}")).collect::<Vec<_>>().join(" "));
-    push_pair(&mut doc, "followed by", g.followed_by.as_deref().unwrap_or("nothing yet"));
-    last_lines(state, &mut doc, g.plugin.as_ref(), (&g.last_lines, &g.last_lines_at));
+    push_pair(
+        &mut doc,
+        "deploys",
+        g.deploys
+            .iter()
+            .map(|d| format!("#{d}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    );
+    push_pair(
+        &mut doc,
+        "followed by",
+        g.followed_by.as_deref().unwrap_or("nothing yet"),
+    );
+    last_lines(
+        state,
+        &mut doc,
+        g.plugin.as_ref(),
+        (&g.last_lines, &g.last_lines_at),
+    );
     doc
 }

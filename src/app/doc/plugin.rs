@@ -1,4 +1,5 @@
-//! One plugin in words: where it was found, its launch attempts, its calls, its last log lines, its schema.
+//! One plugin in words: where it was found, its launch attempts, its calls, its last log lines, its
+//! schema.
 
 use super::*;
 use crate::app::format::{clock, duration, elapsed};
@@ -17,19 +18,51 @@ pub fn found(state: &State, p: &PluginView) -> Doc {
     if let Some(why) = p.state.why() {
         push_text(&mut doc, Role::Bad, "             ", why);
     }
-    if let PluginState::Backoff { until, attempt, limit, .. } = &p.state {
-        push_pair(&mut doc, "next launch", format!("in {} ({attempt} of {limit} made)", elapsed(until - state.now)));
+    if let PluginState::Backoff {
+        until,
+        attempt,
+        limit,
+        ..
+    } = &p.state
+    {
+        push_pair(
+            &mut doc,
+            "next launch",
+            format!(
+                "in {} ({attempt} of {limit} made)",
+                elapsed(until - state.now)
+            ),
+        );
     }
     if let Some(f) = &p.found {
         push_pair(&mut doc, "address", &f.address);
-        push_pair(&mut doc, "version", f.version.as_deref().unwrap_or("not known"));
-        push_pair(&mut doc, "dialect", f.dialect.as_deref().unwrap_or("known after the handshake"));
-        push_pair(&mut doc, "executable", f.executable.as_deref().unwrap_or("none of its own"));
+        push_pair(
+            &mut doc,
+            "version",
+            f.version.as_deref().unwrap_or("not known"),
+        );
+        push_pair(
+            &mut doc,
+            "dialect",
+            f.dialect.as_deref().unwrap_or("known after the handshake"),
+        );
+        push_pair(
+            &mut doc,
+            "executable",
+            f.executable.as_deref().unwrap_or("none of its own"),
+        );
         push_pair(&mut doc, "found in", &f.source);
         push_pair(&mut doc, "taken as", &f.why);
     }
     for crash in p.crashes.iter().rev() {
-        push_heading(&mut doc, format!("crash {} at {}", crash.incident, clock(crash.at, state.utc_offset)));
+        push_heading(
+            &mut doc,
+            format!(
+                "crash {} at {}",
+                crash.incident,
+                clock(crash.at, state.utc_offset)
+            ),
+        );
         push_text(&mut doc, Role::Bad, "  ", &crash.text);
         for l in &crash.trace {
             push_text(&mut doc, Role::Dim, "  ", l);
@@ -45,17 +78,39 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
         match p.state.why() {
             Some(why) => push_text(&mut doc, Role::Bad, "", why),
             None if p.is_builtin() => {
-                doc.push(line(Role::Dim, "part of flightdeck: it needs no process, and is never launched"));
+                doc.push(line(
+                    Role::Dim,
+                    "part of flightdeck: it needs no process, and is never launched",
+                ));
             }
-            None => doc.push(line(Role::Dim, "not launched yet: it is launched when it is needed, or with s")),
+            None => doc.push(line(
+                Role::Dim,
+                "not launched yet: it is launched when it is needed, or with s",
+            )),
         }
     }
-    if let PluginState::Backoff { until, attempt, limit, .. } = &p.state {
-        doc.push(line(Role::Busy, format!("launch {} of {limit} in {}", attempt + 1, elapsed(until - state.now))));
+    if let PluginState::Backoff {
+        until,
+        attempt,
+        limit,
+        ..
+    } = &p.state
+    {
+        doc.push(line(
+            Role::Busy,
+            format!(
+                "launch {} of {limit} in {}",
+                attempt + 1,
+                elapsed(until - state.now)
+            ),
+        ));
     }
     for (i, a) in p.attempts.iter().rev().enumerate() {
         doc.push(timeline(state, a));
-        let failed = a.verdict.as_ref().is_some_and(|v| v.kind != "ready" && v.kind != "running" && v.kind != "stopped");
+        let failed = a
+            .verdict
+            .as_ref()
+            .is_some_and(|v| v.kind != "ready" && v.kind != "running" && v.kind != "stopped");
         if failed {
             if let Some(v) = &a.verdict {
                 push_text(&mut doc, Role::Bad, "      ", &v.text);
@@ -72,15 +127,28 @@ pub fn attempts(state: &State, p: &PluginView) -> Doc {
 
 fn timeline(state: &State, a: &LaunchAttempt) -> Line {
     let mut l = vec![span(Role::Strong, format!(" #{:<3}", a.number))];
-    l.push(span(Role::Dim, format!("{}  ", clock(a.began, state.utc_offset))));
+    l.push(span(
+        Role::Dim,
+        format!("{}  ", clock(a.began, state.utc_offset)),
+    ));
     let mut before = 0;
     for phase in &a.phases {
-        l.push(span(Role::Plain, format!("{} {}", phase.name.word(), duration(phase.at_ms.saturating_sub(before)))));
+        l.push(span(
+            Role::Plain,
+            format!(
+                "{} {}",
+                phase.name.word(),
+                duration(phase.at_ms.saturating_sub(before))
+            ),
+        ));
         l.push(span(Role::Dim, " ▸ "));
         before = phase.at_ms;
     }
     match &a.verdict {
-        Some(v) if v.kind == "ready" => l.push(span(Role::Ok, format!("✓ ready after {}", duration(a.took_ms.unwrap_or(before))))),
+        Some(v) if v.kind == "ready" => l.push(span(
+            Role::Ok,
+            format!("✓ ready after {}", duration(a.took_ms.unwrap_or(before))),
+        )),
         Some(v) if v.kind == "stopped" => l.push(span(Role::Dim, "stopped")),
         Some(v) if v.kind != "running" => {
             let how = match (a.exit_code, a.signal) {
@@ -88,15 +156,29 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
                 (_, Some(signal)) => format!("signal {signal}, "),
                 _ => String::new(),
             };
-            l.push(span(Role::Bad, format!("✗ {} ({how}after {})", v.kind.replace('_', " "), duration(a.took_ms.unwrap_or(before)))));
+            l.push(span(
+                Role::Bad,
+                format!(
+                    "✗ {} ({how}after {})",
+                    v.kind.replace('_', " "),
+                    duration(a.took_ms.unwrap_or(before))
+                ),
+            ));
             if !v.retryable {
                 l.push(span(Role::Dim, "  another launch cannot change it"));
             }
         }
         _ => {
-            let next = a.doing.as_deref().unwrap_or(if a.phases.is_empty() { "starting" } else { "in use" });
+            let next = a.doing.as_deref().unwrap_or(if a.phases.is_empty() {
+                "starting"
+            } else {
+                "in use"
+            });
             let limit = duration(a.deadline_ms);
-            l.push(span(Role::Busy, format!("◐ {next}, {} of {limit}", elapsed(state.now - a.began))));
+            l.push(span(
+                Role::Busy,
+                format!("◐ {next}, {} of {limit}", elapsed(state.now - a.began)),
+            ));
         }
     }
     if let Some(pid) = a.pid {
@@ -108,27 +190,59 @@ fn timeline(state: &State, a: &LaunchAttempt) -> Line {
 /// The last thousand calls of each method with their durations and errors, then those that run.
 pub fn calls(state: &State, p: &PluginView) -> Doc {
     let mut doc = Doc::new();
-    let head = format!("{:<32} {:>7} {:>7} {:>9} {:>9} {:>9}", "METHOD", "CALLS", "ERRORS", "P50", "P95", "MAX");
+    let head = format!(
+        "{:<32} {:>7} {:>7} {:>9} {:>9} {:>9}",
+        "METHOD", "CALLS", "ERRORS", "P50", "P95", "MAX"
+    );
     let Some(stats) = state.view.latencies.get(&p.id) else {
         return vec![line(Role::Dim, "no calls yet")];
     };
     doc.push(line(Role::Dim, head));
     for (method, l) in &stats.methods {
-        let took = |ms| if l.is_known() { duration(ms) } else { "–".to_owned() };
+        let took = |ms| {
+            if l.is_known() {
+                duration(ms)
+            } else {
+                "–".to_owned()
+            }
+        };
         doc.push(vec![
             span(Role::Plain, format!("{method:<32} {:>7} ", l.count)),
-            span(if l.errors > 0 { Role::Bad } else { Role::Dim }, format!("{:>7} ", l.errors)),
-            span(Role::Plain, format!("{:>9} {:>9} {:>9}", took(l.p50_ms), took(l.p95_ms), took(l.max_ms))),
+            span(
+                if l.errors > 0 { Role::Bad } else { Role::Dim },
+                format!("{:>7} ", l.errors),
+            ),
+            span(
+                Role::Plain,
+                format!(
+                    "{:>9} {:>9} {:>9}",
+                    took(l.p50_ms),
+                    took(l.p95_ms),
+                    took(l.max_ms)
+                ),
+            ),
         ]);
     }
-    let running: Vec<_> = state.view.calls.values().filter(|c| c.plugin == p.id).collect();
+    let running: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.plugin == p.id)
+        .collect();
     if !running.is_empty() {
         push_heading(&mut doc, "in call");
         for c in running {
             let resource = c.resource.as_deref().unwrap_or("");
             let since = elapsed(state.now - c.started_at.unwrap_or(c.queued_at));
-            let what = if c.started_at.is_some() { since } else { format!("waiting {since}") };
-            doc.push(line(Role::Busy, format!("  {} {resource}  {what}", c.method)));
+            let what = if c.started_at.is_some() {
+                since
+            } else {
+                format!("waiting {since}")
+            };
+            doc.push(line(
+                Role::Busy,
+                format!("  {} {resource}  {what}", c.method),
+            ));
         }
     }
     doc
@@ -146,7 +260,13 @@ pub fn level_role(level: LogLevel) -> Role {
 
 /// Its last log lines, newest last.
 pub fn logs(state: &State, p: &PluginView) -> Doc {
-    let mut lines: Vec<_> = state.log.lines().filter(|e| e.line.plugin == p.id).rev().take(LOG_LINES).collect();
+    let mut lines: Vec<_> = state
+        .log
+        .lines()
+        .filter(|e| e.line.plugin == p.id)
+        .rev()
+        .take(LOG_LINES)
+        .collect();
     lines.reverse();
     if lines.is_empty() {
         return vec![line(Role::Dim, "it has said nothing yet")];
@@ -155,8 +275,14 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
         .into_iter()
         .map(|e| {
             vec![
-                span(Role::Dim, format!("{} ", clock(e.line.at, state.utc_offset))),
-                span(level_role(e.line.level), format!("{:<5} ", e.line.level.word())),
+                span(
+                    Role::Dim,
+                    format!("{} ", clock(e.line.at, state.utc_offset)),
+                ),
+                span(
+                    level_role(e.line.level),
+                    format!("{:<5} ", e.line.level.word()),
+                ),
                 span(Role::Plain, &e.line.text),
             ]
         })
@@ -166,9 +292,15 @@ pub fn logs(state: &State, p: &PluginView) -> Doc {
 /// The schema as an unfolded text, for the pane; enter opens the browser.
 pub fn schema_text(rows: Option<&[SchemaRow]>) -> Doc {
     let Some(rows) = rows else {
-        return vec![line(Role::Dim, "the schema is known once the plugin is ready")];
+        return vec![line(
+            Role::Dim,
+            "the schema is known once the plugin is ready",
+        )];
     };
-    let mut doc = vec![vec![span(Role::Key, "enter"), span(Role::Dim, " browses; there / finds and enter unfolds")]];
+    let mut doc = vec![vec![
+        span(Role::Key, "enter"),
+        span(Role::Dim, " browses; there / finds and enter unfolds"),
+    ]];
     doc.extend(rows.iter().filter(|r| r.depth <= 1).map(schema_line));
     doc
 }

@@ -11,16 +11,34 @@ pub fn help(state: &State) -> Doc {
     let context = state.context();
     let mut doc = Doc::new();
     for special in [true, false] {
-        push_heading(&mut doc, if special { context.of().word } else { "Everywhere" });
-        for c in COMMANDS.iter().filter(|c| c.is_in(context) && c.is_special() == special) {
+        push_heading(
+            &mut doc,
+            if special {
+                context.of().word
+            } else {
+                "Everywhere"
+            },
+        );
+        for c in COMMANDS
+            .iter()
+            .filter(|c| c.is_in(context) && c.is_special() == special)
+        {
             let keys = state.keys.keys_of(c, context);
             if keys.is_empty() {
                 continue;
             }
-            let keys = keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ") + "  ";
+            let keys = keys
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+                + "  ";
             let can = (c.when)(state).is_ok();
             doc.push(vec![
-                span(if can { Role::Key } else { Role::Dim }, format!("  {keys:<16}")),
+                span(
+                    if can { Role::Key } else { Role::Dim },
+                    format!("  {keys:<16}"),
+                ),
                 span(if can { Role::Plain } else { Role::Dim }, c.doc),
             ]);
         }
@@ -29,46 +47,96 @@ pub fn help(state: &State) -> Doc {
     for (role, sign, word) in [
         (Role::Create, "+", "create"),
         (Role::Update, "~", "update in place"),
-        (Role::Destroy, "-/+", "replace: destroy, then create (+/- the other way round)"),
+        (
+            Role::Destroy,
+            "-/+",
+            "replace: destroy, then create (+/- the other way round)",
+        ),
         (Role::Destroy, "-", "destroy"),
         (Role::Read, "<=", "read"),
         (Role::Forget, "×", "forget: it stays in the world"),
     ] {
-        doc.push(vec![span(role, format!("  {sign:<16}")), span(Role::Plain, word)]);
+        doc.push(vec![
+            span(role, format!("  {sign:<16}")),
+            span(Role::Plain, word),
+        ]);
     }
     doc
 }
 
 /// The rungs from soft to hard.
-pub const RUNGS: [CancelRung; 3] = [CancelRung::StopStarting, CancelRung::AskPlugins, CancelRung::KillPlugins];
+pub const RUNGS: [CancelRung; 3] = [
+    CancelRung::StopStarting,
+    CancelRung::AskPlugins,
+    CancelRung::KillPlugins,
+];
 
 /// Each rung with what it would hit and what it costs.
 pub fn ladder(state: &State) -> Vec<Doc> {
-    let operations = || state.view.deploy.iter().filter(|d| d.summary.is_none()).flat_map(|d| &d.operations);
-    let waiting = operations().filter(|o| o.state == OperationState::Waiting).count();
-    let running = operations().filter(|o| o.state == OperationState::Running).count();
+    let operations = || {
+        state
+            .view
+            .deploy
+            .iter()
+            .filter(|d| d.summary.is_none())
+            .flat_map(|d| &d.operations)
+    };
+    let waiting = operations()
+        .filter(|o| o.state == OperationState::Waiting)
+        .count();
+    let running = operations()
+        .filter(|o| o.state == OperationState::Running)
+        .count();
     let replacing = operations().filter(|o| o.is_replacing()).count();
-    let by_half = || line(Role::Bad, format!("   {} may be left done by half: destroyed, not re-created", count(replacing, "replacement")));
+    let by_half = || {
+        line(
+            Role::Bad,
+            format!(
+                "   {} may be left done by half: destroyed, not re-created",
+                count(replacing, "replacement")
+            ),
+        )
+    };
     let calls: Vec<Line> = state
         .view
         .calls
         .values()
         .filter_map(|c| {
             let since = elapsed(state.now - c.started_at?);
-            Some(line(Role::Dim, format!("      {} {} of {}, {since}", c.method, c.resource.as_deref().unwrap_or(""), c.plugin)))
+            Some(line(
+                Role::Dim,
+                format!(
+                    "      {} {} of {}, {since}",
+                    c.method,
+                    c.resource.as_deref().unwrap_or(""),
+                    c.plugin
+                ),
+            ))
         })
         .collect();
-    let mut plugins: Vec<_> = state.view.calls.values().filter(|c| c.started_at.is_some()).map(|c| c.plugin.0.as_str()).collect();
+    let mut plugins: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .map(|c| c.plugin.0.as_str())
+        .collect();
     plugins.dedup();
     plugins.sort_unstable();
     plugins.dedup();
     let mut soft = vec![line(Role::Strong, "1  stop starting")];
     if state.view.staging.is_some() {
-        soft.push(line(Role::Plain, "   the staging ends; staging changes nothing, so nothing is lost"));
+        soft.push(line(
+            Role::Plain,
+            "   the staging ends; staging changes nothing, so nothing is lost",
+        ));
     } else {
         soft.push(line(
             Role::Plain,
-            format!("   {} not begun are not attempted; {running} running are waited for.", count(waiting, "operation")),
+            format!(
+                "   {} not begun are not attempted; {running} running are waited for.",
+                count(waiting, "operation")
+            ),
         ));
         if replacing > 0 {
             soft.push(line(
@@ -83,7 +151,10 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     let mut ask = vec![line(Role::Strong, "2  ask the plugins to stop")];
     ask.push(line(
         Role::Plain,
-        format!("   asked: {}; each call still answers, and its outcome is recorded:", count(plugins.len(), "plugin")),
+        format!(
+            "   asked: {}; each call still answers, and its outcome is recorded:",
+            count(plugins.len(), "plugin")
+        ),
     ));
     if replacing > 0 {
         ask.push(by_half());
@@ -105,5 +176,9 @@ pub fn ladder(state: &State) -> Vec<Doc> {
 }
 
 fn processes(n: usize) -> String {
-    if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
+    if n == 1 {
+        "1 process".to_owned()
+    } else {
+        format!("{n} processes")
+    }
 }

@@ -16,19 +16,37 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
         doc.push(line(Role::Bad, "tainted: it will be replaced"));
     }
     if let Some(key) = &r.deposed {
-        doc.push(line(Role::Warn, format!("deposed ({key}): an old object that a replacement left behind")));
+        doc.push(line(
+            Role::Warn,
+            format!("deposed ({key}): an old object that a replacement left behind"),
+        ));
     }
     match r.drift {
-        Some(DriftKind::Gone) => doc.push(line(Role::Bad, "gone: the last stage did not find it any more")),
-        Some(_) => doc.push(line(Role::Warn, "drift: the object in the world differs from the state")),
+        Some(DriftKind::Gone) => doc.push(line(
+            Role::Bad,
+            "gone: the last stage did not find it any more",
+        )),
+        Some(_) => doc.push(line(
+            Role::Warn,
+            "drift: the object in the world differs from the state",
+        )),
         None => {}
     }
     push_heading(&mut doc, "attributes");
-    let name = r.attributes.iter().map(|(n, _)| width(n)).max().unwrap_or(0).min(24);
+    let name = r
+        .attributes
+        .iter()
+        .map(|(n, _)| width(n))
+        .max()
+        .unwrap_or(0)
+        .min(24);
     for (n, v) in &r.attributes {
         let n = clean(n);
         let gap = " ".repeat(name.saturating_sub(width(&n)));
-        doc.push(vec![span(Role::Dim, format!("  {n}{gap}  ")), span(Role::Plain, v)]);
+        doc.push(vec![
+            span(Role::Dim, format!("  {n}{gap}  ")),
+            span(Role::Plain, v),
+        ]);
     }
     push_heading(&mut doc, "depends on");
     names(&mut doc, &r.dependencies);
@@ -44,7 +62,14 @@ pub fn state_row(state: &State, r: &StateRow) -> Doc {
     if !ops.is_empty() {
         push_heading(&mut doc, "last operations");
         for (d, o) in ops {
-            doc.push(line(Role::Plain, format!("  deploy #{d}: {} {}", o.action.operation_word(), o.state.word())));
+            doc.push(line(
+                Role::Plain,
+                format!(
+                    "  deploy #{d}: {} {}",
+                    o.action.operation_word(),
+                    o.state.word()
+                ),
+            ));
         }
     }
     doc

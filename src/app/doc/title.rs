@@ -1,4 +1,5 @@
-//! The lines that frame a screen: header, the screen's own title, the title of its detail, the state of a plugin.
+//! The lines that frame a screen: header, the screen's own title, the title of its detail, the
+//! state of a plugin.
 
 use super::operation::{counts, mode, outcome_role};
 use super::*;
@@ -12,20 +13,22 @@ use crate::engine::plugin::record::PluginState;
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
     let symbol_role = match s {
         PluginState::Ready { .. } => ("●", Role::Ok),
-        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Registering { .. } | PluginState::Draining => {
-            ("◐", Role::Busy)
-        }
+        PluginState::Launching { .. }
+        | PluginState::Handshaking { .. }
+        | PluginState::Registering { .. }
+        | PluginState::Draining => ("◐", Role::Busy),
         PluginState::Backoff { .. } => ("◌", Role::Warn),
         PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
-        PluginState::Rejected { .. } | PluginState::Crashed { .. } | PluginState::GaveUp { .. } | PluginState::Incompatible { .. } => {
-            ("✗", Role::Bad)
-        }
+        PluginState::Rejected { .. }
+        | PluginState::Crashed { .. }
+        | PluginState::GaveUp { .. }
+        | PluginState::Incompatible { .. } => ("✗", Role::Bad),
     };
     (symbol_role.0, s.word(), symbol_role.1)
 }
 
-/// A part of the header, and what stands for it where there is less room: the part shrinks to `forms[n].1` (empty: it
-/// goes) when its turn `forms[n].0` comes.
+/// A part of the header, and what stands for it where there is less room: the part shrinks to
+/// `forms[n].1` (empty: it goes) when its turn `forms[n].0` comes.
 struct Part {
     line: Line,
     forms: Vec<(u8, Line)>,
@@ -47,32 +50,61 @@ fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
     parts.into_iter().flat_map(|p| p.line).collect()
 }
 
-/// Line 1 in so many cells: workspace, health, what goes on, who holds the lock. The clock is put at its right end by the
-/// drawing. Where it is narrow, what is as always goes first (that the lock is ours, the program's name), then what other
-/// screens show in full; what failed, what runs and who else holds the workspace stay.
+/// Line 1 in so many cells: workspace, health, what goes on, who holds the lock. The clock is put
+/// at its right end by the drawing. Where it is narrow, what is as always goes first (that the lock
+/// is ours, the program's name), then what other screens show in full; what failed, what runs and
+/// who else holds the workspace stay.
 pub fn header(state: &State, cells: usize) -> Line {
     let name = |text: &str| line(Role::Heading, text);
-    let goes = |turn: u8, line: Line| Part { line, forms: vec![(turn, Line::new())] };
-    let shrinks =
-        |long: String, turn: u8, short: String| Part { line: line(Role::Busy, long), forms: vec![(turn, line(Role::Busy, short))] };
+    let goes = |turn: u8, line: Line| Part {
+        line,
+        forms: vec![(turn, Line::new())],
+    };
+    let shrinks = |long: String, turn: u8, short: String| Part {
+        line: line(Role::Busy, long),
+        forms: vec![(turn, line(Role::Busy, short))],
+    };
     let mut parts = vec![
-        Part { line: line(Role::Strong, " flightdeck  "), forms: vec![(3, line(Role::Plain, " "))] },
-        Part { line: name(&state.workspace), forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))] },
+        Part {
+            line: line(Role::Strong, " flightdeck  "),
+            forms: vec![(3, line(Role::Plain, " "))],
+        },
+        Part {
+            line: name(&state.workspace),
+            forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))],
+        },
     ];
     if let Some(h) = state.locked_by() {
-        let long = line(Role::Bad, format!("   read-only, locked by {} (pid {})", h.who, h.pid));
-        parts.push(Part { line: long, forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))] });
+        let long = line(
+            Role::Bad,
+            format!("   read-only, locked by {} (pid {})", h.who, h.pid),
+        );
+        parts.push(Part {
+            line: long,
+            forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))],
+        });
     }
     if !state.view.unknown.is_empty() {
         let badge = |short| line(Role::Bad, unknown_badge(state, short));
-        parts.push(Part { line: badge(false), forms: vec![(8, badge(true))] });
+        parts.push(Part {
+            line: badge(false),
+            forms: vec![(8, badge(true))],
+        });
     }
     parts.extend(health(state));
-    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
+    let running = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .count();
     let waiting = state.view.calls.len() - running;
     let (held, slots) = state.view.slots();
     if slots > 0 {
-        parts.push(goes(6, line(Role::Plain, format!("  calls {held}/{slots}"))));
+        parts.push(goes(
+            6,
+            line(Role::Plain, format!("  calls {held}/{slots}")),
+        ));
     } else if running > 0 {
         parts.push(goes(6, line(Role::Plain, format!("  calls {running}"))));
     }
@@ -81,15 +113,33 @@ pub fn header(state: &State, cells: usize) -> Line {
     }
     if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
         let since = elapsed(state.now - d.began);
-        parts.push(shrinks(format!("  ◐ deploy #{} {since}", d.deploy), 11, format!("  ◐ #{} {since}", d.deploy)));
+        parts.push(shrinks(
+            format!("  ◐ deploy #{} {since}", d.deploy),
+            11,
+            format!("  ◐ #{} {since}", d.deploy),
+        ));
     } else if let Some(s) = &state.view.staging {
-        parts.push(shrinks(format!("  ◐ staging #{}", s.stage), 11, format!("  ◐ #{}", s.stage)));
+        parts.push(shrinks(
+            format!("  ◐ staging #{}", s.stage),
+            11,
+            format!("  ◐ #{}", s.stage),
+        ));
     } else if let Some(s) = &state.view.stage {
-        let all = s.changes.iter().filter(|c| c.action != Action::NoOp).count();
+        let all = s
+            .changes
+            .iter()
+            .filter(|c| c.action != Action::NoOp)
+            .count();
         let taken = state.taken().count();
         let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
-        let long = line(Role::Plain, format!("  stage #{}: {taken} of {all} taken", s.stage));
-        parts.push(Part { line: long, forms: vec![(4, short), (7, Line::new())] });
+        let long = line(
+            Role::Plain,
+            format!("  stage #{}: {taken} of {all} taken", s.stage),
+        );
+        parts.push(Part {
+            line: long,
+            forms: vec![(4, short), (7, Line::new())],
+        });
     }
     match (&state.view.lock, state.view.lock_is_ours) {
         (Some(_), true) => parts.push(goes(1, line(Role::Plain, "  lock: you"))),
@@ -113,15 +163,25 @@ fn health(state: &State) -> Vec<Part> {
     let role = if ready > 0 { Role::Ok } else { Role::Dim };
     let mut parts = vec![Part {
         line: line(role, format!("  ● {} ready", count(ready, "plugin"))),
-        forms: vec![(2, line(role, format!("  ● {ready} ready"))), (9, line(role, format!("  ●{ready}"))), (13, Line::new())],
+        forms: vec![
+            (2, line(role, format!("  ● {ready} ready"))),
+            (9, line(role, format!("  ●{ready}"))),
+            (13, Line::new()),
+        ],
     }];
     if busy > 0 {
         let short = line(Role::Busy, format!(" ◐{busy}"));
-        parts.push(Part { line: line(Role::Busy, format!(" ◐ {busy} starting")), forms: vec![(5, short), (12, Line::new())] });
+        parts.push(Part {
+            line: line(Role::Busy, format!(" ◐ {busy} starting")),
+            forms: vec![(5, short), (12, Line::new())],
+        });
     }
     if failed > 0 {
         let short = line(Role::Bad, format!(" ✗{failed}"));
-        parts.push(Part { line: line(Role::Bad, format!(" ✗ {failed} failed")), forms: vec![(9, short)] });
+        parts.push(Part {
+            line: line(Role::Bad, format!(" ✗ {failed} failed")),
+            forms: vec![(9, short)],
+        });
     }
     parts
 }
@@ -138,7 +198,8 @@ fn find_and_filter(l: &mut Line, state: &State) {
     }
 }
 
-/// The screen's own line in so many cells: what it is about, cut where that must be, and at its end what narrows it.
+/// The screen's own line in so many cells: what it is about, cut where that must be, and at its end
+/// what narrows it.
 pub fn title(state: &State, cells: usize) -> Line {
     let mut tail = Line::new();
     narrowed(&mut tail, state);
@@ -153,12 +214,20 @@ fn narrowed(l: &mut Line, state: &State) {
     match (state.context(), state.filters.action) {
         (Context::Stage, Some(f)) => l.push(span(Role::Warn, format!("   only {}", f.word()))),
         (Context::Deploy | Context::Replay, _) if state.filters.deploy != DeployFilter::All => {
-            l.push(span(Role::Warn, format!("   only {}", state.filters.deploy.word())));
+            l.push(span(
+                Role::Warn,
+                format!("   only {}", state.filters.deploy.word()),
+            ));
         }
         _ => {}
     }
     if let (Context::Replay, Some(r)) = (state.context(), &state.loaded.replay) {
-        let text = format!("   replay {} · event {} of {} [ ]", clock(r.at, state.utc_offset), r.cursor, r.record.events.len());
+        let text = format!(
+            "   replay {} · event {} of {} [ ]",
+            clock(r.at, state.utc_offset),
+            r.cursor,
+            r.record.events.len()
+        );
         l.push(span(Role::Key, text));
     }
     find_and_filter(l, state);
@@ -173,18 +242,33 @@ fn about(state: &State) -> Line {
 
 pub(in crate::app) fn history(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "history"));
-    l.push(span(Role::Plain, format!(" · {}", count(state.loaded.history.as_ref().map_or(0, Vec::len), "deploy"))));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {}",
+            count(state.loaded.history.as_ref().map_or(0, Vec::len), "deploy")
+        ),
+    ));
 }
 
 pub(in crate::app) fn failures(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "failures"));
-    l.push(span(Role::Plain, format!(" · {} · newest first", count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind"))));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {} · newest first",
+            count(state.loaded.failures.as_ref().map_or(0, Vec::len), "kind")
+        ),
+    ));
 }
 
 pub(in crate::app) fn resources(state: &State, l: &mut Line) {
     let rows = state.loaded.state_rows.as_deref().unwrap_or_default();
     l.push(span(Role::Strong, "state"));
-    l.push(span(Role::Plain, format!(" · {}", count(rows.len(), "object"))));
+    l.push(span(
+        Role::Plain,
+        format!(" · {}", count(rows.len(), "object")),
+    ));
     let tainted = rows.iter().filter(|r| r.tainted).count();
     if tainted > 0 {
         l.push(span(Role::Bad, format!(" · {tainted} tainted")));
@@ -205,28 +289,64 @@ pub(in crate::app) fn plugins(state: &State, l: &mut Line) {
         return;
     }
     l.push(span(Role::Strong, "plugins"));
-    l.push(span(Role::Plain, format!(" · {}", state.view.plugins.len())));
+    l.push(span(
+        Role::Plain,
+        format!(" · {}", state.view.plugins.len()),
+    ));
     if let Some(p) = state.view.plugins.values().find(|p| p.state.is_failed()) {
-        l.push(span(Role::Bad, format!(" · blocked: what needs {} is refused", p.id)));
+        l.push(span(
+            Role::Bad,
+            format!(" · blocked: what needs {} is refused", p.id),
+        ));
     }
 }
 
 fn tabs(state: &State, l: &mut Line) {
     for tab in PluginTab::ALL {
-        let role = if tab == state.filters.plugin_tab { Role::Key } else { Role::Dim };
-        l.push(span(role, if tab == state.filters.plugin_tab { format!("[{}]", tab.word()) } else { format!(" {} ", tab.word()) }));
+        let role = if tab == state.filters.plugin_tab {
+            Role::Key
+        } else {
+            Role::Dim
+        };
+        l.push(span(
+            role,
+            if tab == state.filters.plugin_tab {
+                format!("[{}]", tab.word())
+            } else {
+                format!(" {} ", tab.word())
+            },
+        ));
     }
 }
 
 pub(in crate::app) fn calls(state: &State, l: &mut Line) {
-    let running = state.view.calls.values().filter(|c| c.started_at.is_some()).count();
+    let running = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .count();
     l.push(span(Role::Strong, "calls"));
-    l.push(span(Role::Plain, format!(" · {running} running · {} waiting", state.view.calls.len() - running)));
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {running} running · {} waiting",
+            state.view.calls.len() - running
+        ),
+    ));
     if let Some(c) = state.view.longest_blocker() {
-        let behind = state.view.calls.values().filter(|o| o.blocker == Some(c.call)).count();
+        let behind = state
+            .view
+            .calls
+            .values()
+            .filter(|o| o.blocker == Some(c.call))
+            .count();
         let since = elapsed(state.now - c.started_at.unwrap_or(state.now));
         let what = c.resource.as_deref().unwrap_or(c.plugin.0.as_str());
-        l.push(span(Role::Warn, format!(" · longest: {what} ({}, {since})", c.method)));
+        l.push(span(
+            Role::Warn,
+            format!(" · longest: {what} ({}, {since})", c.method),
+        ));
         if behind > 0 {
             l.push(span(Role::Warn, format!(", {behind} behind it")));
         }
@@ -235,14 +355,29 @@ pub(in crate::app) fn calls(state: &State, l: &mut Line) {
 
 pub(in crate::app) fn stage(state: &State, l: &mut Line) {
     if let Some(s) = &state.view.staging {
-        l.push(span(Role::Busy, format!("◐ staging #{} ({})", s.stage, mode(s.mode))));
-        l.push(span(Role::Plain, format!(" · {}/{} · {} · {}", s.done, s.total, elapsed(state.now - s.since), s.now)));
+        l.push(span(
+            Role::Busy,
+            format!("◐ staging #{} ({})", s.stage, mode(s.mode)),
+        ));
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {}/{} · {} · {}",
+                s.done,
+                s.total,
+                elapsed(state.now - s.since),
+                s.now
+            ),
+        ));
         return;
     }
     if state.view.stage_error.is_some() {
         l.push(span(Role::Bad, "✗ staging failed"));
         if let Some(s) = &state.view.stage {
-            l.push(span(Role::Dim, format!(" · stage #{} is still there: s stages again", s.stage)));
+            l.push(span(
+                Role::Dim,
+                format!(" · stage #{} is still there: s stages again", s.stage),
+            ));
         }
         return;
     }
@@ -250,7 +385,11 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
         l.push(span(Role::Strong, "stage"));
         return;
     };
-    let all = s.changes.iter().filter(|c| c.action != Action::NoOp).count();
+    let all = s
+        .changes
+        .iter()
+        .filter(|c| c.action != Action::NoOp)
+        .count();
     l.push(span(Role::Strong, format!("stage #{}", s.stage)));
     if s.mode != StageMode::Normal {
         l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
@@ -261,24 +400,47 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
         }
         l.extend(said(state));
     } else {
-        l.push(span(Role::Plain, format!(" · {} · {} taken", count(all, "change"), state.taken().count())));
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {} · {} taken",
+                count(all, "change"),
+                state.taken().count()
+            ),
+        ));
         l.extend(said(state));
         l.push(span(Role::Plain, " · "));
         l.extend(counts(&s.counts));
     }
-    let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved].map(|what| (what, s.drifted(what))).to_vec();
+    let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved]
+        .map(|what| (what, s.drifted(what)))
+        .to_vec();
     found.retain(|(_, n)| *n > 0);
     for (i, (what, n)) in found.iter().enumerate() {
-        l.push(span(drift_role(*what), format!("{}{n} {}", if i == 0 { " · " } else { ", " }, what.word())));
+        l.push(span(
+            drift_role(*what),
+            format!("{}{n} {}", if i == 0 { " · " } else { ", " }, what.word()),
+        ));
     }
     if !found.is_empty() && s.mode != StageMode::RefreshOnly {
         l.push(span(Role::Dim, " in the world"));
     }
-    let outputs = s.outputs.iter().filter(|o| o.action != Action::NoOp).count();
+    let outputs = s
+        .outputs
+        .iter()
+        .filter(|o| o.action != Action::NoOp)
+        .count();
     if outputs > 0 {
-        l.push(span(Role::Plain, format!(" · {}", count(outputs, "output"))));
+        l.push(span(
+            Role::Plain,
+            format!(" · {}", count(outputs, "output")),
+        ));
     }
-    let moved = s.changes.iter().filter(|c| c.action == Action::NoOp && c.does_something()).count();
+    let moved = s
+        .changes
+        .iter()
+        .filter(|c| c.action == Action::NoOp && c.does_something())
+        .count();
     if moved > 0 {
         l.push(span(Role::Plain, format!(" · {moved} moved")));
     }
@@ -287,10 +449,24 @@ pub(in crate::app) fn stage(state: &State, l: &mut Line) {
 
 /// How many errors and warnings there are, and the key that shows them.
 fn said(state: &State) -> Line {
-    let of = |severity| state.view.diagnostics.iter().filter(|d| d.severity == severity).count();
-    let (errors, warnings, key) = (of(Severity::Error), of(Severity::Warning), state.keys.first("stage-diagnostics"));
+    let of = |severity| {
+        state
+            .view
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
+    };
+    let (errors, warnings, key) = (
+        of(Severity::Error),
+        of(Severity::Warning),
+        state.keys.first("stage-diagnostics"),
+    );
     let mut l = Line::new();
-    for (n, one, role) in [(errors, "error", Role::Bad), (warnings, "warning", Role::Warn)] {
+    for (n, one, role) in [
+        (errors, "error", Role::Bad),
+        (warnings, "warning", Role::Warn),
+    ] {
         if n > 0 {
             l.push(span(role, format!(" · {} ({key})", count(n, one))));
         }
@@ -306,20 +482,37 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
     let queued = running::count_queued(state, d);
     let of = |s: OperationState| match s {
-        OperationState::Running => d.operations.iter().filter(|o| o.state == s).count().saturating_sub(queued),
+        OperationState::Running => d
+            .operations
+            .iter()
+            .filter(|o| o.state == s)
+            .count()
+            .saturating_sub(queued),
         s => d.operations.iter().filter(|o| o.state == s).count(),
     };
     match &d.summary {
         Some(s) => {
             let (symbol, role) = outcome_role(s.outcome);
-            let took = s.ended.map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
+            let took = s
+                .ended
+                .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
             // When a killed run ended nobody knows.
-            let how = if s.outcome == DeployOutcome::Interrupted { "last heard of after" } else { "in" };
-            l.push(span(role, format!(" · {symbol} {} {how} {}", s.outcome.word(), duration(took))));
+            let how = if s.outcome == DeployOutcome::Interrupted {
+                "last heard of after"
+            } else {
+                "in"
+            };
+            l.push(span(
+                role,
+                format!(" · {symbol} {} {how} {}", s.outcome.word(), duration(took)),
+            ));
         }
         None => {
             let (symbol, role) = outcome_role(DeployOutcome::Running);
-            l.push(span(role, format!(" · {symbol} running {}", elapsed(now - d.began))));
+            l.push(span(
+                role,
+                format!(" · {symbol} running {}", elapsed(now - d.began)),
+            ));
         }
     }
     let parts = [
@@ -334,7 +527,10 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     for (s, role, word) in parts {
         let n = of(s);
         if n > 0 || s == OperationState::Done {
-            l.push(span(if n > 0 { role } else { Role::Dim }, format!(" · {n} {word}")));
+            l.push(span(
+                if n > 0 { role } else { Role::Dim },
+                format!(" · {n} {word}"),
+            ));
         }
         if s == OperationState::Running && queued > 0 {
             l.push(span(Role::Warn, format!(" · {queued} queued")));
@@ -352,11 +548,28 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
 
 pub(in crate::app) fn logs(state: &State, l: &mut Line) {
     l.push(span(Role::Strong, "logs"));
-    l.push(span(Role::Plain, format!(" · {}", count(state.frame.rows.len(), "line"))));
-    l.push(if state.log.follow { span(Role::Ok, " · following") } else { span(Role::Warn, " · not following (space)") });
-    l.push(span(Role::Plain, format!(" · {} and up · {}", state.log.level.word(), state.log.source.as_deref().unwrap_or("all sources"))));
+    l.push(span(
+        Role::Plain,
+        format!(" · {}", count(state.frame.rows.len(), "line")),
+    ));
+    l.push(if state.log.follow {
+        span(Role::Ok, " · following")
+    } else {
+        span(Role::Warn, " · not following (space)")
+    });
+    l.push(span(
+        Role::Plain,
+        format!(
+            " · {} and up · {}",
+            state.log.level.word(),
+            state.log.source.as_deref().unwrap_or("all sources")
+        ),
+    ));
     if state.log.dropped > 0 {
-        l.push(span(Role::Warn, format!(" · {} older lines are only in the store", state.log.dropped)));
+        l.push(span(
+            Role::Warn,
+            format!(" · {} older lines are only in the store", state.log.dropped),
+        ));
     }
 }
 

@@ -1,4 +1,5 @@
-//! What earlier deploys began and has no end on record: a line for a list, all words for a popup, how it is settled.
+//! What earlier deploys began and has no end on record: a line for a list, all words for a popup,
+//! how it is settled.
 
 use super::*;
 use crate::app::format::{count, date};
@@ -9,13 +10,23 @@ use crate::engine::event::{Operation, Unknown};
 pub fn unknown_head(state: &State, refused: bool) -> Doc {
     let n = state.view.unknown.len();
     if refused {
-        return vec![line(Role::Bad, "Not applied, for nothing is created twice: settle these first, or leave them out (x on their row).")];
+        return vec![line(
+            Role::Bad,
+            "Not applied, for nothing is created twice: settle these first, or leave them out (x on their row).",
+        )];
     }
-    let how = if n == 1 { "an operation was begun, and its end is" } else { "operations were begun, and their ends are" };
+    let how = if n == 1 {
+        "an operation was begun, and its end is"
+    } else {
+        "operations were begun, and their ends are"
+    };
     vec![vec![
         span(Role::Warn, format!("{n} ")),
         span(Role::Plain, how),
-        span(Role::Plain, " not on record: flightdeck or a plugin ended before the answer came."),
+        span(
+            Role::Plain,
+            " not on record: flightdeck or a plugin ended before the answer came.",
+        ),
     ]]
 }
 
@@ -24,7 +35,14 @@ pub fn unknown_line(state: &State, u: &Unknown) -> Line {
     vec![
         span(Role::Warn, " ? "),
         span(Role::Strong, format!("{} {}", u.step, u.name())),
-        span(Role::Dim, format!("   deploy #{}, {}", u.deploy, date(u.begun_at, state.utc_offset))),
+        span(
+            Role::Dim,
+            format!(
+                "   deploy #{}, {}",
+                u.deploy,
+                date(u.begun_at, state.utc_offset)
+            ),
+        ),
     ]
 }
 
@@ -62,9 +80,13 @@ pub fn unknown_keys(u: &Unknown) -> Line {
 pub fn unknown_note(state: &State, u: &Unknown) -> Line {
     let (key, step, deploy) = (state.keys.first("unknown"), &u.step, u.deploy);
     let text = if u.provisioner {
-        format!("? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})")
+        format!(
+            "? its {step} in deploy #{deploy} has no end on record: replaced, and run again ({key})"
+        )
     } else if u.creation {
-        format!("? may be there already ({key}): its create in deploy #{deploy} has no end on record")
+        format!(
+            "? may be there already ({key}): its create in deploy #{deploy} has no end on record"
+        )
     } else {
         format!("? its {step} in deploy #{deploy} has no end on record; read back here ({key})")
     };
@@ -83,9 +105,18 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
     }
     let key = state.keys.first("unknown");
     match state.view.unknown.iter().find(|u| is_of(u, op)) {
-        Some(u) if u.creation => span(Role::Warn, format!("may be there ({key}): no answer is on record")),
-        Some(u) if u.provisioner => span(Role::Warn, format!("tainted ({key}): its {} has no end on record", u.step)),
-        Some(_) => span(Role::Warn, format!("stage again ({key}): it is read back; no answer is on record")),
+        Some(u) if u.creation => span(
+            Role::Warn,
+            format!("may be there ({key}): no answer is on record"),
+        ),
+        Some(u) if u.provisioner => span(
+            Role::Warn,
+            format!("tainted ({key}): its {} has no end on record", u.step),
+        ),
+        Some(_) => span(
+            Role::Warn,
+            format!("stage again ({key}): it is read back; no answer is on record"),
+        ),
         None => span(Role::Warn, "no answer is on record"),
     }
 }
@@ -93,5 +124,9 @@ pub fn unknown_of_operation(state: &State, op: &Operation) -> Span {
 /// What every screen says of it.
 pub fn unknown_badge(state: &State, short: bool) -> String {
     let (n, key) = (state.view.unknown.len(), state.keys.first("unknown"));
-    if short { format!("  ?{n} ({key})") } else { format!("  ? {} ({key})", count(n, "unknown outcome")) }
+    if short {
+        format!("  ?{n} ({key})")
+    } else {
+        format!("  ? {} ({key})", count(n, "unknown outcome"))
+    }
 }

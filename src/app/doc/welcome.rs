@@ -9,33 +9,61 @@ pub fn note(state: &State) -> Doc {
     let cells = usize::from(state.frame.size.0).saturating_sub(2);
     let doc = state.frame.notes.iter().map(|n| line(Role::Busy, n));
     // A small screen has one line for each, and no more.
-    if state.frame.size.1 < 30 { doc.map(|l| fit_line(l, cells)).collect() } else { wrap(&doc.collect(), cells) }
+    if state.frame.size.1 < 30 {
+        doc.map(|l| fit_line(l, cells)).collect()
+    } else {
+        wrap(&doc.collect(), cells)
+    }
 }
 
 fn keys(doc: &mut Doc, all: &[(&str, &str)]) {
     for (key, text) in all {
-        doc.push(vec![span(Role::Key, format!("  {key:<8}")), span(Role::Plain, *text)]);
+        doc.push(vec![
+            span(Role::Key, format!("  {key:<8}")),
+            span(Role::Plain, *text),
+        ]);
     }
 }
 
 fn not_configured(state: &State) -> Doc {
     let mut doc = vec![line(Role::Heading, "Welcome to flightdeck"), Line::new()];
-    doc.push(line(Role::Plain, format!("There is no configuration in {} yet.", state.directory)));
+    doc.push(line(
+        Role::Plain,
+        format!("There is no configuration in {} yet.", state.directory),
+    ));
     doc.push(Line::new());
-    doc.push(line(Role::Plain, "Write what you want to deploy into a file main.tf in it, for example:"));
+    doc.push(line(
+        Role::Plain,
+        "Write what you want to deploy into a file main.tf in it, for example:",
+    ));
     doc.push(Line::new());
-    for l in ["resource \"terraform_data\" \"hello\" {", "  input = \"world\"", "}"] {
+    for l in [
+        "resource \"terraform_data\" \"hello\" {",
+        "  input = \"world\"",
+        "}",
+    ] {
         doc.push(line(Role::Read, format!("    {l}")));
     }
     doc.push(Line::new());
     doc.push(line(Role::Plain, "then press"));
-    keys(&mut doc, &[("3", "for the Stage screen, and there"), ("s", "to work out the changes"), ("a", "to apply those that you take")]);
+    keys(
+        &mut doc,
+        &[
+            ("3", "for the Stage screen, and there"),
+            ("s", "to work out the changes"),
+            ("a", "to apply those that you take"),
+        ],
+    );
     doc.push(Line::new());
-    doc.push(line(Role::Dim, "Or leave with q and start `flightdeck demo`: it needs nothing. ? shows every key."));
+    doc.push(line(
+        Role::Dim,
+        "Or leave with q and start `flightdeck demo`: it needs nothing. ? shows every key.",
+    ));
     doc
 }
 
-/// What a screen says instead of an empty table; `None` where it should show its table all the same.
+/// What a screen says instead of an empty table; `None` where it should show its table all the
+/// same.
 pub fn empty(state: &State) -> Option<Doc> {
     if !state.frame.rows.is_empty() {
         return None;
@@ -44,7 +72,10 @@ pub fn empty(state: &State) -> Option<Doc> {
     if !list.filter.is_empty() {
         return Some(vec![
             line(Role::Plain, format!("No row has {:?} in it.", list.filter)),
-            vec![span(Role::Key, "esc"), span(Role::Dim, " shows all rows again")],
+            vec![
+                span(Role::Key, "esc"),
+                span(Role::Dim, " shows all rows again"),
+            ],
         ]);
     }
     let context = state.context();

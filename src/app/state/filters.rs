@@ -15,7 +15,13 @@ pub enum PluginTab {
 }
 
 impl PluginTab {
-    pub const ALL: [Self; 5] = [Self::Attempts, Self::Schema, Self::Calls, Self::Logs, Self::About];
+    pub const ALL: [Self; 5] = [
+        Self::Attempts,
+        Self::Schema,
+        Self::Calls,
+        Self::Logs,
+        Self::About,
+    ];
 
     /// The word on its tab.
     pub fn word(self) -> &'static str {

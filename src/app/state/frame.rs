@@ -43,7 +43,8 @@ pub struct Confirm {
     pub typed: Option<(String, Entry)>,
     pub effects: Vec<Effect>,
     pub after: After,
-    /// The stage that the question is about: it is withdrawn when the stage or its selection changes.
+    /// The stage that the question is about: it is withdrawn when the stage or its selection
+    /// changes.
     pub stage: Option<StageId>,
     pub scroll: usize,
 }
@@ -143,11 +144,16 @@ pub struct Looks {
 
 impl Default for Looks {
     fn default() -> Self {
-        Self { theme: ThemeName::Dark, color: true, ascii: false }
+        Self {
+            theme: ThemeName::Dark,
+            color: true,
+            ascii: false,
+        }
     }
 }
 
-/// What the frame is made of besides what it shows: its size and parts, what lies over it, and the rows of its list.
+/// What the frame is made of besides what it shows: its size and parts, what lies over it, and the
+/// rows of its list.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub size: (u16, u16),

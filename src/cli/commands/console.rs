@@ -25,9 +25,16 @@ pub(super) async fn run(dir: Option<&Path>, ascii: bool, out: &mut Output) -> En
 pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     terminal()?;
     let mut options = options(ascii, out)?;
-    let refused = |e: std::io::Error| CliError::Refused(format!("the demo's workspace cannot be written: {e}; TMPDIR says where it goes"));
+    let refused = |e: std::io::Error| {
+        CliError::Refused(format!(
+            "the demo's workspace cannot be written: {e}; TMPDIR says where it goes"
+        ))
+    };
     // Gone again when the console is left.
-    let place = tempfile::Builder::new().prefix("flightdeck-demo-").tempdir().map_err(refused)?;
+    let place = tempfile::Builder::new()
+        .prefix("flightdeck-demo-")
+        .tempdir()
+        .map_err(refused)?;
     let workspace = place.path().join("shop");
     std::fs::create_dir(&workspace).map_err(refused)?;
     providers::demo::write_to(&workspace).map_err(refused)?;
@@ -38,7 +45,8 @@ pub(super) async fn demo(ascii: bool, out: &mut Output) -> Ended {
     open(settings()?, options, out).await
 }
 
-/// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest goes on.
+/// Settings of an engine under a console: what a plugin that gave up blocks is refused, the rest
+/// goes on.
 fn settings() -> Result<Settings, CliError> {
     let mut settings = session::settings("console", Access::ReadWrite, None)?;
     settings.strict = false;
@@ -48,7 +56,9 @@ fn settings() -> Result<Settings, CliError> {
 async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> Ended {
     let engine = Engine::start(settings).await?;
     let after = farewell(engine.clone(), out);
-    Box::pin(app::run(engine, options, after)).await.map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
+    Box::pin(app::run(engine, options, after))
+        .await
+        .map_err(|e| CliError::Refused(format!("the console ended: {e:#}")))?;
     Ok(exit::OK)
 }
 
@@ -56,9 +66,12 @@ async fn open(settings: Settings, options: ConsoleOptions, out: &mut Output) -> 
 fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     // The first of these that is set says how text is encoded.
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable);
     let plain = locale.is_some_and(|l| !l.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let light = crate::ui::term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
+    let light =
+        crate::ui::term::background_is_light(variable("COLORFGBG").as_deref()).unwrap_or(false);
     let theme = match variable("FLIGHTDECK_THEME").as_deref() {
         Some("light") => ThemeName::Light,
         Some("contrast") => ThemeName::Contrast,
@@ -66,21 +79,44 @@ fn options(ascii: bool, out: &Output) -> Result<ConsoleOptions, CliError> {
         _ if light => ThemeName::Light,
         _ => ThemeName::Dark,
     };
-    let looks = Looks { theme, color: out.color, ascii: ascii || plain };
-    Ok(ConsoleOptions { looks, mouse: true, keys: keys()?, ..ConsoleOptions::default() })
+    let looks = Looks {
+        theme,
+        color: out.color,
+        ascii: ascii || plain,
+    };
+    Ok(ConsoleOptions {
+        looks,
+        mouse: true,
+        keys: keys()?,
+        ..ConsoleOptions::default()
+    })
 }
 
-/// `keys.toml` of the operator: `command = ["key", …]`. None is no error, one that cannot be read is.
+/// `keys.toml` of the operator: `command = ["key", …]`. None is no error, one that cannot be read
+/// is.
 fn keys() -> Result<BTreeMap<String, Vec<String>>, CliError> {
     use etcetera::BaseStrategy;
-    let Ok(base) = etcetera::choose_base_strategy() else { return Ok(BTreeMap::new()) };
+    let Ok(base) = etcetera::choose_base_strategy() else {
+        return Ok(BTreeMap::new());
+    };
     let path = base.config_dir().join("flightdeck").join("keys.toml");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(e) => return Err(CliError::Refused(format!("{} cannot be read: {e}", path.display()))),
+        Err(e) => {
+            return Err(CliError::Refused(format!(
+                "{} cannot be read: {e}",
+                path.display()
+            )));
+        }
     };
-    toml::from_str(&text).map_err(|e| CliError::Refused(format!("{}: {}; write command = [\"key\"]", path.display(), e.message())))
+    toml::from_str(&text).map_err(|e| {
+        CliError::Refused(format!(
+            "{}: {}; write command = [\"key\"]",
+            path.display(),
+            e.message()
+        ))
+    })
 }
 
 /// A word that is no directory may be a command with a slip in it.
@@ -94,17 +130,23 @@ pub(super) fn enter(dir: &Path) -> Result<(), CliError> {
         Some(near) => format!("did you mean `flightdeck {near}`?"),
         None => "`flightdeck --help` lists the commands".to_owned(),
     };
-    Err(CliError::Refused(format!("{word:?} is neither a command nor a directory; {hint}")))
+    Err(CliError::Refused(format!(
+        "{word:?} is neither a command nor a directory; {hint}"
+    )))
 }
 
 fn terminal() -> Result<(), CliError> {
     const OTHERS: &str = "`flightdeck --help` lists the commands that work without one";
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CliError::Refused(format!("the console needs a terminal; {OTHERS}")));
+        return Err(CliError::Refused(format!(
+            "the console needs a terminal; {OTHERS}"
+        )));
     }
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         let what = "the console needs a terminal that can place its cursor, and TERM=dumb says that this one cannot";
-        return Err(CliError::Refused(format!("{what}; set TERM to what it is; {OTHERS}")));
+        return Err(CliError::Refused(format!(
+            "{what}; set TERM to what it is; {OTHERS}"
+        )));
     }
     Ok(())
 }

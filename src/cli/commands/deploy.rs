@@ -1,4 +1,5 @@
-//! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a yes.
+//! `flightdeck deploy` and `flightdeck destroy`: apply a stage, or stage anew and apply after a
+//! yes.
 
 use super::stage::{has_changes, request};
 use crate::cli::args::{Choice, DeployArgs, DestroyArgs};
@@ -24,7 +25,16 @@ struct Task {
 }
 
 pub(super) async fn deploy(args: DeployArgs, out: &mut Output) -> Ended {
-    run(Task { command: "deploy", stage: args.stage, choice: args.choice, auto_approve: args.auto_approve }, out).await
+    run(
+        Task {
+            command: "deploy",
+            stage: args.stage,
+            choice: args.choice,
+            auto_approve: args.auto_approve,
+        },
+        out,
+    )
+    .await
 }
 
 pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
@@ -37,7 +47,16 @@ pub(super) async fn destroy(args: DestroyArgs, out: &mut Output) -> Ended {
         destroy: true,
         ..Choice::default()
     };
-    run(Task { command: "destroy", stage: None, choice, auto_approve: args.auto_approve }, out).await
+    run(
+        Task {
+            command: "destroy",
+            stage: None,
+            choice,
+            auto_approve: args.auto_approve,
+        },
+        out,
+    )
+    .await
 }
 
 async fn run(task: Task, out: &mut Output) -> Ended {
@@ -53,7 +72,12 @@ async fn run(task: Task, out: &mut Output) -> Ended {
                 .into(),
         ));
     }
-    let mut session = Session::start(settings(task.command, Access::ReadWrite, task.choice.values.parallelism)?).await?;
+    let mut session = Session::start(settings(
+        task.command,
+        Access::ReadWrite,
+        task.choice.values.parallelism,
+    )?)
+    .await?;
     let applied = apply(&mut session, &task, must_ask, out).await;
     let summary = match applied {
         Ok(summary) => summary,
@@ -88,15 +112,30 @@ async fn run(task: Task, out: &mut Output) -> Ended {
 }
 
 /// Stages where need be, asks where need be, deploys.
-async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Output) -> Result<DeploySummary, CliError> {
+async fn apply(
+    session: &mut Session,
+    task: &Task,
+    must_ask: bool,
+    out: &mut Output,
+) -> Result<DeploySummary, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
     let summary = match &task.stage {
         Some(wanted) => {
             let id = find(wanted, session).await?;
-            session.wait(out, &mut progress, engine.staged(Some(id))).await?
+            session
+                .wait(out, &mut progress, engine.staged(Some(id)))
+                .await?
         }
-        None => session.wait(out, &mut progress, engine.stage(request(&task.choice, None)?)).await?,
+        None => {
+            session
+                .wait(
+                    out,
+                    &mut progress,
+                    engine.stage(request(&task.choice, None)?),
+                )
+                .await?
+        }
     };
     if session.interrupted() {
         return Err(CliError::Cancelled);
@@ -109,14 +148,29 @@ async fn apply(session: &mut Session, task: &Task, must_ask: bool, out: &mut Out
         yes(session, task, &summary, out).await?;
     }
     let parallelism = engine.settings().parallelism;
-    session.wait(out, &mut progress, engine.deploy(DeployRequest { stage: summary.stage, only: None, parallelism })).await
+    session
+        .wait(
+            out,
+            &mut progress,
+            engine.deploy(DeployRequest {
+                stage: summary.stage,
+                only: None,
+                parallelism,
+            }),
+        )
+        .await
 }
 
 /// The stage that a number or a name means.
 async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
     let refuse = |e: crate::engine::store::StoreError| CliError::Refused(e.to_string());
-    let store = Store::open(&session.engine.settings().workspace, Access::ReadOnly).map_err(refuse)?;
-    let named = store.stage_named(wanted).await.map_err(refuse)?.map(|stage| stage.id);
+    let store =
+        Store::open(&session.engine.settings().workspace, Access::ReadOnly).map_err(refuse)?;
+    let named = store
+        .stage_named(wanted)
+        .await
+        .map_err(refuse)?
+        .map(|stage| stage.id);
     let number: Option<StageId> = wanted.strip_prefix('#').unwrap_or(wanted).parse().ok();
     match (number, named) {
         // Names like this one are refused today; a stage may have got its own before.
@@ -131,16 +185,39 @@ async fn find(wanted: &str, session: &Session) -> Result<StageId, CliError> {
 }
 
 /// Asks a person. Anything but a yes is a no.
-async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &mut Output) -> Result<(), CliError> {
-    let what = if task.command == "destroy" { " and destroy what it names" } else { "" };
-    let runs = asked_for(summary.changes.iter().filter(|c| !summary.left.contains(&c.address)));
+async fn yes(
+    session: &mut Session,
+    task: &Task,
+    summary: &StageSummary,
+    out: &mut Output,
+) -> Result<(), CliError> {
+    let what = if task.command == "destroy" {
+        " and destroy what it names"
+    } else {
+        ""
+    };
+    let runs = asked_for(
+        summary
+            .changes
+            .iter()
+            .filter(|c| !summary.left.contains(&c.address)),
+    );
     let runs = runs.map_or_else(String::new, |(count, lines)| {
-        let lines: String = lines.iter().map(|l| format!("  {}\n", crate::cli::safe::safe(l))).collect();
+        let lines: String = lines
+            .iter()
+            .map(|l| format!("  {}\n", crate::cli::safe::safe(l)))
+            .collect();
         format!("Stage #{} {count}:\n{lines}", summary.stage)
     });
     eprint!("{runs}");
-    let question = format!("Apply stage #{}{what}? Only `yes` is taken for a yes: ", summary.stage);
-    eprint!("{}", crate::cli::output::paint(out.err_color, Ink::Bold, &question));
+    let question = format!(
+        "Apply stage #{}{what}? Only `yes` is taken for a yes: ",
+        summary.stage
+    );
+    eprint!(
+        "{}",
+        crate::cli::output::paint(out.err_color, Ink::Bold, &question)
+    );
     let answer = session
         .ask(tokio::task::spawn_blocking(|| {
             let mut line = String::new();
@@ -150,7 +227,10 @@ async fn yes(session: &mut Session, task: &Task, summary: &StageSummary, out: &m
     match answer {
         Ok(Ok(line)) if line.trim() == "yes" => Ok(()),
         _ => {
-            out.note(&format!("nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it", summary.stage, summary.stage));
+            out.note(&format!(
+                "nothing was applied; stage #{} is kept: `flightdeck deploy {}` applies it",
+                summary.stage, summary.stage
+            ));
             Err(CliError::Said(CANCELLED))
         }
     }

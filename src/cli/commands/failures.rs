@@ -18,7 +18,9 @@ pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("failures", Access::ReadOnly, None)?).await?;
     let engine = session.engine.clone();
     let mut progress = Progress::new(out);
-    let groups = session.wait(out, &mut progress, engine.failures(since)).await;
+    let groups = session
+        .wait(out, &mut progress, engine.failures(since))
+        .await;
     session.end(out).await;
     let groups = groups?;
     if out.json {
@@ -32,25 +34,46 @@ pub(super) async fn run(since: Option<i64>, out: &mut Output) -> Ended {
 }
 
 fn show(out: &mut Output, group: &FailureGroup) {
-    let head = format!("{} × {}: {}", group.count, group.class.word(), safe(&group.summary));
+    let head = format!(
+        "{} × {}: {}",
+        group.count,
+        group.class.word(),
+        safe(&group.summary)
+    );
     let head = out.paint(Ink::Red, &head);
     out.line(&head);
     for line in safe_lines(&group.detail).lines() {
         out.line(&format!("    {line}"));
     }
     let deploys: Vec<String> = group.deploys.iter().map(|id| format!("#{id}")).collect();
-    let when = if group.first == group.last { moment(group.last) } else { format!("{} to {}", moment(group.first), moment(group.last)) };
+    let when = if group.first == group.last {
+        moment(group.last)
+    } else {
+        format!("{} to {}", moment(group.first), moment(group.last))
+    };
     out.line(&format!("    deploys {}, {when}", deploys.join(", ")));
-    out.line(&format!("    resources {}", safe(&group.addresses.join(", "))));
+    out.line(&format!(
+        "    resources {}",
+        safe(&group.addresses.join(", "))
+    ));
     if let Some(plugin) = &group.plugin {
         out.line(&format!("    plugin {plugin}"));
     }
-    out.line(&format!("    since then: {}", group.followed_by.as_deref().map_or("not tried again".into(), safe)));
+    out.line(&format!(
+        "    since then: {}",
+        group
+            .followed_by
+            .as_deref()
+            .map_or("not tried again".into(), safe)
+    ));
     // Of a panic its first line says most, else the last one.
     let panic = group.last_lines.iter().position(|line| opens_panic(line));
     let from = panic.unwrap_or_else(|| group.last_lines.len().saturating_sub(LINES));
     for (i, line) in group.last_lines.iter().enumerate().skip(from).take(LINES) {
-        let time = group.last_lines_at.get(i).map_or_else(String::new, |at| format!("{} ", time_of_day(*at)));
+        let time = group
+            .last_lines_at
+            .get(i)
+            .map_or_else(String::new, |at| format!("{} ", time_of_day(*at)));
         let line = out.paint(Ink::Dim, &format!("    | {time}{}", safe(line)));
         out.line(&line);
     }

@@ -25,10 +25,16 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
         standard_input(args, out, &mut seen)?;
     } else {
         let here = [PathBuf::from(".")];
-        let paths = if args.paths.is_empty() { &here[..] } else { &args.paths };
+        let paths = if args.paths.is_empty() {
+            &here[..]
+        } else {
+            &args.paths
+        };
         for path in paths {
             match fmt::files(path, args.recursive) {
-                Ok(files) => files.iter().for_each(|file| one_file(args, file, out, &mut seen)),
+                Ok(files) => files
+                    .iter()
+                    .for_each(|file| one_file(args, file, out, &mut seen)),
                 Err(problems) => complain(problems, out, &mut seen),
             }
         }
@@ -41,9 +47,16 @@ pub(super) fn run(args: &FmtArgs, out: &mut Output) -> Ended {
     };
     if out.json {
         let outcome = if seen.failed { "error" } else { "done" };
-        out.result("fmt", fields(json!({ "outcome": outcome, "exit_code": code, "files": seen.changed })));
+        out.result(
+            "fmt",
+            fields(json!({ "outcome": outcome, "exit_code": code, "files": seen.changed })),
+        );
     }
-    if code == ERROR { Err(CliError::Said(ERROR)) } else { Ok(code) }
+    if code == ERROR {
+        Err(CliError::Said(ERROR))
+    } else {
+        Ok(code)
+    }
 }
 
 fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
@@ -74,13 +87,22 @@ fn one_file(args: &FmtArgs, file: &Path, out: &mut Output, seen: &mut Seen) {
 fn standard_input(args: &FmtArgs, out: &mut Output, seen: &mut Seen) -> Result<(), CliError> {
     const NAME: &str = "<stdin>";
     if args.paths.len() > 1 {
-        return Err(CliError::Refused("`-` stands for standard input, and for nothing beside it; give either that or paths".to_owned()));
+        return Err(CliError::Refused(
+            "`-` stands for standard input, and for nothing beside it; give either that or paths"
+                .to_owned(),
+        ));
     }
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(MOST + 1).read_to_string(&mut text);
+    let read = std::io::stdin()
+        .lock()
+        .take(MOST + 1)
+        .read_to_string(&mut text);
     read.map_err(|e| CliError::Refused(format!("standard input cannot be read: {e}")))?;
     if text.len() as u64 > MOST {
-        return Err(CliError::Refused(format!("standard input is larger than {} MiB; give the file's name instead", MOST >> 20)));
+        return Err(CliError::Refused(format!(
+            "standard input is larger than {} MiB; give the file's name instead",
+            MOST >> 20
+        )));
     }
     let (quiet, same) = (args.check || args.diff || out.json, text.clone());
     match fmt::lay_out(NAME, text) {
@@ -110,7 +132,10 @@ fn complain(problems: Problems, out: &mut Output, seen: &mut Seen) {
 /// As `diff -u` writes it.
 fn diff(name: &str, found: &Unformatted, out: &mut Output) {
     let lines = similar::TextDiff::from_lines(&found.before, &found.after);
-    let text = lines.unified_diff().header(&format!("old/{name}"), &format!("new/{name}")).to_string();
+    let text = lines
+        .unified_diff()
+        .header(&format!("old/{name}"), &format!("new/{name}"))
+        .to_string();
     out.together(|out| {
         for line in safe_lines(&text).lines() {
             let ink = match line.as_bytes().first() {

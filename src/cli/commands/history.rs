@@ -8,7 +8,9 @@ use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::{duration, moment};
 use crate::engine::api::DeployRecord;
-use crate::engine::event::{DeployId, DeploySummary, Diagnostic, Operation, OperationState, StateChange};
+use crate::engine::event::{
+    DeployId, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
+};
 use crate::engine::plugin::record::UnixMs;
 use crate::engine::settings::Access;
 use serde_json::{Value, json};
@@ -24,7 +26,10 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
         let unknown = engine.unknown_outcomes().await?;
         let told = match deploy {
             Some(id) => Told::One(Box::new(engine.deploy_record(id).await?)),
-            None => Told::All(engine.history(SHOWN).await?, engine.state_changes(SHOWN).await?),
+            None => Told::All(
+                engine.history(SHOWN).await?,
+                engine.state_changes(SHOWN).await?,
+            ),
         };
         Ok((told, unknown))
     };
@@ -32,10 +37,16 @@ pub(super) async fn run(deploy: Option<DeployId>, out: &mut Output) -> Ended {
     session.end(out).await;
     let (told, unknown) = answer?;
     let about = |d: &Diagnostic| match &told {
-        Told::One(record) => record.operations.iter().any(|o| Some(&o.address) == d.address.as_ref()),
+        Told::One(record) => record
+            .operations
+            .iter()
+            .any(|o| Some(&o.address) == d.address.as_ref()),
         Told::All(..) => true,
     };
-    unknown.iter().filter(|d| about(d)).for_each(|d| out.diagnostic(d));
+    unknown
+        .iter()
+        .filter(|d| about(d))
+        .for_each(|d| out.diagnostic(d));
     out.flush_diagnostics();
     match told {
         Told::One(record) => one(out, *record),
@@ -53,13 +64,22 @@ enum Told {
 /// Deploys and changes of the state by hand, newest first.
 fn all(out: &mut Output, deploys: &[DeploySummary], changes: &[StateChange]) {
     if out.json {
-        out.result("history", fields(json!({ "history": deploys, "state_changes": changes })));
+        out.result(
+            "history",
+            fields(json!({ "history": deploys, "state_changes": changes })),
+        );
         return;
     }
-    let mut lines: Vec<(UnixMs, String)> = deploys.iter().map(|d| (d.began, show::deploy_line(d))).collect();
+    let mut lines: Vec<(UnixMs, String)> = deploys
+        .iter()
+        .map(|d| (d.began, show::deploy_line(d)))
+        .collect();
     lines.extend(changes.iter().map(|c| {
         let who = format!("by {} on {}", safe(&c.who), safe(&c.host));
-        (c.at, format!("      {}  {} {who}", moment(c.at), show::state_change(c)))
+        (
+            c.at,
+            format!("      {}  {} {who}", moment(c.at), show::state_change(c)),
+        )
     }));
     lines.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     if lines.is_empty() {
@@ -85,16 +105,36 @@ fn one(out: &mut Output, record: DeployRecord) {
 
 fn operation_lines(out: &mut Output, operation: &Operation) {
     let took = operation.took_ms.map_or_else(String::new, duration);
-    let head = out.paint(ink_of(operation.action), &format!("{:>5} {}", operation.action.sign(), safe(&operation.address)));
+    let head = out.paint(
+        ink_of(operation.action),
+        &format!(
+            "{:>5} {}",
+            operation.action.sign(),
+            safe(&operation.address)
+        ),
+    );
     let state = match operation.state {
-        OperationState::HalfReplaced => out.paint(Ink::Red, &format!("{}: {}", operation.state.word(), operation.step)),
-        OperationState::Failed | OperationState::Unknown => out.paint(Ink::Red, operation.state.word()),
+        OperationState::HalfReplaced => out.paint(
+            Ink::Red,
+            &format!("{}: {}", operation.state.word(), operation.step),
+        ),
+        OperationState::Failed | OperationState::Unknown => {
+            out.paint(Ink::Red, operation.state.word())
+        }
         _ => operation.state.word().to_owned(),
     };
-    let settled = operation.settled().map_or_else(String::new, |how| format!(" ({})", safe(how)));
+    let settled = operation
+        .settled()
+        .map_or_else(String::new, |how| format!(" ({})", safe(how)));
     out.line(format!("{head}  {state}{settled} {took}").trim_end());
-    let Some(failure) = &operation.failure else { return };
-    out.line(&format!("        {}: {}", failure.class.word(), safe(&failure.summary)));
+    let Some(failure) = &operation.failure else {
+        return;
+    };
+    out.line(&format!(
+        "        {}: {}",
+        failure.class.word(),
+        safe(&failure.summary)
+    ));
     for line in safe_lines(&failure.detail).lines() {
         out.line(&format!("        {line}"));
     }

@@ -39,20 +39,27 @@ pub(super) async fn run(wanted: Wanted, out: &mut Output) -> Ended {
 }
 
 async fn tell(session: &mut Session, wanted: &Wanted, out: &mut Output) -> Result<u64, CliError> {
-    let mut query =
-        LogQuery { plugin: wanted.plugin.clone(), level: wanted.level.and_then(Level::log), since: wanted.since, ..LogQuery::default() };
+    let mut query = LogQuery {
+        plugin: wanted.plugin.clone(),
+        level: wanted.level.and_then(Level::log),
+        since: wanted.since,
+        ..LogQuery::default()
+    };
     let engine = session.engine.clone();
     let mut progress = Progress::new(out);
     let (mut last, mut lines) = (0, 0);
     loop {
-        let rows = session.wait(out, &mut progress, engine.logs(query.clone())).await?;
+        let rows = session
+            .wait(out, &mut progress, engine.logs(query.clone()))
+            .await?;
         for row in rows.iter().filter(|row| row.id > last) {
             show(out, row);
             lines += 1;
         }
         if let Some(newest) = rows.last() {
             last = last.max(newest.id);
-            // Lines of several plugins may come a little out of order: look back some seconds, what is known is skipped by its number.
+            // Lines of several plugins may come a little out of order: look back some seconds, what
+            // is known is skipped by its number.
             query.since = Some(newest.line.at - 5_000).max(wanted.since);
             query.limit = AT_ONCE;
         }
@@ -78,6 +85,14 @@ fn show(out: &mut Output, row: &LogRow) {
         LogLevel::Debug | LogLevel::Trace => Ink::Dim,
     };
     let level = out.paint(ink, &format!("{:<5}", line.level.word()));
-    let module = line.module.as_deref().map_or_else(String::new, |m| format!("{}: ", safe(m)));
-    out.line(&format!("{} {level} {}  {module}{}", moment(line.at), line.plugin, safe_lines(&line.text)));
+    let module = line
+        .module
+        .as_deref()
+        .map_or_else(String::new, |m| format!("{}: ", safe(m)));
+    out.line(&format!(
+        "{} {level} {}  {module}{}",
+        moment(line.at),
+        line.plugin,
+        safe_lines(&line.text)
+    ));
 }

@@ -57,19 +57,44 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
         Command::History { deploy, .. } => history::run(deploy, out).await,
         Command::Failures { since, .. } => failures::run(since, out).await,
         Command::State(command) => state::run(command, out).await,
-        Command::Logs { plugin, follow, level, since, .. } => logs::run(logs::Wanted { plugin, follow, level, since }, out).await,
-        Command::Doctor { .. } => Err(not_yet("doctor", "`flightdeck plugins` shows what is wrong with plugins")),
+        Command::Logs {
+            plugin,
+            follow,
+            level,
+            since,
+            ..
+        } => {
+            logs::run(
+                logs::Wanted {
+                    plugin,
+                    follow,
+                    level,
+                    since,
+                },
+                out,
+            )
+            .await
+        }
+        Command::Doctor { .. } => Err(not_yet(
+            "doctor",
+            "`flightdeck plugins` shows what is wrong with plugins",
+        )),
         // Carried out before there is a runtime; never comes here.
-        Command::Plugin(PluginSubcommand::Serve { name }) => {
-            Err(CliError::Refused(format!("{name} must be served by a process of its own")))
-        }
-        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet("plugin new", "the bundled providers show what a plugin looks like")),
-        Command::Plugin(PluginSubcommand::Check { .. }) => {
-            Err(not_yet("plugin check", "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`"))
-        }
-        Command::Plugin(PluginSubcommand::Conform { .. }) => {
-            Err(not_yet("plugin conform", "stage and deploy a configuration that uses the plugin"))
-        }
+        Command::Plugin(PluginSubcommand::Serve { name }) => Err(CliError::Refused(format!(
+            "{name} must be served by a process of its own"
+        ))),
+        Command::Plugin(PluginSubcommand::New { .. }) => Err(not_yet(
+            "plugin new",
+            "the bundled providers show what a plugin looks like",
+        )),
+        Command::Plugin(PluginSubcommand::Check { .. }) => Err(not_yet(
+            "plugin check",
+            "use the plugin in a workspace through dev_overrides and run `flightdeck plugins`",
+        )),
+        Command::Plugin(PluginSubcommand::Conform { .. }) => Err(not_yet(
+            "plugin conform",
+            "stage and deploy a configuration that uses the plugin",
+        )),
         Command::Completions { shell } => program::completions(shell, out),
         Command::Man => program::man(out),
     }
@@ -77,11 +102,17 @@ pub(super) async fn run(args: Args, out: &mut Output) -> Ended {
 
 /// A command that is known and cannot be carried out yet.
 pub(super) fn not_yet(name: &str, instead: &str) -> CliError {
-    CliError::Refused(format!("`{name}` is not there yet in this version; {instead}"))
+    CliError::Refused(format!(
+        "`{name}` is not there yet in this version; {instead}"
+    ))
 }
 
 /// Makes `dir` the current directory: every path on the command line is meant from there.
 fn go_to(dir: &Path) -> Result<(), CliError> {
-    std::env::set_current_dir(dir)
-        .map_err(|e| CliError::Refused(format!("cannot work in {}: {e}; give an existing directory", dir.display())))
+    std::env::set_current_dir(dir).map_err(|e| {
+        CliError::Refused(format!(
+            "cannot work in {}: {e}; give an existing directory",
+            dir.display()
+        ))
+    })
 }

@@ -24,7 +24,9 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("plugins", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let loaded = session.wait(out, &mut progress, engine.load_plugins()).await;
+    let loaded = session
+        .wait(out, &mut progress, engine.load_plugins())
+        .await;
     let (view, _) = engine.subscribe();
     let mut schemas = BTreeMap::new();
     let mut without = BTreeMap::new();
@@ -38,7 +40,10 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     out.flush_diagnostics();
     let all: Vec<PluginView> = view.plugins.into_values().collect();
     let known = all.iter().map(|p| p.id.0.clone()).collect::<Vec<_>>();
-    let chosen: Vec<PluginView> = all.into_iter().filter(|p| name.is_none_or(|part| p.id.0.contains(part))).collect();
+    let chosen: Vec<PluginView> = all
+        .into_iter()
+        .filter(|p| name.is_none_or(|part| p.id.0.contains(part)))
+        .collect();
     if let (Some(part), true) = (name, chosen.is_empty())
         && loaded.is_ok()
     {
@@ -47,10 +52,15 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
             None if known.is_empty() => "the workspace uses none".to_owned(),
             None => format!("there are {}", known.join(", ")),
         };
-        return Err(CliError::Refused(format!("no plugin of this workspace has {part:?} in its name; {hint}")));
+        return Err(CliError::Refused(format!(
+            "no plugin of this workspace has {part:?} in its name; {hint}"
+        )));
     }
     if out.json {
-        let all: Vec<Value> = chosen.iter().map(|p| as_json(p, schemas.get(&p.id), name.is_some())).collect();
+        let all: Vec<Value> = chosen
+            .iter()
+            .map(|p| as_json(p, schemas.get(&p.id), name.is_some()))
+            .collect();
         let mut result = fields(json!({ "plugins": all }));
         // Those that did come up are told in either case.
         let code = match loaded {
@@ -66,7 +76,16 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         out.result("plugins", result);
         return Ok(code);
     }
-    chosen.iter().for_each(|p| show(out, p, schemas.get(&p.id).ok_or(without.get(&p.id).map(String::as_str)), name.is_some()));
+    chosen.iter().for_each(|p| {
+        show(
+            out,
+            p,
+            schemas
+                .get(&p.id)
+                .ok_or(without.get(&p.id).map(String::as_str)),
+            name.is_some(),
+        )
+    });
     if let Err(error) = loaded {
         let text = error.to_string();
         let told = |p: &PluginView| p.state.why().is_some_and(|why| text.contains(why));
@@ -83,17 +102,34 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     Ok(OK)
 }
 
-/// The plugin as it is seen, with its schema: all of it where one was asked for, else how much there is.
+/// The plugin as it is seen, with its schema: all of it where one was asked for, else how much
+/// there is.
 fn as_json(plugin: &PluginView, schema: Option<&Arc<ProviderSchema>>, whole: bool) -> Value {
     let mut out = json!(plugin);
-    out["schema"] = schema.map_or(Value::Null, |s| if whole { schema::whole(s) } else { schema::counts(s) });
+    out["schema"] = schema.map_or(Value::Null, |s| {
+        if whole {
+            schema::whole(s)
+        } else {
+            schema::counts(s)
+        }
+    });
     out
 }
 
 /// One plugin with its schema, or why it has none.
-fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchema>, Option<&str>>, whole: bool) {
-    // By the time it is shown a plugin that came up has been stopped again: what counts is how its last launch went.
-    let ready = plugin.attempts.back().and_then(|a| a.verdict.as_ref()).is_some_and(|v| v.kind == "ready");
+fn show(
+    out: &mut Output,
+    plugin: &PluginView,
+    schema: Result<&Arc<ProviderSchema>, Option<&str>>,
+    whole: bool,
+) {
+    // By the time it is shown a plugin that came up has been stopped again: what counts is how its
+    // last launch went.
+    let ready = plugin
+        .attempts
+        .back()
+        .and_then(|a| a.verdict.as_ref())
+        .is_some_and(|v| v.kind == "ready");
     let (state, ink) = match &plugin.state {
         state if state.is_failed() => (state.word(), Ink::Red),
         _ if ready && schema.is_err() => ("ready, but of no use", Ink::Red),
@@ -105,14 +141,27 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
     let found = plugin.found.as_ref();
     let version = found.and_then(|f| f.version.as_deref()).unwrap_or("-");
     let dialect = found.and_then(|f| f.dialect.as_deref()).unwrap_or("-");
-    let took =
-        plugin.attempts.back().filter(|_| ready).and_then(|a| a.took_ms).map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
-    out.line(&format!("{}  {state}  {version}  {dialect}, launches {}{took}", plugin.id, plugin.attempts.len()));
+    let took = plugin
+        .attempts
+        .back()
+        .filter(|_| ready)
+        .and_then(|a| a.took_ms)
+        .map_or_else(String::new, |ms| format!(", up in {}", duration(ms)));
+    out.line(&format!(
+        "{}  {state}  {version}  {dialect}, launches {}{took}",
+        plugin.id,
+        plugin.attempts.len()
+    ));
     if let Some(found) = found {
         if plugin.state.why() == Some(&found.why) {
             out.line(&format!("    {}", safe(&found.address)));
         } else {
-            out.line(&format!("    {} from {}: {}", safe(&found.address), safe(&found.source), safe(&found.why)));
+            out.line(&format!(
+                "    {} from {}: {}",
+                safe(&found.address),
+                safe(&found.source),
+                safe(&found.why)
+            ));
         }
         if let Some(path) = found.executable.as_ref().filter(|_| whole) {
             out.line(&format!("    {}", safe(path)));
@@ -127,7 +176,11 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
             out.line(&line);
         }
     }
-    for attempt in plugin.attempts.iter().filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready")) {
+    for attempt in plugin
+        .attempts
+        .iter()
+        .filter(|a| whole || a.verdict.as_ref().is_some_and(|v| v.kind != "ready"))
+    {
         one_attempt(out, attempt);
     }
     if let Some(schema) = schema.ok().filter(|_| whole) {
@@ -136,12 +189,34 @@ fn show(out: &mut Output, plugin: &PluginView, schema: Result<&Arc<ProviderSchem
 }
 
 fn one_attempt(out: &mut Output, attempt: &LaunchAttempt) {
-    let phases: Vec<String> = attempt.phases.iter().map(|p| format!("{} {} ms", p.name.word(), p.at_ms)).collect();
-    let verdict = attempt.verdict.as_ref().map_or("running", |v| v.text.as_str());
-    let pid = attempt.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
-    out.line(&format!("    launch {} of {}{pid}: {} [{}]", attempt.number, attempt.limit, safe(verdict), phases.join(" → ")));
+    let phases: Vec<String> = attempt
+        .phases
+        .iter()
+        .map(|p| format!("{} {} ms", p.name.word(), p.at_ms))
+        .collect();
+    let verdict = attempt
+        .verdict
+        .as_ref()
+        .map_or("running", |v| v.text.as_str());
+    let pid = attempt
+        .pid
+        .map_or_else(String::new, |pid| format!(", pid {pid}"));
+    out.line(&format!(
+        "    launch {} of {}{pid}: {} [{}]",
+        attempt.number,
+        attempt.limit,
+        safe(verdict),
+        phases.join(" → ")
+    ));
     let failed = attempt.verdict.as_ref().is_some_and(|v| v.kind != "ready");
-    for line in attempt.last_lines.iter().rev().take(LINES).rev().filter(|_| failed) {
+    for line in attempt
+        .last_lines
+        .iter()
+        .rev()
+        .take(LINES)
+        .rev()
+        .filter(|_| failed)
+    {
         let line = out.paint(Ink::Dim, &format!("      | {}", safe(line)));
         out.line(&line);
     }

@@ -14,15 +14,19 @@ pub(super) fn completions(shell: clap_complete::Shell, out: &mut Output) -> Ende
 
 pub(super) fn man(out: &mut Output) -> Ended {
     let mut bytes = Vec::new();
-    let broken = |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
+    let broken =
+        |e: std::io::Error| CliError::Refused(format!("the manual page cannot be made: {e}"));
     let mut table = Args::command();
     table.build();
-    clap_mangen::Man::new(table.clone()).render(&mut bytes).map_err(broken)?;
+    clap_mangen::Man::new(table.clone())
+        .render(&mut bytes)
+        .map_err(broken)?;
     // The commands follow as sections of their own: one page is enough for a program of this size.
     for command in table.get_subcommands() {
         let page = clap_mangen::Man::new(command.clone());
         page.render_synopsis_section(&mut bytes).map_err(broken)?;
-        page.render_description_section(&mut bytes).map_err(broken)?;
+        page.render_description_section(&mut bytes)
+            .map_err(broken)?;
         page.render_options_section(&mut bytes).map_err(broken)?;
     }
     out.write(&bytes);

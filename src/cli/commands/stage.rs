@@ -37,7 +37,8 @@ pub(super) fn request(choice: &Choice, name: Option<String>) -> Result<StageRequ
     })
 }
 
-/// Addresses that were given, and those of files: one a line, but for blank lines and those that begin with `#`.
+/// Addresses that were given, and those of files: one a line, but for blank lines and those that
+/// begin with `#`.
 fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliError> {
     let mut all = given.to_vec();
     for file in files {
@@ -45,11 +46,17 @@ fn with_files(given: &[String], files: &[PathBuf]) -> Result<Vec<String>, CliErr
         let text = std::fs::read_to_string(file).map_err(|e| {
             CliError::Refused(format!("{shown} cannot be read for its addresses: {e}; name a file that has one address a line"))
         })?;
-        for (n, line) in text.lines().enumerate().map(|(n, line)| (n + 1, line.trim())) {
+        for (n, line) in text
+            .lines()
+            .enumerate()
+            .map(|(n, line)| (n + 1, line.trim()))
+        {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            line.parse::<Target>().map_err(|e| CliError::Refused(format!("{shown}:{n}: {line:?} is no address: {e}")))?;
+            line.parse::<Target>().map_err(|e| {
+                CliError::Refused(format!("{shown}:{n}: {line:?} is no address: {e}"))
+            })?;
             all.push(line.to_owned());
         }
     }
@@ -66,8 +73,15 @@ pub(super) fn has_changes(summary: &StageSummary) -> bool {
 
 /// What its deploy would run, here and elsewhere, for programs.
 fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
-    let taken = summary.changes.iter().filter(|c| !summary.left.contains(&c.address));
-    let all = taken.flat_map(|c| c.commands.iter().map(|command| (&c.address, json!(command))));
+    let taken = summary
+        .changes
+        .iter()
+        .filter(|c| !summary.left.contains(&c.address));
+    let all = taken.flat_map(|c| {
+        c.commands
+            .iter()
+            .map(|command| (&c.address, json!(command)))
+    });
     all.map(|(address, mut command)| {
         command["address"] = json!(address);
         command
@@ -76,7 +90,12 @@ fn commands(summary: &StageSummary) -> Vec<serde_json::Value> {
 }
 
 pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
-    let mut session = Session::start(settings("stage", Access::ReadWrite, args.choice.values.parallelism)?).await?;
+    let mut session = Session::start(settings(
+        "stage",
+        Access::ReadWrite,
+        args.choice.values.parallelism,
+    )?)
+    .await?;
     let staged = work_out(&mut session, &args, out).await;
     session.end(out).await;
     let summary = staged?;
@@ -84,7 +103,11 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     if out.json {
         let mut said = fields(json!({ "stage": summary.stage, "changes": summary.counts }));
         if !summary.drift.is_empty() {
-            let rows: Vec<_> = summary.drift.iter().map(|d| json!({ "address": d.address, "what": d.what })).collect();
+            let rows: Vec<_> = summary
+                .drift
+                .iter()
+                .map(|d| json!({ "address": d.address, "what": d.what }))
+                .collect();
             said.insert("drift".to_owned(), rows.into());
         }
         let commands = commands(&summary);
@@ -95,15 +118,31 @@ pub(super) async fn run(args: StageArgs, out: &mut Output) -> Ended {
     } else {
         show::stage(out, &summary);
     }
-    Ok(if args.detailed_exitcode && has_changes(&summary) { CHANGES } else { OK })
+    Ok(if args.detailed_exitcode && has_changes(&summary) {
+        CHANGES
+    } else {
+        OK
+    })
 }
 
-async fn work_out(session: &mut Session, args: &StageArgs, out: &mut Output) -> Result<Arc<StageSummary>, CliError> {
+async fn work_out(
+    session: &mut Session,
+    args: &StageArgs,
+    out: &mut Output,
+) -> Result<Arc<StageSummary>, CliError> {
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let summary = session.wait(out, &mut progress, engine.stage(request(&args.choice, args.out.clone())?)).await?;
+    let summary = session
+        .wait(
+            out,
+            &mut progress,
+            engine.stage(request(&args.choice, args.out.clone())?),
+        )
+        .await?;
     if let Some(file) = &args.plan_json {
-        let plan = session.wait(out, &mut progress, engine.plan_json(summary.stage)).await?;
+        let plan = session
+            .wait(out, &mut progress, engine.plan_json(summary.stage))
+            .await?;
         write_private(file, &plan.to_string())?;
     }
     Ok(summary)

@@ -21,12 +21,18 @@ pub(super) async fn run(command: StateCommand, out: &mut Output) -> Ended {
         StateCommand::List { filter, .. } => list(filter.as_deref(), out).await,
         StateCommand::Show { address, .. } => show(&address, out).await,
         StateCommand::Export { file } => export(file.as_deref(), out).await,
-        StateCommand::Mv { .. } => Err(not_yet("state mv", "a `moved` block in the configuration gives an object another address")),
+        StateCommand::Mv { .. } => Err(not_yet(
+            "state mv",
+            "a `moved` block in the configuration gives an object another address",
+        )),
         StateCommand::Forget { addresses, .. } => forget(addresses, out).await,
         StateCommand::Import(args) => import(args, out).await,
         StateCommand::Taint(args) => taint("state taint", args, true, out).await,
         StateCommand::Untaint(args) => taint("state untaint", args, false, out).await,
-        StateCommand::Adopt { .. } => Err(not_yet("state adopt", "keep working on that state with the tool that wrote it")),
+        StateCommand::Adopt { .. } => Err(not_yet(
+            "state adopt",
+            "keep working on that state with the tool that wrote it",
+        )),
     }
 }
 
@@ -50,8 +56,15 @@ async fn import(args: ImportArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("state import", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let object = ImportObject { address: args.address, id: args.id, vars: args.variables.vars, var_files: args.variables.var_files };
-    let change = session.wait(out, &mut progress, engine.import(object)).await;
+    let object = ImportObject {
+        address: args.address,
+        id: args.id,
+        vars: args.variables.vars,
+        var_files: args.variables.var_files,
+    };
+    let change = session
+        .wait(out, &mut progress, engine.import(object))
+        .await;
     session.end(out).await;
     changed("state import", vec![change?], out)
 }
@@ -60,7 +73,9 @@ async fn forget(addresses: Vec<String>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("state forget", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let changes = session.wait(out, &mut progress, engine.forget(addresses)).await;
+    let changes = session
+        .wait(out, &mut progress, engine.forget(addresses))
+        .await;
     session.end(out).await;
     changed("state forget", changes?, out)
 }
@@ -69,7 +84,9 @@ async fn taint(command: &'static str, args: TaintArgs, tainted: bool, out: &mut 
     let mut session = Session::start(settings(command, Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let change = session.wait(out, &mut progress, engine.taint(args.address, tainted)).await;
+    let change = session
+        .wait(out, &mut progress, engine.taint(args.address, tainted))
+        .await;
     session.end(out).await;
     changed(command, vec![change?], out)
 }
@@ -79,7 +96,9 @@ fn changed(command: &str, changes: Vec<StateChange>, out: &mut Output) -> Ended 
     if out.json {
         out.result(command, fields(json!({ "state_changes": changes })));
     } else {
-        changes.iter().for_each(|change| out.line(&show::state_change(change)));
+        changes
+            .iter()
+            .for_each(|change| out.line(&show::state_change(change)));
     }
     Ok(OK)
 }
@@ -99,8 +118,15 @@ async fn list(filter: Option<&str>, out: &mut Output) -> Ended {
         return Ok(OK);
     }
     for row in &rows {
-        let tainted = if row.tainted { out.paint(Ink::Magenta, "  tainted") } else { String::new() };
-        let drift = row.drift.map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_said(d)))).unwrap_or_default();
+        let tainted = if row.tainted {
+            out.paint(Ink::Magenta, "  tainted")
+        } else {
+            String::new()
+        };
+        let drift = row
+            .drift
+            .map(|d| out.paint(Ink::Yellow, &format!("  {}", drift_said(d))))
+            .unwrap_or_default();
         out.line(&format!("{}{tainted}{drift}", safe(&row.id())));
     }
     Ok(OK)
@@ -111,8 +137,13 @@ async fn show(address: &str, out: &mut Output) -> Ended {
     let found: Vec<&StateRow> = rows.iter().filter(|row| row.address == address).collect();
     if found.is_empty() {
         let near = nearest(address, rows.iter().map(|r| r.address.as_str()));
-        let hint = near.map_or_else(|| "`flightdeck state list` shows what there is".to_owned(), |near| format!("did you mean `{near}`?"));
-        return Err(CliError::Refused(format!("{address} is not in the state; {hint}")));
+        let hint = near.map_or_else(
+            || "`flightdeck state list` shows what there is".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(CliError::Refused(format!(
+            "{address} is not in the state; {hint}"
+        )));
     }
     if out.json {
         out.result("state show", fields(json!({ "resources": found })));
@@ -136,7 +167,11 @@ async fn show(address: &str, out: &mut Output) -> Ended {
             }
         }
         for (path, value) in &row.attributes {
-            out.line(&format!("  {} = {}", safe(path), safe_lines(value).replace('\n', "\n    ")));
+            out.line(&format!(
+                "  {} = {}",
+                safe(path),
+                safe_lines(value).replace('\n', "\n    ")
+            ));
         }
     }
     Ok(OK)
@@ -146,7 +181,9 @@ async fn export(file: Option<&Path>, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("state", Access::ReadOnly, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let state = session.wait(out, &mut progress, engine.export_state()).await;
+    let state = session
+        .wait(out, &mut progress, engine.export_state())
+        .await;
     session.end(out).await;
     let text = format!("{:#}\n", state?);
     match file {

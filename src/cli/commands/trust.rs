@@ -1,5 +1,5 @@
-//! `--trust-workspace-plugins`: a yes for the plugins that the workspace itself brings, before the command begins. Its engine
-//! is not heard: the events of a run are those of the command.
+//! `--trust-workspace-plugins`: a yes for the plugins that the workspace itself brings, before the
+//! command begins. Its engine is not heard: the events of a run are those of the command.
 
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
@@ -16,7 +16,10 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     engine.shutdown().await;
     for plugin in given? {
         let (address, executable) = (safe(&plugin.address), safe(&plugin.executable));
-        out.note(&format!("trusted from now on: {address} in {executable} ({})", plugin.digest));
+        out.note(&format!(
+            "trusted from now on: {address} in {executable} ({})",
+            plugin.digest
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `--force-unlock`: takes the workspace's lock from a holder that cannot be judged, after a yes, before the command runs.
+//! `--force-unlock`: takes the workspace's lock from a holder that cannot be judged, after a yes,
+//! before the command runs.
 
 use crate::cli::exit::CliError;
 use crate::cli::output::Output;
@@ -18,7 +19,10 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
         return Ok(());
     };
     if !std::io::stdin().is_terminal() {
-        return Err(CliError::Refused("nobody can be asked for a yes here; run it with --force-unlock once on a terminal".to_owned()));
+        return Err(CliError::Refused(
+            "nobody can be asked for a yes here; run it with --force-unlock once on a terminal"
+                .to_owned(),
+        ));
     }
     eprint!(
         "The workspace is held by {} on {} (pid {}, {}) since {}. If that process still runs, both will change the same objects.\n\
@@ -36,8 +40,17 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     if !matches!(answer.await, Ok(Ok(line)) if line.trim() == "yes") {
         return Err(CliError::Refused("the lock was left as it is".to_owned()));
     }
-    if let Some(from) = store.force_unlock(this_process("force-unlock")).await.map_err(refuse)? {
-        out.note(&format!("the lock was taken from {} (pid {} on {}); that is on record", safe(&from.who), from.pid, safe(&from.host)));
+    if let Some(from) = store
+        .force_unlock(this_process("force-unlock"))
+        .await
+        .map_err(refuse)?
+    {
+        out.note(&format!(
+            "the lock was taken from {} (pid {} on {}); that is on record",
+            safe(&from.who),
+            from.pid,
+            safe(&from.host)
+        ));
     }
     Ok(())
 }

@@ -13,8 +13,14 @@ pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {
     let mut session = Session::start(settings("validate", Access::ReadWrite, None)?).await?;
     let mut progress = Progress::new(out);
     let engine = session.engine.clone();
-    let request = StageRequest { vars: args.variables.vars, var_files: args.variables.var_files, ..StageRequest::default() };
-    let validated = session.wait(out, &mut progress, engine.validate(request)).await;
+    let request = StageRequest {
+        vars: args.variables.vars,
+        var_files: args.variables.var_files,
+        ..StageRequest::default()
+    };
+    let validated = session
+        .wait(out, &mut progress, engine.validate(request))
+        .await;
     session.end(out).await;
     validated?;
     out.flush_diagnostics();

@@ -1,5 +1,6 @@
-//! A call that is made again where it failed for a moment: its attempts, one after the other, with a pause between them. Each
-//! is a call of its own on the board. Lives as long as the call; what is worth another attempt is for its dialect to say.
+//! A call that is made again where it failed for a moment: its attempts, one after the other, with
+//! a pause between them. Each is a call of its own on the board. Lives as long as the call; what is
+//! worth another attempt is for its dialect to say.
 
 use super::Lane;
 use crate::engine::event::Retry;
@@ -20,7 +21,9 @@ pub struct Retrying {
 
 impl std::fmt::Debug for Retrying {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Retrying").field("until", &self.until).finish_non_exhaustive()
+        f.debug_struct("Retrying")
+            .field("until", &self.until)
+            .finish_non_exhaustive()
     }
 }
 
@@ -36,11 +39,22 @@ pub struct Attempts<'c> {
 impl<'c> Attempts<'c> {
     /// None yet.
     pub fn at(lane: &'c Arc<Lane>, method: Method, ctx: &'c CallContext) -> Self {
-        Self { lane, method, ctx, settings: lane.retries(), made: 0 }
+        Self {
+            lane,
+            method,
+            ctx,
+            settings: lane.retries(),
+            made: 0,
+        }
     }
 
-    /// Makes the next one. `None` where another one is to follow, after the pause that is over then.
-    pub async fn next<T, F>(&mut self, is_transient: impl Fn(&ProviderError) -> bool, call: F) -> Option<Result<T, ProviderError>>
+    /// Makes the next one. `None` where another one is to follow, after the pause that is over
+    /// then.
+    pub async fn next<T, F>(
+        &mut self,
+        is_transient: impl Fn(&ProviderError) -> bool,
+        call: F,
+    ) -> Option<Result<T, ProviderError>>
     where
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
@@ -49,8 +63,10 @@ impl<'c> Attempts<'c> {
         let (made, attempts) = (self.made, self.settings.attempts);
         let pause = self.settings.pause_after(made);
         let stopped = || self.ctx.cancel.is_cancelled() || self.ctx.retrying.until.is_cancelled();
-        let judge =
-            |error: &ProviderError| (made < attempts && is_transient(error) && !stopped()).then(|| Retry::after(made, attempts, pause));
+        let judge = |error: &ProviderError| {
+            (made < attempts && is_transient(error) && !stopped())
+                .then(|| Retry::after(made, attempts, pause))
+        };
         let (result, retry) = self.lane.attempt(self.method, self.ctx, judge, call).await;
         let Some(retry) = retry else {
             if made > 1 {
@@ -63,7 +79,11 @@ impl<'c> Attempts<'c> {
             return None;
         }
         self.tell(None);
-        Some(Err(ProviderError::Cancelled { plugin: self.lane.plugin().clone(), method: self.method, sent: false }))
+        Some(Err(ProviderError::Cancelled {
+            plugin: self.lane.plugin().clone(),
+            method: self.method,
+            sent: false,
+        }))
     }
 
     /// Whether the pause came to its end.

@@ -1,5 +1,5 @@
-//! One plugin's slots: who holds them, who waits in line (first come, first served), how long calls took. All of it is
-//! under one short lock of the lane's own, which is never held over an await.
+//! One plugin's slots: who holds them, who waits in line (first come, first served), how long calls
+//! took. All of it is under one short lock of the lane's own, which is never held over an await.
 
 use super::stats::{self, Past, Window};
 use super::{Kind, Shared, lock};
@@ -16,7 +16,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How many waiters are told again what they wait for when the one they waited for is done: those at the head of the line.
+/// How many waiters are told again what they wait for when the one they waited for is done: those
+/// at the head of the line.
 const TOLD_AGAIN: usize = 64;
 
 /// One plugin's slots and its line of waiters.
@@ -52,7 +53,8 @@ struct Waiter {
     grant: oneshot::Sender<usize>,
 }
 
-/// The lane's measures: what is usual for a kind of call, and what is shown of its methods and of the whole plugin.
+/// The lane's measures: what is usual for a kind of call, and what is shown of its methods and of
+/// the whole plugin.
 #[derive(Default)]
 struct Stats {
     live: BTreeMap<Kind, Window>,
@@ -67,7 +69,10 @@ impl Stats {
         let method = self.methods.entry(kind.method).or_default();
         method.add(took, error);
         self.plugin.add(took, error);
-        Measured { method: method.latency(), plugin: self.plugin.latency() }
+        Measured {
+            method: method.latency(),
+            plugin: self.plugin.latency(),
+        }
     }
 }
 
@@ -80,15 +85,38 @@ impl Line {
 
 impl std::fmt::Debug for Lane {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lane").field("plugin", &self.plugin).field("slots", &self.slots).finish_non_exhaustive()
+        f.debug_struct("Lane")
+            .field("plugin", &self.plugin)
+            .field("slots", &self.slots)
+            .finish_non_exhaustive()
     }
 }
 
 impl Lane {
-    pub(super) fn new(shared: Arc<Shared>, plugin: PluginId, slots: u32, history: &[CallStat]) -> Self {
-        let past = history.iter().filter_map(|h| Some((Kind::named(h)?, Past::of(&h.latency)))).collect();
-        let line = Line { holders: vec![None; slots as usize], waiting: VecDeque::new() };
-        Self { shared, plugin, slots, line: Mutex::new(line), stats: Mutex::new(Stats { past, ..Stats::default() }) }
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        plugin: PluginId,
+        slots: u32,
+        history: &[CallStat],
+    ) -> Self {
+        let past = history
+            .iter()
+            .filter_map(|h| Some((Kind::named(h)?, Past::of(&h.latency))))
+            .collect();
+        let line = Line {
+            holders: vec![None; slots as usize],
+            waiting: VecDeque::new(),
+        };
+        Self {
+            shared,
+            plugin,
+            slots,
+            line: Mutex::new(line),
+            stats: Mutex::new(Stats {
+                past,
+                ..Stats::default()
+            }),
+        }
     }
 
     /// What is hidden in its answers.
@@ -109,12 +137,21 @@ impl Lane {
 
     /// How often calls are made again.
     pub(super) fn retries(&self) -> RetrySettings {
-        self.shared.retries.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared
+            .retries
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
-    /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the caller's
-    /// cancellation; the deadline counts from when the call is sent.
-    pub async fn run<T, F>(self: &Arc<Self>, method: Method, ctx: &CallContext, call: F) -> Result<T, ProviderError>
+    /// Makes a call when it is its turn. `call` is not polled before. Waiting in line ends with the
+    /// caller's cancellation; the deadline counts from when the call is sent.
+    pub async fn run<T, F>(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+        call: F,
+    ) -> Result<T, ProviderError>
     where
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
@@ -137,25 +174,39 @@ impl Lane {
         let queued = Instant::now();
         let number = self.shared.number();
         match self.acquire(number, method, ctx, true).await {
-            Ok(slot) => self.running(number, method, ctx, (Some(slot), queued), judge, call).await,
+            Ok(slot) => {
+                self.running(number, method, ctx, (Some(slot), queued), judge, call)
+                    .await
+            }
             Err(error) => (Err(error), None),
         }
     }
 
     /// Makes a call that needs no slot, at once: it must get through when all slots are held.
-    pub async fn run_beside<T, F>(self: &Arc<Self>, method: Method, ctx: &CallContext, call: F) -> Result<T, ProviderError>
+    pub async fn run_beside<T, F>(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+        call: F,
+    ) -> Result<T, ProviderError>
     where
         T: Answer,
         F: Future<Output = Result<T, ProviderError>>,
     {
         let number = self.shared.number();
-        self.running(number, method, ctx, (None, Instant::now()), |_| None, call).await.0
+        self.running(number, method, ctx, (None, Instant::now()), |_| None, call)
+            .await
+            .0
     }
 
-    /// Waits until no call holds a slot any more, and keeps all of them until what is returned is dropped. Calls that
-    /// are already in line go first. Reported to nobody: it is no call. Two at a time would wait for each other: the
-    /// caller sees to it that there is one.
-    pub async fn drain(self: &Arc<Self>, method: Method, ctx: &CallContext) -> Result<Drained, ProviderError> {
+    /// Waits until no call holds a slot any more, and keeps all of them until what is returned is
+    /// dropped. Calls that are already in line go first. Reported to nobody: it is no call. Two at
+    /// a time would wait for each other: the caller sees to it that there is one.
+    pub async fn drain(
+        self: &Arc<Self>,
+        method: Method,
+        ctx: &CallContext,
+    ) -> Result<Drained, ProviderError> {
         let mut slots = Vec::with_capacity(self.slots as usize);
         for _ in 0..self.slots {
             slots.push(self.acquire(0, method, ctx, false).await?);
@@ -189,8 +240,17 @@ impl Lane {
             usual: self.usual(&kind),
             queued_ms: began.duration_since(queued).as_millis() as u64,
         }));
-        // From here on the call is reported as finished whatever happens, a dropped future included.
-        let mut running = Running { lane: self.clone(), number, kind, resource: ctx.resource.clone(), began, _slot: slot, reported: false };
+        // From here on the call is reported as finished whatever happens, a dropped future
+        // included.
+        let mut running = Running {
+            lane: self.clone(),
+            number,
+            kind,
+            resource: ctx.resource.clone(),
+            began,
+            _slot: slot,
+            reported: false,
+        };
         let mut call = pin!(call);
         let result = tokio::select! {
             biased;
@@ -217,22 +277,47 @@ impl Lane {
     }
 
     /// A slot, once all who came earlier have had theirs.
-    async fn acquire(self: &Arc<Self>, call: CallId, method: Method, ctx: &CallContext, told: bool) -> Result<SlotGuard, ProviderError> {
-        let cancelled = || ProviderError::Cancelled { plugin: self.plugin.clone(), method, sent: false };
+    async fn acquire(
+        self: &Arc<Self>,
+        call: CallId,
+        method: Method,
+        ctx: &CallContext,
+        told: bool,
+    ) -> Result<SlotGuard, ProviderError> {
+        let cancelled = || ProviderError::Cancelled {
+            plugin: self.plugin.clone(),
+            method,
+            sent: false,
+        };
         if ctx.cancel.is_cancelled() {
             return Err(cancelled());
         }
         let receiver = {
             let mut line = lock(&self.line);
-            let holder = Holder { call, method, resource: ctx.resource.clone(), since: Instant::now() };
-            // Free slots and waiters never exist together: a slot that is given back goes to the head of the line.
+            let holder = Holder {
+                call,
+                method,
+                resource: ctx.resource.clone(),
+                since: Instant::now(),
+            };
+            // Free slots and waiters never exist together: a slot that is given back goes to the
+            // head of the line.
             if let Some(slot) = line.holders.iter().position(Option::is_none) {
                 line.holders[slot] = Some(holder);
-                return Ok(SlotGuard { lane: self.clone(), slot });
+                return Ok(SlotGuard {
+                    lane: self.clone(),
+                    slot,
+                });
             }
             let (grant, receiver) = oneshot::channel();
             let blocker = told.then(|| line.longest().map_or(0, |h| h.call));
-            line.waiting.push_back(Waiter { call, method, resource: ctx.resource.clone(), told: blocker, grant });
+            line.waiting.push_back(Waiter {
+                call,
+                method,
+                resource: ctx.resource.clone(),
+                told: blocker,
+                grant,
+            });
             if let Some(waiter) = line.waiting.back().filter(|_| told) {
                 // Under the lane's lock, so that no reader sees "waits" after "started".
                 self.tell(waiter, line.longest());
@@ -248,7 +333,9 @@ impl Lane {
             told,
             receiver: Some(receiver),
         };
-        let Some(receiver) = ticket.receiver.as_mut() else { return Err(cancelled()) };
+        let Some(receiver) = ticket.receiver.as_mut() else {
+            return Err(cancelled());
+        };
         tokio::select! {
             biased;
             granted = receiver => match granted {
@@ -265,8 +352,16 @@ impl Lane {
     fn tell(&self, waiter: &Waiter, blocker: Option<&Holder>) {
         let waits_for = match blocker {
             None => format!("slot of {}", self.plugin),
-            Some(Holder { method, resource: Some(resource), .. }) => format!("slot of {}, held by {resource} ({method})", self.plugin),
-            Some(Holder { method, resource: None, .. }) => format!("slot of {}, held by {method}", self.plugin),
+            Some(Holder {
+                method,
+                resource: Some(resource),
+                ..
+            }) => format!("slot of {}, held by {resource} ({method})", self.plugin),
+            Some(Holder {
+                method,
+                resource: None,
+                ..
+            }) => format!("slot of {}, held by {method}", self.plugin),
         };
         self.shared.sink.emit(EventKind::CallQueued(CallQueued {
             call: waiter.call,
@@ -278,21 +373,39 @@ impl Lane {
         }));
     }
 
-    /// Hands a slot to the first who still waits for it, and tells those at the head of the line whom they wait for now.
+    /// Hands a slot to the first who still waits for it, and tells those at the head of the line
+    /// whom they wait for now.
     fn release(&self, slot: usize) {
         let mut guard = lock(&self.line);
         let line = &mut *guard;
         line.holders[slot] = None;
-        while let Some(Waiter { call, method, resource, grant, .. }) = line.waiting.pop_front() {
-            line.holders[slot] = Some(Holder { call, method, resource, since: Instant::now() });
+        while let Some(Waiter {
+            call,
+            method,
+            resource,
+            grant,
+            ..
+        }) = line.waiting.pop_front()
+        {
+            line.holders[slot] = Some(Holder {
+                call,
+                method,
+                resource,
+                since: Instant::now(),
+            });
             if grant.send(slot).is_ok() {
                 break;
             }
             line.holders[slot] = None;
         }
-        let Some(longest) = line.longest().cloned() else { return };
+        let Some(longest) = line.longest().cloned() else {
+            return;
+        };
         for waiter in line.waiting.iter_mut().take(TOLD_AGAIN) {
-            if waiter.told.is_some_and(|told| !line.holders.iter().flatten().any(|h| h.call == told)) {
+            if waiter
+                .told
+                .is_some_and(|told| !line.holders.iter().flatten().any(|h| h.call == told))
+            {
                 waiter.told = Some(longest.call);
                 self.tell(waiter, Some(&longest));
             }
@@ -341,7 +454,9 @@ struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let Some(mut receiver) = self.receiver.take() else { return };
+        let Some(mut receiver) = self.receiver.take() else {
+            return;
+        };
         let granted = {
             let mut line = lock(&self.lane.line);
             line.waiting.retain(|w| w.call != self.call);
@@ -360,19 +475,22 @@ impl Drop for Ticket {
 
 impl Ticket {
     fn report(&mut self) {
-        self.lane.shared.sink.emit(EventKind::CallFinished(CallFinished {
-            call: self.call,
-            plugin: self.lane.plugin.clone(),
-            method: self.method.name().to_owned(),
-            resource: self.resource.take(),
-            resource_type: None,
-            action: None,
-            took_ms: self.queued.elapsed().as_millis() as u64,
-            outcome: CallOutcome::Cancelled,
-            error: Some("cancelled while it waited for its turn".to_owned()),
-            again: None,
-            measured: None,
-        }));
+        self.lane
+            .shared
+            .sink
+            .emit(EventKind::CallFinished(CallFinished {
+                call: self.call,
+                plugin: self.lane.plugin.clone(),
+                method: self.method.name().to_owned(),
+                resource: self.resource.take(),
+                resource_type: None,
+                action: None,
+                took_ms: self.queued.elapsed().as_millis() as u64,
+                outcome: CallOutcome::Cancelled,
+                error: Some("cancelled while it waited for its turn".to_owned()),
+                again: None,
+                measured: None,
+            }));
     }
 }
 
@@ -398,26 +516,33 @@ impl Running {
         let counts = outcome != CallOutcome::Cancelled;
         let measured = counts.then(|| stats.add(&self.kind, took, outcome != CallOutcome::Ok));
         let word = |text: &String| (!text.is_empty()).then(|| text.clone());
-        self.lane.shared.sink.emit(EventKind::CallFinished(CallFinished {
-            call: self.number,
-            plugin: self.lane.plugin.clone(),
-            method: self.kind.method.name().to_owned(),
-            resource: self.resource.take(),
-            resource_type: word(&self.kind.resource_type),
-            action: word(&self.kind.action),
-            took_ms: (took.as_micros() as u64 + 500) / 1_000,
-            outcome,
-            error,
-            again,
-            measured,
-        }));
+        self.lane
+            .shared
+            .sink
+            .emit(EventKind::CallFinished(CallFinished {
+                call: self.number,
+                plugin: self.lane.plugin.clone(),
+                method: self.kind.method.name().to_owned(),
+                resource: self.resource.take(),
+                resource_type: word(&self.kind.resource_type),
+                action: word(&self.kind.action),
+                took_ms: (took.as_micros() as u64 + 500) / 1_000,
+                outcome,
+                error,
+                again,
+                measured,
+            }));
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reported {
-            self.report(CallOutcome::Cancelled, Some("its caller is gone".to_owned()), None);
+            self.report(
+                CallOutcome::Cancelled,
+                Some("its caller is gone".to_owned()),
+                None,
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Every call to a plugin goes through here: it gets a number, waits for one of its plugin's slots, runs against its
-//! deadline and its caller's cancellation, and is reported and measured. Owns the numbering, the deadlines and one
-//! [`Lane`] for each plugin; a lane owns its slots and its measures.
+//! Every call to a plugin goes through here: it gets a number, waits for one of its plugin's slots,
+//! runs against its deadline and its caller's cancellation, and is reported and measured. Owns the
+//! numbering, the deadlines and one [`Lane`] for each plugin; a lane owns its slots and its
+//! measures.
 
 mod attempts;
 mod lane;
@@ -34,7 +35,11 @@ pub struct Kind {
 impl Kind {
     /// An apply that creates, updates or destroys an object of a type.
     pub fn apply(resource_type: &str, action: &str) -> Self {
-        Self { method: Method::Apply, resource_type: resource_type.to_owned(), action: action.to_owned() }
+        Self {
+            method: Method::Apply,
+            resource_type: resource_type.to_owned(),
+            action: action.to_owned(),
+        }
     }
 
     /// A call as its caller describes it.
@@ -42,16 +47,27 @@ impl Kind {
         let address = ctx.resource.as_deref().unwrap_or_default();
         let address = address.split(" (deposed ").next().unwrap_or_default();
         let parsed = address.parse::<lang::addr::AbsInstance>();
-        let resource_type = parsed.map(|a| a.resource.kind.to_string()).unwrap_or_default();
-        Self { method, resource_type, action: ctx.action.unwrap_or_default().to_owned() }
+        let resource_type = parsed
+            .map(|a| a.resource.kind.to_string())
+            .unwrap_or_default();
+        Self {
+            method,
+            resource_type,
+            action: ctx.action.unwrap_or_default().to_owned(),
+        }
     }
 
     fn named(stat: &CallStat) -> Option<Self> {
-        Some(Self { method: Method::named(&stat.method)?, resource_type: stat.resource_type.clone(), action: stat.action.clone() })
+        Some(Self {
+            method: Method::named(&stat.method)?,
+            resource_type: stat.resource_type.clone(),
+            action: stat.action.clone(),
+        })
     }
 }
 
-/// A lock that a panic elsewhere does not close for good: what is under these locks is whole after each statement.
+/// A lock that a panic elsewhere does not close for good: what is under these locks is whole after
+/// each statement.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -62,7 +78,12 @@ pub struct Deadlines(BTreeMap<Method, Option<Duration>>);
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self(Method::ALL.into_iter().map(|m| (m, m.default_deadline())).collect())
+        Self(
+            Method::ALL
+                .into_iter()
+                .map(|m| (m, m.default_deadline()))
+                .collect(),
+        )
     }
 }
 
@@ -97,7 +118,9 @@ pub struct Calls {
 
 impl std::fmt::Debug for Calls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Calls").field("lanes", &lock(&self.lanes).keys().collect::<Vec<_>>()).finish_non_exhaustive()
+        f.debug_struct("Calls")
+            .field("lanes", &lock(&self.lanes).keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
     }
 }
 
@@ -105,23 +128,40 @@ impl Calls {
     /// A switchboard that reports to `sink`; `history` says how long calls took in earlier runs.
     pub fn new(sink: Arc<dyn EventSink>, deadlines: Deadlines, history: Vec<CallStat>) -> Self {
         let secrets = sink.secrets();
-        let (next, deadlines, retries) = (AtomicU64::new(1), RwLock::new(deadlines), RwLock::default());
+        let (next, deadlines, retries) =
+            (AtomicU64::new(1), RwLock::new(deadlines), RwLock::default());
         Self {
-            shared: Arc::new(Shared { sink, secrets, next, deadlines, retries }),
+            shared: Arc::new(Shared {
+                sink,
+                secrets,
+                next,
+                deadlines,
+                retries,
+            }),
             lanes: Arc::default(),
             history: Arc::new(Mutex::new(history)),
         }
     }
 
-    /// The lane of a plugin; made with this many slots (at least one) when it is first asked for. It outlives the
-    /// plugin's process, so that who waits keeps its place while the plugin is launched again.
+    /// The lane of a plugin; made with this many slots (at least one) when it is first asked for.
+    /// It outlives the plugin's process, so that who waits keeps its place while the plugin is
+    /// launched again.
     pub fn lane(&self, plugin: &PluginId, slots: u32) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
         if let Some(lane) = lanes.get(plugin) {
             return lane.clone();
         }
-        let history = lock(&self.history).iter().filter(|h| h.plugin == plugin.base()).cloned().collect::<Vec<_>>();
-        let lane = Arc::new(Lane::new(self.shared.clone(), plugin.clone(), slots.max(1), &history));
+        let history = lock(&self.history)
+            .iter()
+            .filter(|h| h.plugin == plugin.base())
+            .cloned()
+            .collect::<Vec<_>>();
+        let lane = Arc::new(Lane::new(
+            self.shared.clone(),
+            plugin.clone(),
+            slots.max(1),
+            &history,
+        ));
         lanes.insert(plugin.clone(), lane.clone());
         lane
     }
@@ -137,18 +177,28 @@ impl Calls {
             return lane.usual(kind);
         }
         let history = lock(&self.history);
-        let known = history.iter().find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
+        let known = history
+            .iter()
+            .find(|h| h.plugin == plugin.base() && Kind::named(h).as_ref() == Some(kind))?;
         Some(known.latency).filter(Latency::is_known)
     }
 
     /// Changes the deadlines; running calls keep theirs.
     pub fn set_deadlines(&self, deadlines: Deadlines) {
-        *self.shared.deadlines.write().unwrap_or_else(PoisonError::into_inner) = deadlines;
+        *self
+            .shared
+            .deadlines
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = deadlines;
     }
 
     /// Changes how often calls are made again; those on their way keep to what they began with.
     pub fn set_retries(&self, retries: RetrySettings) {
-        *self.shared.retries.write().unwrap_or_else(PoisonError::into_inner) = retries;
+        *self
+            .shared
+            .retries
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = retries;
     }
 }
 
@@ -158,7 +208,10 @@ impl Shared {
     }
 
     fn deadline(&self, method: Method) -> Option<Duration> {
-        self.deadlines.read().unwrap_or_else(PoisonError::into_inner).get(method)
+        self.deadlines
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(method)
     }
 }
 

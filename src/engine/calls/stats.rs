@@ -1,5 +1,6 @@
-//! How long calls take: the last thousand of a kind, in buckets an eighth of a power of two wide (6 % off at most). What is
-//! older makes no difference any more: counts, errors and percentiles are of the same calls. Owned by a lane.
+//! How long calls take: the last thousand of a kind, in buckets an eighth of a power of two wide (6
+//! % off at most). What is older makes no difference any more: counts, errors and percentiles are
+//! of the same calls. Owned by a lane.
 
 use crate::engine::event::Latency;
 use std::collections::VecDeque;
@@ -25,7 +26,10 @@ struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: Box::new([0; BUCKETS]), weight: 0 }
+        Self {
+            buckets: Box::new([0; BUCKETS]),
+            weight: 0,
+        }
     }
 }
 
@@ -90,7 +94,9 @@ impl Window {
         {
             self.good.take(oldest);
         }
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).min(FAILED - 1);
+        let us = u64::try_from(took.as_micros())
+            .unwrap_or(u64::MAX)
+            .min(FAILED - 1);
         if !error {
             self.good.put(us, 1);
         }
@@ -116,19 +122,25 @@ impl Past {
         good.put(past.p50_ms * 1_000, half);
         good.put(past.p95_ms * 1_000, most - half);
         good.put(past.max_ms * 1_000, n - most);
-        Self { good, errors, max_us: past.max_ms * 1_000 }
+        Self {
+            good,
+            errors,
+            max_us: past.max_ms * 1_000,
+        }
     }
 }
 
-/// Over the calls of this run, and of earlier ones as far as the window has room beside them. Percentiles are 0 where no call
-/// went well.
+/// Over the calls of this run, and of earlier ones as far as the window has room beside them.
+/// Percentiles are 0 where no call went well.
 pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
     let now = live.map_or(0, |w| w.calls.len() as u64);
     let room = (WINDOW as u64).saturating_sub(now);
     let past = past.filter(|_| room > 0);
     // In thousandths of a call, as a past call counts for less the more there are of this run.
     let whole = WINDOW as u64;
-    let weight_of = |pick: &dyn Fn(&Histogram) -> u64| live.map_or(0, |w| pick(&w.good) * whole) + past.map_or(0, |p| pick(&p.good) * room);
+    let weight_of = |pick: &dyn Fn(&Histogram) -> u64| {
+        live.map_or(0, |w| pick(&w.good) * whole) + past.map_or(0, |p| pick(&p.good) * room)
+    };
     let weight = weight_of(&|h| h.weight);
     let (mut seen, mut p50, mut p95) = (0, None, None);
     let (half, most) = (weight.div_ceil(2), (weight * 95).div_ceil(100));
@@ -142,9 +154,17 @@ pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
             break;
         }
     }
-    let good = |w: &Window| w.calls.iter().copied().filter(|us| *us != FAILED).max().unwrap_or(0);
+    let good = |w: &Window| {
+        w.calls
+            .iter()
+            .copied()
+            .filter(|us| *us != FAILED)
+            .max()
+            .unwrap_or(0)
+    };
     let max_us = live.map_or(0, good).max(past.map_or(0, |p| p.max_us));
-    let errors = live.map_or(0, |w| w.calls.len() as u64 - w.good.weight) + past.map_or(0, |p| (p.errors * room).div_ceil(whole));
+    let errors = live.map_or(0, |w| w.calls.len() as u64 - w.good.weight)
+        + past.map_or(0, |p| (p.errors * room).div_ceil(whole));
     Latency {
         count: weight.div_ceil(whole) + errors,
         errors,
@@ -160,7 +180,10 @@ mod tests {
 
     #[test]
     fn every_value_falls_into_a_bucket_whose_middle_is_near() {
-        for us in (0..5_000).chain((0..35).map(|p| (1u64 << p) + 77)).chain((5..39).map(|p| (1u64 << p) - 1)) {
+        for us in (0..5_000)
+            .chain((0..35).map(|p| (1u64 << p) + 77))
+            .chain((5..39).map(|p| (1u64 << p) - 1))
+        {
             let near = middle(bucket(us));
             assert!(near.abs_diff(us) * 16 <= us.max(16), "{us} → {near}");
         }
@@ -173,25 +196,46 @@ mod tests {
         let mut w = Window::default();
         (1..=100).for_each(|ms| w.add(Duration::from_millis(ms), ms % 10 == 0));
         let latency = w.latency();
-        assert_eq!((latency.count, latency.errors, latency.max_ms), (100, 10, 99));
+        assert_eq!(
+            (latency.count, latency.errors, latency.max_ms),
+            (100, 10, 99)
+        );
         assert!((47..=53).contains(&latency.p50_ms), "{latency:?}");
         assert!((90..=100).contains(&latency.p95_ms), "{latency:?}");
     }
 
     #[test]
     fn history_comes_back_as_it_was_and_gives_way_to_what_is_new() {
-        let past = Latency { count: 40, errors: 3, p50_ms: 200, p95_ms: 900, max_ms: 4_000 };
+        let past = Latency {
+            count: 40,
+            errors: 3,
+            p50_ms: 200,
+            p95_ms: 900,
+            max_ms: 4_000,
+        };
         let old = Past::of(&past);
         let back = latency(None, Some(&old));
         assert_eq!((back.count, back.errors, back.max_ms), (40, 3, 4_000));
-        assert!(back.p50_ms.abs_diff(200) <= 12 && back.p95_ms.abs_diff(900) <= 56, "{back:?}");
+        assert!(
+            back.p50_ms.abs_diff(200) <= 12 && back.p95_ms.abs_diff(900) <= 56,
+            "{back:?}"
+        );
         let mut new = Window::default();
         (0..500).for_each(|_| new.add(Duration::from_millis(10), false));
         let both = latency(Some(&new), Some(&old));
         assert_eq!((both.count, both.p50_ms, both.max_ms), (521, 10, 4_000));
         (0..4_000).for_each(|_| new.add(Duration::from_millis(10), false));
         let both = latency(Some(&new), Some(&old));
-        assert_eq!(both, Latency { count: 1_000, errors: 0, p50_ms: 10, p95_ms: 10, max_ms: 10 });
+        assert_eq!(
+            both,
+            Latency {
+                count: 1_000,
+                errors: 0,
+                p50_ms: 10,
+                p95_ms: 10,
+                max_ms: 10
+            }
+        );
     }
 
     #[test]
@@ -202,14 +246,21 @@ mod tests {
         (0..WINDOW).for_each(|n| w.add(Duration::from_secs(2), n % 4 == 0));
         let now = w.latency();
         assert_eq!((now.count, now.errors, now.max_ms), (1_000, 250, 2_000));
-        assert!(now.p50_ms.abs_diff(2_000) <= 125 && now.p95_ms == now.p50_ms, "{now:?}");
+        assert!(
+            now.p50_ms.abs_diff(2_000) <= 125 && now.p95_ms == now.p50_ms,
+            "{now:?}"
+        );
     }
 
     #[test]
     fn nothing_is_usual_where_nothing_went_well() {
         assert_eq!(latency(None, None), Latency::default());
         assert!(!latency(None, Some(&Past::of(&Latency::default()))).is_known());
-        let failed = Latency { count: 3, errors: 3, ..Latency::default() };
+        let failed = Latency {
+            count: 3,
+            errors: 3,
+            ..Latency::default()
+        };
         assert_eq!(latency(None, Some(&Past::of(&failed))), failed);
         assert!(!failed.is_known());
     }

@@ -1,12 +1,13 @@
-//! Which class a failure has whose reason a provider gives: read from where it points, and from what it says, since there is
-//! no other sign. Pure.
+//! Which class a failure has whose reason a provider gives: read from where it points, and from
+//! what it says, since there is no other sign. Pure.
 
 use crate::engine::event::{FailureClass, Severity};
 use crate::engine::provider::ProviderDiagnostic;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A status of HTTP as clients write it: `StatusCode: 403`, `Error 429:`, `HTTP/1.1 503`, `403 Forbidden`.
+/// A status of HTTP as clients write it: `StatusCode: 403`, `Error 429:`, `HTTP/1.1 503`, `403
+/// Forbidden`.
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"(?i)\b(?:status(?:[ _-]?code)?|http(?:/[0-9.]+)?|error|code|response)[ :=("']{1,3}([45][0-9]{2})\b|\b([45][0-9]{2})[ :-]{1,3}(?:bad request|unauthorized|forbidden|too many requests|unprocessable|bad gateway|service unavailable|gateway time-?out)"#,
@@ -25,7 +26,8 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// Words of a call that ends because it was asked to.
-static STOPPED: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bcancel|\bstopped\b|\binterrupted\b|\baborted\b"));
+static STOPPED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bcancel|\bstopped\b|\binterrupted\b|\baborted\b"));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles every pattern")
@@ -34,8 +36,14 @@ fn regex(pattern: &str) -> Regex {
 /// The class of what a provider said; of several errors that of the first that has one.
 pub fn class_of(said: &[ProviderDiagnostic]) -> FailureClass {
     let errors = || said.iter().filter(|d| d.severity == Severity::Error);
-    let by_words = errors().map(|d| class_of_text(&format!("{}\n{}", d.summary, d.detail))).find(|c| *c != FailureClass::Unexpected);
-    by_words.unwrap_or(if errors().any(|d| d.path.is_some()) { FailureClass::BadInput } else { FailureClass::Unexpected })
+    let by_words = errors()
+        .map(|d| class_of_text(&format!("{}\n{}", d.summary, d.detail)))
+        .find(|c| *c != FailureClass::Unexpected);
+    by_words.unwrap_or(if errors().any(|d| d.path.is_some()) {
+        FailureClass::BadInput
+    } else {
+        FailureClass::Unexpected
+    })
 }
 
 fn class_of_text(text: &str) -> FailureClass {
@@ -46,7 +54,9 @@ fn class_of_text(text: &str) -> FailureClass {
     if DENIED.is_match(text) {
         return FailureClass::Denied;
     }
-    let status = STATUS.captures(text).and_then(|found| found.get(1).or(found.get(2)));
+    let status = STATUS
+        .captures(text)
+        .and_then(|found| found.get(1).or(found.get(2)));
     match status.map(|s| s.as_str()) {
         Some("401" | "403") => FailureClass::Denied,
         Some("400" | "422") => FailureClass::BadInput,
@@ -55,7 +65,8 @@ fn class_of_text(text: &str) -> FailureClass {
     }
 }
 
-/// Whether a failure of no other class tells that the call ended because plugins were asked to stop.
+/// Whether a failure of no other class tells that the call ended because plugins were asked to
+/// stop.
 pub fn says_stopped(summary: &str, detail: &str) -> bool {
     STOPPED.is_match(summary) || STOPPED.is_match(detail)
 }
@@ -73,37 +84,79 @@ mod tests {
                 "creating S3 Bucket: operation error S3: CreateBucket, https response error StatusCode: 403, RequestID: Q, api error AccessDenied: no",
                 Denied,
             ),
-            ("https response error StatusCode: 403, RequestID: 1, something new", Denied),
-            ("googleapi: Error 403: Required 'compute.create' permission for 'projects/p', forbidden", Denied),
-            ("UnauthorizedOperation: You are not authorized to perform this operation.", Denied),
-            ("pods is forbidden: User \"dev\" cannot create resource \"pods\"", Denied),
+            (
+                "https response error StatusCode: 403, RequestID: 1, something new",
+                Denied,
+            ),
+            (
+                "googleapi: Error 403: Required 'compute.create' permission for 'projects/p', forbidden",
+                Denied,
+            ),
+            (
+                "UnauthorizedOperation: You are not authorized to perform this operation.",
+                Denied,
+            ),
+            (
+                "pods is forbidden: User \"dev\" cannot create resource \"pods\"",
+                Denied,
+            ),
             ("GET https://api.example.com/v1: 401 Unauthorized", Denied),
             ("unexpected response: 429 Too Many Requests", Transient),
-            ("googleapi: Error 429: Quota exceeded for quota metric 'Queries', rateLimitExceeded", Transient),
-            ("api error ThrottlingException: Rate exceeded, StatusCode: 400", Transient),
-            ("retry quota exceeded; the service answered with status code 503", Transient),
+            (
+                "googleapi: Error 429: Quota exceeded for quota metric 'Queries', rateLimitExceeded",
+                Transient,
+            ),
+            (
+                "api error ThrottlingException: Rate exceeded, StatusCode: 400",
+                Transient,
+            ),
+            (
+                "retry quota exceeded; the service answered with status code 503",
+                Transient,
+            ),
             ("HTTP/1.1 504 while waiting", Transient),
-            ("https response error StatusCode: 400, api error MalformedPolicy: no", BadInput),
+            (
+                "https response error StatusCode: 400, api error MalformedPolicy: no",
+                BadInput,
+            ),
             // Numbers that are no status, and words that are none of these.
             ("cannot create bucket error-403-pages", Unexpected),
             ("port 403 is in use", Unexpected),
-            ("Statefulset is invalid: spec: Forbidden: updates are not allowed", Unexpected),
+            (
+                "Statefulset is invalid: spec: Forbidden: updates are not allowed",
+                Unexpected,
+            ),
             ("https response error StatusCode: 500", Unexpected),
             ("something went wrong after 429 ms", Unexpected),
         ] {
-            assert_eq!(class_of(&[ProviderDiagnostic::error("failed", text)]), class, "{text}");
-            assert_eq!(class_of(&[ProviderDiagnostic::error(text, "")]), class, "{text}");
+            assert_eq!(
+                class_of(&[ProviderDiagnostic::error("failed", text)]),
+                class,
+                "{text}"
+            );
+            assert_eq!(
+                class_of(&[ProviderDiagnostic::error(text, "")]),
+                class,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn words_go_before_the_place_and_the_place_before_nothing() {
-        let at = |text: &str| ProviderDiagnostic::error(text, "").at(cty::Path::root().attr("name"));
+        let at =
+            |text: &str| ProviderDiagnostic::error(text, "").at(cty::Path::root().attr("name"));
         assert_eq!(class_of(&[at("too long")]), FailureClass::BadInput);
         assert_eq!(class_of(&[at("AccessDenied")]), FailureClass::Denied);
-        assert_eq!(class_of(&[ProviderDiagnostic::error("no", ""), at("no")]), FailureClass::BadInput);
+        assert_eq!(
+            class_of(&[ProviderDiagnostic::error("no", ""), at("no")]),
+            FailureClass::BadInput
+        );
         assert_eq!(class_of(&[]), FailureClass::Unexpected);
-        assert!(says_stopped("waiting for it", "context canceled") && says_stopped("cannot create: stopped", ""));
+        assert!(
+            says_stopped("waiting for it", "context canceled")
+                && says_stopped("cannot create: stopped", "")
+        );
         assert!(!says_stopped("the name is taken", "unstoppable"));
     }
 }

@@ -1,5 +1,5 @@
-//! The command of a `local-exec`: a process group of its own behind a guard, its output read to the end in bounded lines,
-//! ended with the deploy. Knows nothing of configuration.
+//! The command of a `local-exec`: a process group of its own behind a guard, its output read to the
+//! end in bounded lines, ended with the deploy. Knows nothing of configuration.
 
 use super::guard::guarded;
 use super::output::Output;
@@ -30,17 +30,27 @@ pub(super) enum Ended {
 }
 
 impl Command {
-    /// Runs it to its end, or until `cancel`; each line of its output goes to `say`. What it has left running in the
-    /// background after a good end stays, if it has let go of the output.
+    /// Runs it to its end, or until `cancel`; each line of its output goes to `say`. What it has
+    /// left running in the background after a good end stays, if it has let go of the output.
     ///
     /// # Errors
     /// It cannot be started or waited for.
-    pub(super) async fn run(&self, say: &(dyn Fn(&str) + Sync), cancel: &CancellationToken) -> std::io::Result<Ended> {
+    pub(super) async fn run(
+        &self,
+        say: &(dyn Fn(&str) + Sync),
+        cancel: &CancellationToken,
+    ) -> std::io::Result<Ended> {
         let words = guarded(&self.words);
         let mut command = tokio::process::Command::new(&words[0]);
-        command.args(&words[1..]).envs(&self.environment).current_dir(&self.dir);
+        command
+            .args(&words[1..])
+            .envs(&self.environment)
+            .current_dir(&self.dir);
         // The guard's life line: it is closed when we are gone.
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let mut group = Group::of(child.id());
         let line_of_life = child.stdin.take();
@@ -51,7 +61,8 @@ impl Command {
             reading.await;
             child.wait().await
         };
-        // Cancellation first: a command that floods its output must still be stoppable, and one that has closed it too.
+        // Cancellation first: a command that floods its output must still be stoppable, and one
+        // that has closed it too.
         let status = tokio::select! { biased;
             () = cancel.cancelled() => None,
             status = ended => Some(status),

@@ -1,7 +1,8 @@
-//! The process between flightdeck and the command of a provisioner: when flightdeck is gone, however it went, nothing of the
-//! command goes on. It leads the command's process group and has the other end of a pipe from flightdeck as its standard
-//! input; the end of that pipe is the end of the group. The kernel's parent-death signal alone reaches the shell, not what
-//! the shell has started.
+//! The process between flightdeck and the command of a provisioner: when flightdeck is gone,
+//! however it went, nothing of the command goes on. It leads the command's process group and has
+//! the other end of a pipe from flightdeck as its standard input; the end of that pipe is the end
+//! of the group. The kernel's parent-death signal alone reaches the shell, not what the shell has
+//! started.
 
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use std::ffi::OsString;
@@ -18,7 +19,8 @@ const NOT_STARTED: u8 = 127;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says that this program runs [`main`] when it is called with [`WORD`]. Where nobody has said so, commands have no guard.
+/// Says that this program runs [`main`] when it is called with [`WORD`]. Where nobody has said so,
+/// commands have no guard.
 pub fn offer() {
     // The file itself, even if another has taken its place since.
     PROGRAM.get_or_init(|| PathBuf::from("/proc/self/exe"));
@@ -26,19 +28,31 @@ pub fn offer() {
 
 /// These words with the guard before them.
 pub(super) fn guarded(words: &[String]) -> Vec<OsString> {
-    let guard = PROGRAM.get().filter(|p| p.exists()).map(|p| [p.into(), OsString::from(WORD)]);
-    guard.into_iter().flatten().chain(words.iter().map(OsString::from)).collect()
+    let guard = PROGRAM
+        .get()
+        .filter(|p| p.exists())
+        .map(|p| [p.into(), OsString::from(WORD)]);
+    guard
+        .into_iter()
+        .flatten()
+        .chain(words.iter().map(OsString::from))
+        .collect()
 }
 
-/// Runs the command in the words and ends as it ends; all of its group goes when standard input ends.
+/// Runs the command in the words and ends as it ends; all of its group goes when standard input
+/// ends.
 pub fn main(words: &[OsString]) -> ExitCode {
-    let Some((program, arguments)) = words.split_first() else { return ExitCode::from(NOT_STARTED) };
-    let watching = std::thread::Builder::new().name("guard".to_owned()).spawn(|| {
-        let mut nothing = [0; 64];
-        // Whatever else it may be, it is no life sign.
-        while matches!(io::stdin().lock().read(&mut nothing), Ok(1..)) {}
-        kill_current_process_group(Signal::KILL).ok();
-    });
+    let Some((program, arguments)) = words.split_first() else {
+        return ExitCode::from(NOT_STARTED);
+    };
+    let watching = std::thread::Builder::new()
+        .name("guard".to_owned())
+        .spawn(|| {
+            let mut nothing = [0; 64];
+            // Whatever else it may be, it is no life sign.
+            while matches!(io::stdin().lock().read(&mut nothing), Ok(1..)) {}
+            kill_current_process_group(Signal::KILL).ok();
+        });
     if let Err(error) = watching {
         eprintln!("the command cannot be guarded: {error}");
         return ExitCode::from(NOT_STARTED);
@@ -47,10 +61,14 @@ pub fn main(words: &[OsString]) -> ExitCode {
     command.args(arguments).stdin(Stdio::null());
     crate::engine::plugin::die_with_parent(&mut command);
     match command.spawn().and_then(|mut child| child.wait()) {
-        Ok(status) => match (status.code(), status.signal().and_then(Signal::from_named_raw)) {
+        Ok(status) => match (
+            status.code(),
+            status.signal().and_then(Signal::from_named_raw),
+        ) {
             (Some(code), _) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
             (None, signal) => {
-                // Twice: the first one only takes away the runtime's own handler where it has one (a fault of memory).
+                // Twice: the first one only takes away the runtime's own handler where it has one
+                // (a fault of memory).
                 for _ in 0..2 {
                     kill_process(getpid(), signal.unwrap_or(Signal::KILL)).ok();
                 }

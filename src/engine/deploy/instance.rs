@@ -1,9 +1,12 @@
-//! The apply of one managed resource instance: what the provider is asked, how its answer is checked, and what is left
-//! in the state whatever happens. Rules: 3.5 of the project's engine reference, after the reference engine.
+//! The apply of one managed resource instance: what the provider is asked, how its answer is
+//! checked, and what is left in the state whatever happens. Rules: 3.5 of the project's engine
+//! reference, after the reference engine.
 
 use super::class::class_of;
 use crate::engine::event::{Action, FailureClass, Severity};
-use crate::engine::provider::{ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::{
+    ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError,
+};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use proto::Bytes;
@@ -55,8 +58,20 @@ pub struct Failed {
 impl Failed {
     /// The first error's summary and detail.
     pub fn text(&self) -> (String, String) {
-        match (&self.error, self.diagnostics.iter().find(|d| d.severity == Severity::Error)) {
-            (Some(error), _) => (error.to_string(), if self.unknown { WHAT_NOW.to_owned() } else { String::new() }),
+        match (
+            &self.error,
+            self.diagnostics
+                .iter()
+                .find(|d| d.severity == Severity::Error),
+        ) {
+            (Some(error), _) => (
+                error.to_string(),
+                if self.unknown {
+                    WHAT_NOW.to_owned()
+                } else {
+                    String::new()
+                },
+            ),
             (None, Some(d)) => (d.summary.clone(), d.detail.clone()),
             (None, None) => ("failed".to_owned(), String::new()),
         }
@@ -78,7 +93,10 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         (true, _) => "create",
         _ => "update",
     };
-    let ctx = CallContext { action: Some(action), ..ctx.clone() };
+    let ctx = CallContext {
+        action: Some(action),
+        ..ctx.clone()
+    };
     let response = match provider.apply(request, &ctx).await {
         Ok(response) => response,
         Err(error) => {
@@ -89,11 +107,19 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
                 identity: order.identity,
                 tainted: false,
                 warnings: Vec::new(),
-                failure: Some(Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown }),
+                failure: Some(Failed {
+                    class: error.class(),
+                    diagnostics: Vec::new(),
+                    error: Some(error),
+                    unknown,
+                }),
             };
         }
     };
-    let (mut errors, warnings): (Vec<_>, Vec<_>) = response.diagnostics.into_iter().partition(|d| d.severity == Severity::Error);
+    let (mut errors, warnings): (Vec<_>, Vec<_>) = response
+        .diagnostics
+        .into_iter()
+        .partition(|d| d.severity == Severity::Error);
     let provider_failed = !errors.is_empty();
     let mut class = class_of(&errors);
     let destroys = order.planned.is_null();
@@ -102,7 +128,8 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
 
     let mut new = match response.new_state {
         Some(value) => value,
-        // An answer without a value: the object counts as it was; for a delete as gone only where there is no error.
+        // An answer without a value: the object counts as it was; for a delete as gone only where
+        // there is no error.
         None if destroys && !provider_failed => null.clone(),
         None => order.prior.clone(),
     };
@@ -122,8 +149,14 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         class = FailureClass::InconsistentResult;
     }
     if !provider_failed && !destroys && !new.is_null() && !response.legacy {
-        for (path, text) in cty::plan::assert_object_compatible(&order.schema.block, &order.planned, &new) {
-            let text = match order.shown.hides_at(&path).or_else(|| at_sensitive(order.schema, &new, &path)) {
+        for (path, text) in
+            cty::plan::assert_object_compatible(&order.schema.block, &order.planned, &new)
+        {
+            let text = match order
+                .shown
+                .hides_at(&path)
+                .or_else(|| at_sensitive(order.schema, &new, &path))
+            {
                 Some(path) => format!("{path}: a sensitive value differs from the plan"),
                 None => format!("{path}: {text}"),
             };
@@ -143,9 +176,16 @@ pub async fn apply(provider: &dyn Provider, order: Order<'_>, ctx: &CallContext)
         object,
         private: response.private,
         // A failed change may come without: the object is still known by what it was known by.
-        identity: response.identity.or(order.identity.filter(|v| failed && v.is_wholly_known())),
+        identity: response
+            .identity
+            .or(order.identity.filter(|v| failed && v.is_wholly_known())),
         warnings,
-        failure: failed.then_some(Failed { class, diagnostics: errors, error: None, unknown: false }),
+        failure: failed.then_some(Failed {
+            class,
+            diagnostics: errors,
+            error: None,
+            unknown: false,
+        }),
     }
 }
 
@@ -158,14 +198,29 @@ fn broken(who: &str, what: &str) -> ProviderDiagnostic {
 
 /// As much of a path as may be told, where the schema says that what is there is sensitive.
 pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
-    let found = schema.block.sensitive_paths(value).into_iter().find(|p| path.starts_with(p) || p.starts_with(path))?;
-    Some(if path.starts_with(&found) { found } else { path.clone() })
+    let found = schema
+        .block
+        .sensitive_paths(value)
+        .into_iter()
+        .find(|p| path.starts_with(p) || p.starts_with(path))?;
+    Some(if path.starts_with(&found) {
+        found
+    } else {
+        path.clone()
+    })
 }
 
 /// Marks of the schema and of the configuration, for keeping an object in the state.
-pub fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)]) -> Vec<Path> {
-    let mut all: Vec<Path> =
-        config_marks.iter().filter(|(p, m)| m.is_sensitive() && p.apply(value).is_ok()).map(|(p, _)| p.clone()).collect();
+pub fn sensitive_paths(
+    schema: &Schema,
+    value: &Value,
+    config_marks: &[(Path, Marks)],
+) -> Vec<Path> {
+    let mut all: Vec<Path> = config_marks
+        .iter()
+        .filter(|(p, m)| m.is_sensitive() && p.apply(value).is_ok())
+        .map(|(p, _)| p.clone())
+        .collect();
     for path in schema.block.sensitive_paths(value) {
         if !all.contains(&path) {
             all.push(path);

@@ -1,4 +1,5 @@
-//! Deploying: a selection becomes steps, run in order; every call that changes the world is on record before and after.
+//! Deploying: a selection becomes steps, run in order; every call that changes the world is on
+//! record before and after.
 
 mod class;
 mod command;

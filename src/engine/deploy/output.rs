@@ -1,4 +1,5 @@
-//! What a provisioner's command writes, here or elsewhere: told in bounded lines, the last of which an error repeats.
+//! What a provisioner's command writes, here or elsewhere: told in bounded lines, the last of which
+//! an error repeats.
 
 use crate::engine::calls::lock;
 use crate::engine::plugin::read_line;
@@ -21,7 +22,10 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn new(say: &'a (dyn Fn(&str) + Sync)) -> Self {
-        Self { say, last: Mutex::default() }
+        Self {
+            say,
+            last: Mutex::default(),
+        }
     }
 
     /// All lines of a stream, to its end; bytes that are no UTF-8 are replaced.
@@ -49,6 +53,10 @@ impl<'a> Output<'a> {
 
     /// The last lines.
     pub(super) fn last(self) -> Vec<String> {
-        self.last.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).1.into()
+        self.last
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .1
+            .into()
     }
 }

@@ -1,5 +1,6 @@
-//! What a deploy leaves behind: events for those who watch, records for those who come later. Every operation's state
-//! lives here. Only intents and outcomes are waited for; where an operation stands is durable with the next of them.
+//! What a deploy leaves behind: events for those who watch, records for those who come later. Every
+//! operation's state lives here. Only intents and outcomes are waited for; where an operation
+//! stands is durable with the next of them.
 
 use super::waits::Waits;
 use crate::engine::Secrets;
@@ -56,13 +57,21 @@ impl Recorder {
         operations: Vec<Operation>,
         unknown_before: Vec<UnknownOutcome>,
     ) -> Self {
-        let by_id = operations.iter().enumerate().map(|(i, o)| (o.address.clone(), i)).collect();
+        let by_id = operations
+            .iter()
+            .enumerate()
+            .map(|(i, o)| (o.address.clone(), i))
+            .collect();
         Self {
             store,
             bus,
             pool,
             deploy,
-            operations: Arc::new(Mutex::new(Operations { all: operations, by_id, waits: Waits::default() })),
+            operations: Arc::new(Mutex::new(Operations {
+                all: operations,
+                by_id,
+                waits: Waits::default(),
+            })),
             unknown_before,
         }
     }
@@ -71,7 +80,9 @@ impl Recorder {
     async fn change(&self, id: &str, change: impl FnOnce(&mut Operation)) {
         let operation = {
             let mut operations = lock(&self.operations);
-            let Some(&at) = operations.by_id.get(id) else { return };
+            let Some(&at) = operations.by_id.get(id) else {
+                return;
+            };
             change(&mut operations.all[at]);
             operations.all[at].clone()
         };
@@ -81,22 +92,37 @@ impl Recorder {
     async fn tell(&self, operation: Operation) {
         self.bus.emit(EventKind::Operation(operation.clone()));
         let bus = self.bus.clone();
-        let not_kept =
-            move |error: StoreError| bus.emit(EventKind::Notice { text: format!("an operation's progress was not kept: {error}") });
-        if let Err(error) = self.store.operation_changed(operation, not_kept.clone()).await {
+        let not_kept = move |error: StoreError| {
+            bus.emit(EventKind::Notice {
+                text: format!("an operation's progress was not kept: {error}"),
+            })
+        };
+        if let Err(error) = self
+            .store
+            .operation_changed(operation, not_kept.clone())
+            .await
+        {
             not_kept(error);
         }
     }
 
     /// Tells of the attempts at calls of an operation.
     pub fn attempts(&self, id: &str) -> Arc<dyn Fn(Option<Retry>) + Send + Sync> {
-        let (operations, bus, id) = (Arc::clone(&self.operations), self.bus.clone(), id.to_owned());
+        let (operations, bus, id) = (
+            Arc::clone(&self.operations),
+            self.bus.clone(),
+            id.to_owned(),
+        );
         Arc::new(move |retry| {
             let mut operations = lock(&operations);
-            let Some(&at) = operations.by_id.get(&id) else { return };
+            let Some(&at) = operations.by_id.get(&id) else {
+                return;
+            };
             let operation = &mut operations.all[at];
             operation.retry = retry;
-            operation.attempt = operation.attempt.max(retry.map_or(0, |retry| retry.attempt));
+            operation.attempt = operation
+                .attempt
+                .max(retry.map_or(0, |retry| retry.attempt));
             // Durable with the next change of it.
             bus.emit(EventKind::Operation(operation.clone()));
         })
@@ -105,7 +131,10 @@ impl Recorder {
     /// Whether the first half of a replacement is done.
     pub fn is_half_done(&self, id: &str) -> bool {
         let operations = lock(&self.operations);
-        operations.by_id.get(id).is_some_and(|at| operations.all[*at].half_done)
+        operations
+            .by_id
+            .get(id)
+            .is_some_and(|at| operations.all[*at].half_done)
     }
 
     /// What an operation waits for, known before anything runs; some of it is told.
@@ -114,7 +143,12 @@ impl Recorder {
             let mut operations = lock(&self.operations);
             let Operations { by_id, waits, .. } = &mut *operations;
             let Some(&at) = by_id.get(id) else { return };
-            let names = waits.add(at, needs.into_iter().filter_map(|need| by_id.get(&need).copied()));
+            let names = waits.add(
+                at,
+                needs
+                    .into_iter()
+                    .filter_map(|need| by_id.get(&need).copied()),
+            );
             operations.name(at, &names)
         };
         self.bus.emit(EventKind::Operation(operation));
@@ -124,12 +158,18 @@ impl Recorder {
     fn others_wait_for(&self, id: &str) {
         let told: Vec<Operation> = {
             let mut operations = lock(&self.operations);
-            let Some(&at) = operations.by_id.get(id) else { return };
+            let Some(&at) = operations.by_id.get(id) else {
+                return;
+            };
             let mut named = operations.waits.done(at);
             named.retain(|(at, _)| operations.all[*at].state == OperationState::Waiting);
-            named.iter().map(|(at, names)| operations.name(*at, names)).collect()
+            named
+                .iter()
+                .map(|(at, names)| operations.name(*at, names))
+                .collect()
         };
-        told.into_iter().for_each(|o| self.bus.emit(EventKind::Operation(o)));
+        told.into_iter()
+            .for_each(|o| self.bus.emit(EventKind::Operation(o)));
     }
 
     /// A step of an operation begins.
@@ -180,19 +220,33 @@ impl Recorder {
 
     /// An operation has failed. `gone`: its address has no object now.
     pub async fn failed(&self, id: &str, mut failure: Failure, unknown: bool, gone: bool) {
-        if let Some(plugin) = failure.plugin.as_ref().and_then(|p| self.pool.plugins().get(p)) {
+        if let Some(plugin) = failure
+            .plugin
+            .as_ref()
+            .and_then(|p| self.pool.plugins().get(p))
+        {
             // The line that says why may have been written right before the answer.
             plugin.heard(HEARD_WITHIN).await;
-            let incident = failure.incident.as_deref().and_then(|id| plugin.incident_named(id));
-            let lines = incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
+            let incident = failure
+                .incident
+                .as_deref()
+                .and_then(|id| plugin.incident_named(id));
+            let lines =
+                incident.map_or_else(|| plugin.last_lines(KEPT_LINES), |i| i.last_lines.clone());
             // What it said before the operation began is about something else.
             let began = self.began_at(id).unwrap_or(0);
-            (failure.last_lines, failure.last_lines_at) = lines.into_iter().filter(|l| l.at >= began).map(|l| (l.text, l.at)).unzip();
+            (failure.last_lines, failure.last_lines_at) = lines
+                .into_iter()
+                .filter(|l| l.at >= began)
+                .map(|l| (l.text, l.at))
+                .unzip();
         }
         self.secrets().hide_in(&mut failure.summary);
         self.secrets().hide_in(&mut failure.detail);
         if let Err(error) = self.store.put_failure(self.deploy, failure.clone()).await {
-            self.bus.emit(EventKind::Notice { text: format!("a failure's reason was not kept: {error}") });
+            self.bus.emit(EventKind::Notice {
+                text: format!("a failure's reason was not kept: {error}"),
+            });
         }
         self.change(id, |o| {
             o.step = Reached::Failed(o.action);
@@ -218,7 +272,10 @@ impl Recorder {
     /// Whether an operation was stopped by the end that was asked for.
     pub fn stopped_any(&self) -> bool {
         let class = |o: &Operation| o.failure.as_ref().map(|f| f.class);
-        lock(&self.operations).all.iter().any(|o| o.state == OperationState::Failed && class(o) == Some(FailureClass::Cancelled))
+        lock(&self.operations)
+            .all
+            .iter()
+            .any(|o| o.state == OperationState::Failed && class(o) == Some(FailureClass::Cancelled))
     }
 
     /// What must not be in what is said and kept.
@@ -235,29 +292,63 @@ impl Recorder {
             level: crate::engine::plugin::record::LogLevel::Info,
             stream: crate::engine::plugin::record::LogStream::Engine,
             module: None,
-            text: self.secrets().hide(&crate::engine::visible::uncoloured(text)).into_owned(),
+            text: self
+                .secrets()
+                .hide(&crate::engine::visible::uncoloured(text))
+                .into_owned(),
             panic: false,
         };
-        self.bus.emit(EventKind::Plugin(crate::engine::plugin::record::PluginEvent::Log { line }));
+        self.bus.emit(EventKind::Plugin(
+            crate::engine::plugin::record::PluginEvent::Log { line },
+        ));
     }
 
-    /// Commits what is about to be done; only then may it be done. `object` is what is there before it, or for a create
-    /// what is planned.
-    pub async fn intend(&self, change: &Change, deposed: &str, step: OperationStep, object: &Value) -> Result<(), StoreError> {
-        self.store.intend(self.intent(change, deposed, step, object)).await
+    /// Commits what is about to be done; only then may it be done. `object` is what is there before
+    /// it, or for a create what is planned.
+    pub async fn intend(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        object: &Value,
+    ) -> Result<(), StoreError> {
+        self.store
+            .intend(self.intent(change, deposed, step, object))
+            .await
     }
 
-    /// Commits a step that changes the state and for which nobody is asked, together with the state that it leaves.
-    pub async fn done(&self, change: &Change, deposed: &str, step: OperationStep, edits: Vec<StateEdit>) -> Result<(), StoreError> {
-        self.store.record_done(self.intent(change, deposed, step.clone(), &change.before), edits).await?;
+    /// Commits a step that changes the state and for which nobody is asked, together with the state
+    /// that it leaves.
+    pub async fn done(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        edits: Vec<StateEdit>,
+    ) -> Result<(), StoreError> {
+        self.store
+            .record_done(
+                self.intent(change, deposed, step.clone(), &change.before),
+                edits,
+            )
+            .await?;
         if step == OperationStep::Import {
-            let made = self.unknown_before.iter().filter(|u| u.address == change.address.to_string() && u.is_creation());
+            let made = self
+                .unknown_before
+                .iter()
+                .filter(|u| u.address == change.address.to_string() && u.is_creation());
             self.settle_earlier(made, &step).await?;
         }
         Ok(())
     }
 
-    fn intent(&self, change: &Change, deposed: &str, step: OperationStep, object: &Value) -> Intent {
+    fn intent(
+        &self,
+        change: &Change,
+        deposed: &str,
+        step: OperationStep,
+        object: &Value,
+    ) -> Intent {
         let mut detail = serde_json::json!({"provider": change.provider.to_string(), "type": &*change.address.resource.kind});
         if let (Some(id), Some(all)) = (plain_id(object), detail.as_object_mut()) {
             all.insert("id".to_owned(), id.into());
@@ -275,29 +366,62 @@ impl Recorder {
 
     fn index(&self, id: &str) -> u32 {
         let operations = lock(&self.operations);
-        operations.by_id.get(id).map_or(0, |at| operations.all[*at].index)
+        operations
+            .by_id
+            .get(id)
+            .map_or(0, |at| operations.all[*at].index)
     }
 
     /// Commits what came of it, together with the state that it left.
-    pub async fn settle(&self, change: &Change, step: &OperationStep, ok: bool, edits: Vec<StateEdit>) -> Result<(), StoreError> {
-        let removed = edits.iter().find_map(|e| if let StateEdit::Remove { deposed, .. } = e { Some(deposed.clone()) } else { None });
+    pub async fn settle(
+        &self,
+        change: &Change,
+        step: &OperationStep,
+        ok: bool,
+        edits: Vec<StateEdit>,
+    ) -> Result<(), StoreError> {
+        let removed = edits.iter().find_map(|e| {
+            if let StateEdit::Remove { deposed, .. } = e {
+                Some(deposed.clone())
+            } else {
+                None
+            }
+        });
         let deposed = removed.unwrap_or_default();
-        let outcome = Outcome { deploy: self.deploy, index: self.index(&change.id()), step: step.clone(), at: now_ms(), ok, edits };
+        let outcome = Outcome {
+            deploy: self.deploy,
+            index: self.index(&change.id()),
+            step: step.clone(),
+            at: now_ms(),
+            ok,
+            edits,
+        };
         self.store.settle(outcome).await?;
         if ok && *step != OperationStep::Create && !step.is_provisioner() {
-            // What is known to be so now was reached from whatever an earlier deploy left. Not so a creation: what it may
-            // have made would not be this object.
+            // What is known to be so now was reached from whatever an earlier deploy left. Not so a
+            // creation: what it may have made would not be this object.
             let address = change.address.to_string();
-            let answered = |u: &&UnknownOutcome| u.address == address && !u.is_creation() && (u.deposed.is_empty() || u.deposed == deposed);
-            self.settle_earlier(self.unknown_before.iter().filter(answered), step).await?;
+            let answered = |u: &&UnknownOutcome| {
+                u.address == address
+                    && !u.is_creation()
+                    && (u.deposed.is_empty() || u.deposed == deposed)
+            };
+            self.settle_earlier(self.unknown_before.iter().filter(answered), step)
+                .await?;
         }
         Ok(())
     }
 
-    async fn settle_earlier(&self, unknown: impl Iterator<Item = &UnknownOutcome>, step: &OperationStep) -> Result<(), StoreError> {
+    async fn settle_earlier(
+        &self,
+        unknown: impl Iterator<Item = &UnknownOutcome>,
+        step: &OperationStep,
+    ) -> Result<(), StoreError> {
         let ids: Vec<i64> = unknown.map(|u| u.id).collect();
         if !ids.is_empty() {
-            self.store.settle_unknown(ids, &format!("{step} in deploy #{}", self.deploy)).await?;
+            self.store
+                .settle_unknown(ids, &format!("{step} in deploy #{}", self.deploy))
+                .await?;
         }
         Ok(())
     }
@@ -311,14 +435,23 @@ impl Recorder {
     pub async fn rest_not_attempted(&self) {
         let rest: Vec<String> = {
             let operations = lock(&self.operations);
-            let unfinished = |o: &&Operation| matches!(o.state, OperationState::Waiting | OperationState::Running);
-            operations.all.iter().filter(unfinished).map(|o| o.address.clone()).collect()
+            let unfinished = |o: &&Operation| {
+                matches!(o.state, OperationState::Waiting | OperationState::Running)
+            };
+            operations
+                .all
+                .iter()
+                .filter(unfinished)
+                .map(|o| o.address.clone())
+                .collect()
         };
         for id in rest {
             self.change(&id, |o| {
                 (o.state, o.step) = match o.missing_half() {
                     Some(missing) => (OperationState::HalfReplaced, missing),
-                    None if o.state == OperationState::Running => (OperationState::NotAttempted, Reached::NotFinished),
+                    None if o.state == OperationState::Running => {
+                        (OperationState::NotAttempted, Reached::NotFinished)
+                    }
                     None => (OperationState::NotAttempted, Reached::NotAttempted),
                 };
             })
@@ -338,12 +471,17 @@ fn plain_id(object: &Value) -> Option<String> {
         return None;
     }
     let id = object.clone().unmark_deep_with_paths();
-    let secret = id.1.iter().any(|(path, marks)| marks.is_sensitive() && cty::Path::root().attr("id").starts_with(path));
-    let id = id.0.get_attr("id").filter(|v| !secret && v.is_known() && !v.is_null())?;
+    let secret = id.1.iter().any(|(path, marks)| {
+        marks.is_sensitive() && cty::Path::root().attr("id").starts_with(path)
+    });
+    let id =
+        id.0.get_attr("id")
+            .filter(|v| !secret && v.is_known() && !v.is_null())?;
     id.as_str().map(str::to_owned)
 }
 
-/// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do not count.
+/// Equal for failures that are the same but for names, numbers and ids: digits and quoted parts do
+/// not count.
 pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str) -> String {
     let alike = |text: &str| {
         let mut quoted = false;
@@ -357,7 +495,12 @@ pub fn fingerprint(class: FailureClass, kind: &str, summary: &str, detail: &str)
         });
         alike
     };
-    let text = format!("{} {kind} {}\n{}", class.word(), alike(summary), alike(detail.lines().next().unwrap_or("")));
+    let text = format!(
+        "{} {kind} {}\n{}",
+        class.word(),
+        alike(summary),
+        alike(detail.lines().next().unwrap_or(""))
+    );
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
 }

@@ -1,5 +1,6 @@
-//! A selection as steps with edges: what is created or changed once what it needs is there, what is destroyed once what
-//! depends on it is gone or changed. Pure. The rules are those of the reference engine (3.6 of the project's reference).
+//! A selection as steps with edges: what is created or changed once what it needs is there, what is
+//! destroyed once what depends on it is gone or changed. Pure. The rules are those of the reference
+//! engine (3.6 of the project's reference).
 
 use crate::engine::api::StageRequest;
 use crate::engine::event::{Action, StageMode};
@@ -16,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub enum Task {
     /// A node of the configuration: evaluated, or for a resource its value put together.
     Node(Step),
-    /// Puts the value of a resource together from some of its instances, for those who need no others.
+    /// Puts the value of a resource together from some of its instances, for those who need no
+    /// others.
     Part(Step),
     /// Works out the instances of a resource before any of them is applied.
     Open(Step),
@@ -58,8 +60,14 @@ pub fn acts(change: &Change) -> bool {
 
 /// Whether a change has a part that creates, updates, reads, or imports.
 pub fn applies(change: &Change) -> bool {
-    matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read)
-        || change.importing.is_some()
+    matches!(
+        change.action,
+        Action::Create
+            | Action::Update
+            | Action::Replace
+            | Action::ReplaceCreateFirst
+            | Action::Read
+    ) || change.importing.is_some()
 }
 
 /// Whether a change has a part that destroys or forgets.
@@ -67,21 +75,33 @@ pub fn destroys(action: Action) -> bool {
     action.destroys() || action == Action::Forget
 }
 
-/// The nodes that a deploy works out though no change needs them: the root outputs of the stage, and the checks. Of what
-/// targets or excludes have narrowed no check is asked.
+/// The nodes that a deploy works out though no change needs them: the root outputs of the stage,
+/// and the checks. Of what targets or excludes have narrowed no check is asked.
 pub fn ends(nodes: &Nodes, request: &StageRequest, outputs: &[&OutputChange]) -> BTreeSet<Step> {
     if request.mode == StageMode::Destroy {
         return BTreeSet::new();
     }
     let whole = request.target.is_empty() && request.exclude.is_empty();
-    let checks = nodes.nodes.iter().enumerate().filter(|(_, n)| whole && matches!(n, Node::Check(..))).map(|(s, _)| s);
-    let outputs = outputs.iter().filter_map(|o| nodes.step(&Node::Output(ModulePath::root(), o.name.clone())));
+    let checks = nodes
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| whole && matches!(n, Node::Check(..)))
+        .map(|(s, _)| s);
+    let outputs = outputs
+        .iter()
+        .filter_map(|o| nodes.step(&Node::Output(ModulePath::root(), o.name.clone())));
     outputs.chain(checks).collect()
 }
 
-/// Builds the steps for the changes that were taken, given by number, and for `ends`. The error is a cycle that cannot be
-/// opened, in words.
-pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: &BTreeSet<Step>) -> Result<Steps, Diagnostic> {
+/// Builds the steps for the changes that were taken, given by number, and for `ends`. The error is
+/// a cycle that cannot be opened, in words.
+pub fn build(
+    nodes: &Nodes,
+    changes: &[Change],
+    taken: &BTreeSet<usize>,
+    ends: &BTreeSet<Step>,
+) -> Result<Steps, Diagnostic> {
     let steps = build_with(nodes, changes, taken, ends, GATED);
     if steps.graph.cycles().is_empty() {
         return Ok(steps);
@@ -94,9 +114,19 @@ pub fn build(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: &
     }
 }
 
-fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: &BTreeSet<Step>, gated: usize) -> Steps {
+fn build_with(
+    nodes: &Nodes,
+    changes: &[Change],
+    taken: &BTreeSet<usize>,
+    ends: &BTreeSet<Step>,
+    gated: usize,
+) -> Steps {
     let mut out = Builder {
-        steps: Steps { graph: Graph::default(), tasks: Vec::new(), second_halves: HashMap::new() },
+        steps: Steps {
+            graph: Graph::default(),
+            tasks: Vec::new(),
+            second_halves: HashMap::new(),
+        },
         nodes,
         of_node: Vec::new(),
         parts: BTreeMap::new(),
@@ -111,7 +141,8 @@ fn build_with(nodes: &Nodes, changes: &[Change], taken: &BTreeSet<usize>, ends: 
     out.steps
 }
 
-/// From how many edges on everything of one side waits for a gate instead of for everything of the other side.
+/// From how many edges on everything of one side waits for a gate instead of for everything of the
+/// other side.
 const GATED: usize = 64;
 
 /// Steps of one resource, in one instance of its module or in all of them.
@@ -161,7 +192,8 @@ impl Builder<'_> {
         self.steps.graph.add()
     }
 
-    /// Nodes that something taken needs, and those that are worked out for their own sake, with all that they need.
+    /// Nodes that something taken needs, and those that are worked out for their own sake, with all
+    /// that they need.
     fn nodes(&mut self, ends: &BTreeSet<Step>, changes: &[Change], taken: &BTreeSet<usize>) {
         let mut roots = ends.clone();
         for &i in taken {
@@ -181,11 +213,19 @@ impl Builder<'_> {
             self.of_node[node] = Some(self.add(Task::Node(node)));
         }
         for &node in &needed {
-            let Some(step) = self.of_node[node] else { continue };
+            let Some(step) = self.of_node[node] else {
+                continue;
+            };
             for need in self.nodes.graph.needs(node) {
                 if let Some(whole) = self.of_node[need] {
-                    let kept = self.nodes.nodes[need].resource().is_some_and(|r| r.resource.mode != Mode::Ephemeral);
-                    let needed = self.nodes.instances_needed(node, need).filter(|_| kept).map(|keys| self.part(need, keys));
+                    let kept = self.nodes.nodes[need]
+                        .resource()
+                        .is_some_and(|r| r.resource.mode != Mode::Ephemeral);
+                    let needed = self
+                        .nodes
+                        .instances_needed(node, need)
+                        .filter(|_| kept)
+                        .map(|keys| self.part(need, keys));
                     self.steps.graph.need(step, needed.unwrap_or(whole));
                 }
             }
@@ -201,17 +241,31 @@ impl Builder<'_> {
         part
     }
 
-    /// What parts of resources wait for: those of their instances that are applied, or the resource where none is.
+    /// What parts of resources wait for: those of their instances that are applied, or the resource
+    /// where none is.
     fn parts(&mut self, changes: &[Change], opened: &HashMap<ConfigResource, Step>) {
         let mut applied: HashMap<ConfigResource, Vec<(&InstanceKey, Step)>> = HashMap::new();
         for (i, step) in self.apply.iter().filter(|_| !self.parts.is_empty()) {
-            applied.entry(changes[*i].address.config()).or_default().push((&changes[*i].address.key, *step));
+            applied
+                .entry(changes[*i].address.config())
+                .or_default()
+                .push((&changes[*i].address.key, *step));
         }
         for ((resource, keys), part) in &self.parts {
-            let Node::Resource(config) = &self.nodes.nodes[*resource] else { continue };
+            let Node::Resource(config) = &self.nodes.nodes[*resource] else {
+                continue;
+            };
             let first = opened.get(config).copied().or(self.of_node[*resource]);
-            let own = applied.get(config).into_iter().flatten().filter(|(key, _)| keys.contains(key)).map(|(_, step)| *step);
-            first.into_iter().chain(own).for_each(|needed| self.steps.graph.need(*part, needed));
+            let own = applied
+                .get(config)
+                .into_iter()
+                .flatten()
+                .filter(|(key, _)| keys.contains(key))
+                .map(|(_, step)| *step);
+            first
+                .into_iter()
+                .chain(own)
+                .for_each(|needed| self.steps.graph.need(*part, needed));
         }
     }
 
@@ -243,7 +297,11 @@ impl Builder<'_> {
             }
             if destroys(change.action) {
                 let step = self.add(Task::Destroy(i));
-                if let Some(provider) = self.nodes.provider(&change.provider).and_then(|n| self.of_node[n]) {
+                if let Some(provider) = self
+                    .nodes
+                    .provider(&change.provider)
+                    .and_then(|n| self.of_node[n])
+                {
                     self.steps.graph.need(step, provider);
                 }
                 self.destroy.insert(i, step);
@@ -269,26 +327,44 @@ impl Builder<'_> {
             let config = change.address.config();
             let resource = resources.entry(config.to_string()).or_default();
             resource.path = config.module;
-            let within = resource.within.entry(change.address.module.clone()).or_default();
+            let within = resource
+                .within
+                .entry(change.address.module.clone())
+                .or_default();
             for group in [&mut resource.all, within] {
                 group.apply.extend(self.apply.get(&i).map(|s| (i, *s)));
-                let destroyed = if late(change) { &mut group.late } else { &mut group.early };
+                let destroyed = if late(change) {
+                    &mut group.late
+                } else {
+                    &mut group.early
+                };
                 destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
             }
             if let (Some(&apply), Some(&destroy)) = (self.apply.get(&i), self.destroy.get(&i)) {
-                let (after, before) = if late(change) { (destroy, apply) } else { (apply, destroy) };
+                let (after, before) = if late(change) {
+                    (destroy, apply)
+                } else {
+                    (apply, destroy)
+                };
                 self.steps.graph.need(after, before);
                 self.steps.second_halves.insert(before, after);
             }
         }
-        // By what is needed, who needs it, and the instance of the module where both are in one: names mean other objects
-        // in another instance.
-        let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> = BTreeMap::new();
+        // By what is needed, who needs it, and the instance of the module where both are in one:
+        // names mean other objects in another instance.
+        let mut edges: BTreeMap<(&str, String, Option<&ModuleInstance>), Dependents> =
+            BTreeMap::new();
         for &i in taken.iter().filter(managed) {
             let change = &changes[i];
             let config = change.address.config();
-            for on in change.dependencies.iter().chain(change.prior_dependencies.difference(&change.dependencies)) {
-                let Some(needed) = resources.get(on) else { continue };
+            for on in change
+                .dependencies
+                .iter()
+                .chain(change.prior_dependencies.difference(&change.dependencies))
+            {
+                let Some(needed) = resources.get(on) else {
+                    continue;
+                };
                 let within = (needed.path == config.module).then_some(&change.address.module);
                 let dependents = edges.entry((on, config.to_string(), within)).or_default();
                 let depended = change.prior_dependencies.contains(on);
@@ -296,16 +372,23 @@ impl Builder<'_> {
                 dependents.apply.extend(apply);
                 if depended {
                     dependents.apply_depended.extend(apply);
-                    let destroyed = if late(change) { &mut dependents.late } else { &mut dependents.early };
+                    let destroyed = if late(change) {
+                        &mut dependents.late
+                    } else {
+                        &mut dependents.early
+                    };
                     destroyed.extend(self.destroy.get(&i).map(|s| (i, *s)));
                 }
             }
         }
         let none = Group::default();
         for ((on, config, within), dependents) in edges {
-            let Some(needed) = resources.get(on) else { continue };
+            let Some(needed) = resources.get(on) else {
+                continue;
+            };
             let needed = within.map_or(&needed.all, |w| needed.within.get(w).unwrap_or(&none));
-            // What an object depended on changes once the object is gone; one that is destroyed late waits for that.
+            // What an object depended on changes once the object is gone; one that is destroyed
+            // late waits for that.
             self.all_need_all(&dependents.late, &needed.apply);
             self.all_need_all(&needed.apply, &dependents.early);
             if on == config {
@@ -323,12 +406,24 @@ impl Builder<'_> {
     /// What checks ask the world is asked when nothing changes any more.
     fn checks_last(&mut self, changes: &[Change], taken: &BTreeSet<usize>) {
         let nested = |i: &&usize| changes[**i].reason == Some(Reason::ReadBecauseCheckNested);
-        let asked: Vec<(usize, Step)> = taken.iter().filter(nested).filter_map(|i| Some((*i, *self.apply.get(i)?))).collect();
+        let asked: Vec<(usize, Step)> = taken
+            .iter()
+            .filter(nested)
+            .filter_map(|i| Some((*i, *self.apply.get(i)?)))
+            .collect();
         if asked.is_empty() {
             return;
         }
-        let managed = taken.iter().filter(|i| changes[**i].address.resource.mode == Mode::Managed);
-        let both = managed.flat_map(|i| self.apply.get(i).into_iter().chain(self.destroy.get(i)).map(|s| (*i, *s)));
+        let managed = taken
+            .iter()
+            .filter(|i| changes[**i].address.resource.mode == Mode::Managed);
+        let both = managed.flat_map(|i| {
+            self.apply
+                .get(i)
+                .into_iter()
+                .chain(self.destroy.get(i))
+                .map(|s| (*i, *s))
+        });
         let all: Vec<(usize, Step)> = both.collect();
         self.all_need_all(&asked, &all);
     }
@@ -338,8 +433,12 @@ impl Builder<'_> {
         let apart = |(i, _): &(usize, Step)| needed.binary_search_by_key(i, |(j, _)| *j).is_err();
         if steps.len().saturating_mul(needed.len()) >= self.gated && steps.iter().all(apart) {
             let gate = self.add(Task::Gate);
-            needed.iter().for_each(|(_, step)| self.steps.graph.need(gate, *step));
-            steps.iter().for_each(|(_, step)| self.steps.graph.need(*step, gate));
+            needed
+                .iter()
+                .for_each(|(_, step)| self.steps.graph.need(gate, *step));
+            steps
+                .iter()
+                .for_each(|(_, step)| self.steps.graph.need(*step, gate));
             return;
         }
         for (i, step) in steps {
@@ -351,8 +450,8 @@ impl Builder<'_> {
 }
 
 impl Steps {
-    /// An edge between what belongs to different providers is let go where it would close a circle. Gives a cycle that
-    /// has no such edge.
+    /// An edge between what belongs to different providers is let go where it would close a circle.
+    /// Gives a cycle that has no such edge.
     fn open_circles(&mut self) -> Option<Vec<Step>> {
         let mut own: HashMap<usize, Step> = HashMap::new();
         for (step, task) in self.tasks.iter().enumerate() {

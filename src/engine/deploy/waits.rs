@@ -1,5 +1,5 @@
-//! What operations wait for, as far as it is told: some names of many, and others once those are done. Owned by the record
-//! of a deploy.
+//! What operations wait for, as far as it is told: some names of many, and others once those are
+//! done. Owned by the record of a deploy.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,11 +45,14 @@ impl Waits {
         line.named.iter().copied().collect()
     }
 
-    /// An operation is done; answers which others have nothing left of what was named, and what they wait for now.
+    /// An operation is done; answers which others have nothing left of what was named, and what
+    /// they wait for now.
     pub fn done(&mut self, operation: usize) -> Vec<(usize, Vec<usize>)> {
         let mut out = Vec::new();
         for dependent in self.dependents.remove(&operation).unwrap_or_default() {
-            let Some(line) = self.of.get_mut(&dependent) else { continue };
+            let Some(line) = self.of.get_mut(&dependent) else {
+                continue;
+            };
             let was_named = line.named.remove(&operation);
             line.rest.remove(&operation);
             if was_named && line.named.is_empty() && !line.rest.is_empty() {

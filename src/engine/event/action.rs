@@ -48,7 +48,11 @@ impl Action {
 
     /// The word for what an operation does: one without an action imports.
     pub fn operation_word(self) -> &'static str {
-        if self == Self::NoOp { "import" } else { self.word() }
+        if self == Self::NoOp {
+            "import"
+        } else {
+            self.word()
+        }
     }
 
     /// What an operation has done, in the past tense: the one table of it.
@@ -66,7 +70,10 @@ impl Action {
 
     /// Whether an object in the world is destroyed by it.
     pub fn destroys(self) -> bool {
-        matches!(self, Self::Destroy | Self::Replace | Self::ReplaceCreateFirst)
+        matches!(
+            self,
+            Self::Destroy | Self::Replace | Self::ReplaceCreateFirst
+        )
     }
 
     /// Actions as the plan representation lists them.

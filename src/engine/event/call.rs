@@ -11,7 +11,8 @@ pub struct CallQueued {
     pub plugin: PluginId,
     pub method: String,
     pub resource: Option<String>,
-    /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)`.
+    /// What it waits for, in words: `slot of hashicorp/aws, held by aws_db_instance.main
+    /// (ApplyResourceChange)`.
     pub waits_for: String,
     /// The call that holds what it waits for, where one can be named.
     pub blocker: Option<CallId>,
@@ -54,7 +55,8 @@ pub struct CallFinished {
     /// The attempt that follows, where it failed for a moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Retry>,
-    /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a deploy goes without.
+    /// How such calls go by now; of one that was cancelled nothing is measured. What is kept of a
+    /// deploy goes without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
 }
@@ -74,14 +76,21 @@ impl Retry {
     /// What follows so many attempts after a pause.
     pub fn after(made: u32, of: u32, pause: std::time::Duration) -> Self {
         let pause = UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
-        Self { attempt: made + 1, of, at: crate::engine::bus::now_ms() + pause }
+        Self {
+            attempt: made + 1,
+            of,
+            at: crate::engine::bus::now_ms() + pause,
+        }
     }
 
     /// `attempt 2 of 5, again in 3 s`; without the end once it is made.
     pub fn text(&self, now: UnixMs) -> String {
         let Self { attempt, of, at } = self;
         match at - now {
-            left @ 1.. => format!("attempt {attempt} of {of}, again in {} s", (left + 999) / 1_000),
+            left @ 1.. => format!(
+                "attempt {attempt} of {of}, again in {} s",
+                (left + 999) / 1_000
+            ),
             _ => format!("attempt {attempt} of {of}"),
         }
     }

@@ -20,10 +20,12 @@ pub struct Diagnostic {
     pub address: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<SourceRange>,
-    /// The source lines of the range, for people; absent from `--json`'s contract but harmless there.
+    /// The source lines of the range, for people; absent from `--json`'s contract but harmless
+    /// there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<Snippet>,
-    /// Where else the same cause was met: in other instances, or other calls of the module whose text it is in.
+    /// Where else the same cause was met: in other instances, or other calls of the module whose
+    /// text it is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub further: Option<Further>,
     /// Of an unknown outcome: the number of what was intended. It is over once that is settled.
@@ -44,12 +46,27 @@ impl Further {
     /// For people: how many, and the first of them.
     pub fn text(&self) -> String {
         const SHOWN: usize = 3;
-        let places = if self.count == 1 { "The same at one further place" } else { "The same at further places" };
-        let some: Vec<&str> = self.addresses.iter().take(SHOWN).map(String::as_str).collect();
-        let number = if self.count == 1 { String::new() } else { format!(", {} in all", self.count) };
+        let places = if self.count == 1 {
+            "The same at one further place"
+        } else {
+            "The same at further places"
+        };
+        let some: Vec<&str> = self
+            .addresses
+            .iter()
+            .take(SHOWN)
+            .map(String::as_str)
+            .collect();
+        let number = if self.count == 1 {
+            String::new()
+        } else {
+            format!(", {} in all", self.count)
+        };
         match some.is_empty() {
             true => format!("{places}{number}."),
-            false if self.count > some.len() => format!("{places}{number}: {}, ….", some.join(", ")),
+            false if self.count > some.len() => {
+                format!("{places}{number}: {}, ….", some.join(", "))
+            }
             false => format!("{places}{number}: {}.", some.join(", ")),
         }
     }

@@ -75,9 +75,21 @@ impl From<DriftRead> for DriftView {
                 what: DriftKind::Changed,
                 attributes: Vec::new(),
             },
-            DriftRead::Whole { address, previous_address, resource_type, provider, what, attributes } => {
-                Self { address, previous_address, resource_type, provider, what, attributes }
-            }
+            DriftRead::Whole {
+                address,
+                previous_address,
+                resource_type,
+                provider,
+                what,
+                attributes,
+            } => Self {
+                address,
+                previous_address,
+                resource_type,
+                provider,
+                what,
+                attributes,
+            },
         }
     }
 }

@@ -17,7 +17,8 @@ pub struct Failure {
     pub method: Option<String>,
     /// The crash that took the call down.
     pub incident: Option<String>,
-    /// What the plugin logged since the operation began, at most 100 lines: the last ones, of a panic the first.
+    /// What the plugin logged since the operation began, at most 100 lines: the last ones, of a
+    /// panic the first.
     pub last_lines: Vec<String>,
     /// When each of them was logged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,9 +68,11 @@ pub struct Unknown {
     /// What was begun.
     pub step: OperationStep,
     pub begun_at: UnixMs,
-    /// Whether an object may be there that the state does not have. Reading back cannot settle that.
+    /// Whether an object may be there that the state does not have. Reading back cannot settle
+    /// that.
     pub creation: bool,
-    /// Whether it is a provisioner's command: what it has done is done, and whether the object is as it should be is not known.
+    /// Whether it is a provisioner's command: what it has done is done, and whether the object is
+    /// as it should be is not known.
     pub provisioner: bool,
     /// The id of the object, where it was known before the call.
     pub id: Option<String>,
@@ -80,6 +83,9 @@ pub struct Unknown {
 impl Unknown {
     /// As `state forget` and lists name it.
     pub fn name(&self) -> String {
-        self.deposed.as_ref().map_or_else(|| self.address.clone(), |key| format!("{} (deposed {key})", self.address))
+        self.deposed.as_ref().map_or_else(
+            || self.address.clone(),
+            |key| format!("{} (deposed {key})", self.address),
+        )
     }
 }

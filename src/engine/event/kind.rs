@@ -1,8 +1,8 @@
 //! What happened: one fact, numbered and timed.
 
 use super::{
-    CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic, LockHolder, Operation, StageStarted,
-    StageSummary, StateChange, Unknown,
+    CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic,
+    LockHolder, Operation, StageStarted, StageSummary, StateChange, Unknown,
 };
 use crate::engine::plugin::record::{PluginEvent, UnixMs};
 use crate::engine::trust::WorkspacePlugin;
@@ -66,16 +66,18 @@ pub enum EventKind {
     },
     /// The state was changed by hand: an object was imported or forgotten.
     StateChanged(StateChange),
-    /// What was begun and has no end on record, oldest first. Said when it is another list than before.
+    /// What was begun and has no end on record, oldest first. Said when it is another list than
+    /// before.
     UnknownOutcomes {
         outcomes: Vec<Unknown>,
     },
-    /// Plugins that came with the workspace's own files and were not launched, as they have no yes: all of them, said whenever
-    /// one was looked for, and once more when there are none any more.
+    /// Plugins that came with the workspace's own files and were not launched, as they have no yes:
+    /// all of them, said whenever one was looked for, and once more when there are none any more.
     UntrustedPlugins {
         plugins: Vec<WorkspacePlugin>,
     },
-    /// Something that the operator should know and that is no error: a lock taken over, events dropped.
+    /// Something that the operator should know and that is no error: a lock taken over, events
+    /// dropped.
     Notice {
         text: String,
     },

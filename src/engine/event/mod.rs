@@ -1,5 +1,6 @@
-//! All that an operator can ever see, as typed, numbered, timed facts. The live console, `--json` and the replay of an
-//! old deploy fold these same events (see [`super::view`]). The engine makes them; everybody else only reads.
+//! All that an operator can ever see, as typed, numbered, timed facts. The live console, `--json`
+//! and the replay of an old deploy fold these same events (see [`super::view`]). The engine makes
+//! them; everybody else only reads.
 
 mod action;
 mod call;

@@ -16,8 +16,9 @@ pub enum OperationState {
     NotAttempted,
     /// Its intent is on record and its outcome is not.
     Unknown,
-    /// A replacement of which one half was done and the other was not: the old object is destroyed and there is no new one, or
-    /// the new one is there beside the old one. The operation's step says which.
+    /// A replacement of which one half was done and the other was not: the old object is destroyed
+    /// and there is no new one, or the new one is there beside the old one. The operation's step
+    /// says which.
     HalfReplaced,
 }
 
@@ -75,12 +76,16 @@ impl Operation {
 
     /// The address of its resource instance: without the key of a left-over object.
     pub fn instance(&self) -> &str {
-        self.address.split(" (deposed").next().unwrap_or(&self.address)
+        self.address
+            .split(" (deposed")
+            .next()
+            .unwrap_or(&self.address)
     }
 
     /// Whether it is a replacement that has begun and not ended.
     pub fn is_replacing(&self) -> bool {
-        self.state == OperationState::Running && matches!(self.action, Action::Replace | Action::ReplaceCreateFirst)
+        self.state == OperationState::Running
+            && matches!(self.action, Action::Replace | Action::ReplaceCreateFirst)
     }
 
     /// What is missing of a replacement of which one half is done.
@@ -127,7 +132,9 @@ impl OperationCounts {
                 OperationState::Failed => &mut counts.failed,
                 OperationState::Unknown => &mut counts.unknown,
                 OperationState::HalfReplaced => &mut counts.half_replaced,
-                OperationState::Waiting | OperationState::Running | OperationState::NotAttempted => &mut counts.not_attempted,
+                OperationState::Waiting
+                | OperationState::Running
+                | OperationState::NotAttempted => &mut counts.not_attempted,
             } += 1;
         }
         counts
@@ -142,8 +149,16 @@ impl OperationCounts {
             (self.not_attempted, "not attempted"),
             (self.unknown, "with unknown outcome"),
         ];
-        let said: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-        if said.is_empty() { "nothing to do".to_owned() } else { said.join(", ") }
+        let said: Vec<String> = named
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}"))
+            .collect();
+        if said.is_empty() {
+            "nothing to do".to_owned()
+        } else {
+            said.join(", ")
+        }
     }
 
     /// How many ended otherwise than they should, or not at all although they had begun.

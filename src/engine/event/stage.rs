@@ -26,7 +26,8 @@ pub struct StageStarted {
 /// One change as it is shown; values are already masked where sensitive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChangeView {
-    /// Address of the resource instance; with ` (deposed KEY)` for a deposed object. Unique in a stage.
+    /// Address of the resource instance; with ` (deposed KEY)` for a deposed object. Unique in a
+    /// stage.
     pub address: String,
     pub previous_address: Option<String>,
     pub resource_type: String,
@@ -46,7 +47,8 @@ pub struct ChangeView {
 }
 
 impl ChangeView {
-    /// Whether applying it changes the world or the state: an object that only moves to another address does.
+    /// Whether applying it changes the world or the state: an object that only moves to another
+    /// address does.
     pub fn does_something(&self) -> bool {
         self.action != Action::NoOp || self.previous_address.is_some()
     }
@@ -74,7 +76,8 @@ pub struct OutputView {
     pub before: Option<String>,
     pub after: Option<String>,
     pub sensitive: bool,
-    /// Addresses of the instances that it rests on, or of resources where it rests on all their instances.
+    /// Addresses of the instances that it rests on, or of resources where it rests on all their
+    /// instances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
@@ -89,7 +92,9 @@ impl OutputView {
 
 /// Whether an address of an instance, or of a resource for all its instances, names this instance.
 pub fn names(need: &str, address: &str) -> bool {
-    address.strip_prefix(need).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+    address
+        .strip_prefix(need)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
 /// The result of staging, ready to be looked at and narrowed.
@@ -104,7 +109,8 @@ pub struct StageSummary {
     pub counts: Counts,
     /// In the order of dependencies; no-ops too.
     pub changes: Vec<ChangeView>,
-    /// Addresses of changes that are left out: of a new stage those that came along with what the targets need.
+    /// Addresses of changes that are left out: of a new stage those that came along with what the
+    /// targets need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
     pub outputs: Vec<OutputView>,

@@ -1,5 +1,6 @@
-//! The steps of an operation: what is begun and ended on record, and how far it has come, in words that the store and
-//! programs read. An older store reads: what it says in other words is shown as it is.
+//! The steps of an operation: what is begun and ended on record, and how far it has come, in words
+//! that the store and programs read. An older store reads: what it says in other words is shown as
+//! it is.
 
 use super::Action;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,9 @@ impl OperationStep {
         match action {
             Action::Create | Action::Replace => *self == Self::Create,
             Action::Update => *self == Self::Update,
-            Action::ReplaceCreateFirst | Action::Destroy => matches!(self, Self::Destroy | Self::Forget),
+            Action::ReplaceCreateFirst | Action::Destroy => {
+                matches!(self, Self::Destroy | Self::Forget)
+            }
             Action::Read => *self == Self::Read,
             Action::Forget => *self == Self::Forget,
             Action::NoOp => *self == Self::Import,
@@ -76,9 +79,14 @@ impl FromStr for OperationStep {
             "import" => Self::Import,
             "read" => Self::Read,
             _ => {
-                let parts = word.rsplit_once(PROVISIONER).and_then(|(kind, place)| Some((kind, place.parse().ok()?)));
+                let parts = word
+                    .rsplit_once(PROVISIONER)
+                    .and_then(|(kind, place)| Some((kind, place.parse().ok()?)));
                 let (kind, place) = parts.ok_or_else(|| NoStep(word.to_owned()))?;
-                Self::Provisioner { kind: kind.to_owned(), place }
+                Self::Provisioner {
+                    kind: kind.to_owned(),
+                    place,
+                }
             }
         })
     }
@@ -150,9 +158,15 @@ const WORDS: [(Reached, &str); 30] = [
     (Reached::At(Doing::Reading), "reading"),
     (Reached::At(Doing::Importing), "importing"),
     (Reached::At(Doing::Destroying), "destroying"),
-    (Reached::At(Doing::DestroyingOld), "destroying the old object"),
+    (
+        Reached::At(Doing::DestroyingOld),
+        "destroying the old object",
+    ),
     (Reached::At(Doing::Forgetting), "forgetting"),
-    (Reached::At(Doing::ForgettingOld), "forgetting the old object"),
+    (
+        Reached::At(Doing::ForgettingOld),
+        "forgetting the old object",
+    ),
     (Reached::BetweenHalves, "waiting for its second half"),
     (Reached::Done(Action::Create), "created"),
     (Reached::Done(Action::Update), "updated"),
@@ -172,7 +186,10 @@ const WORDS: [(Reached, &str); 30] = [
     (Reached::NotAttempted, "not attempted"),
     (Reached::NotFinished, "not finished"),
     (Reached::NotRecreated, "destroyed, not re-created"),
-    (Reached::OldRemains, "created, the old object is not destroyed"),
+    (
+        Reached::OldRemains,
+        "created, the old object is not destroyed",
+    ),
 ];
 /// What the words begin with of an operation whose unknown outcome is settled.
 const SETTLED: &str = "settled: ";
@@ -185,7 +202,12 @@ impl fmt::Display for Reached {
             Self::Only(step) => write!(f, "not finished: only its {step} was done"),
             Self::Settled(how) => write!(f, "{SETTLED}{how}"),
             Self::Other(words) => f.write_str(words),
-            fixed => f.write_str(WORDS.iter().find(|(p, _)| p == fixed).map_or("", |(_, word)| word)),
+            fixed => f.write_str(
+                WORDS
+                    .iter()
+                    .find(|(p, _)| p == fixed)
+                    .map_or("", |(_, word)| word),
+            ),
         }
     }
 }
@@ -198,7 +220,9 @@ impl From<String> for Reached {
         if let Some(how) = words.strip_prefix(SETTLED) {
             return Self::Settled(how.to_owned());
         }
-        let only = words.strip_prefix("not finished: only its ").and_then(|rest| rest.strip_suffix(" was done")?.parse().ok());
+        let only = words
+            .strip_prefix("not finished: only its ")
+            .and_then(|rest| rest.strip_suffix(" was done")?.parse().ok());
         only.map_or(Self::Other(words), Self::Only)
     }
 }
@@ -221,7 +245,10 @@ mod tests {
 
     #[test]
     fn what_steps_are_and_have_reached_comes_back_from_the_words_that_are_kept() {
-        let provisioner = OperationStep::Provisioner { kind: "local-exec".into(), place: 2 };
+        let provisioner = OperationStep::Provisioner {
+            kind: "local-exec".into(),
+            place: 2,
+        };
         let steps = [
             (OperationStep::Create, "create"),
             (OperationStep::Update, "update"),
@@ -232,14 +259,23 @@ mod tests {
             (provisioner.clone(), "local-exec provisioner 2"),
         ];
         for (step, word) in steps {
-            assert_eq!((step.to_string().as_str(), word.parse()), (word, Ok(step.clone())));
+            assert_eq!(
+                (step.to_string().as_str(), word.parse()),
+                (word, Ok(step.clone()))
+            );
             assert_eq!(serde_json::to_value(&step).expect("text"), word);
         }
-        let nothing = "no-op".parse::<OperationStep>().expect_err("nothing is begun with it");
+        let nothing = "no-op"
+            .parse::<OperationStep>()
+            .expect_err("nothing is begun with it");
         assert_eq!(nothing.to_string(), "\"no-op\" is no step of an operation");
 
         let words = WORDS.iter().map(|(_, word)| (*word).to_owned());
-        let more = ["settled: imported by hand", "not finished: only its local-exec provisioner 2 was done", "no-op failed"];
+        let more = [
+            "settled: imported by hand",
+            "not finished: only its local-exec provisioner 2 was done",
+            "no-op failed",
+        ];
         for words in words.chain(more.map(str::to_owned)) {
             assert_eq!(Reached::from(words.clone()).to_string(), words);
         }
@@ -247,8 +283,14 @@ mod tests {
         for (reached, word) in WORDS {
             assert_eq!(reached.to_string(), word);
         }
-        assert_eq!(Reached::from(more[0]), Reached::Settled("imported by hand".into()));
+        assert_eq!(
+            Reached::from(more[0]),
+            Reached::Settled("imported by hand".into())
+        );
         assert_eq!(Reached::from(more[1]), Reached::Only(provisioner));
-        assert_eq!(Reached::from(more[2]), Reached::Other("no-op failed".into()));
+        assert_eq!(
+            Reached::from(more[2]),
+            Reached::Other("no-op failed".into())
+        );
     }
 }

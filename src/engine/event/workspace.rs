@@ -42,7 +42,8 @@ pub struct StateChange {
     pub address: String,
     /// Key of a deposed object; `None` for the current one.
     pub deposed: Option<String>,
-    /// The id that it was imported under; of a forgotten object its `id`, where it has one that is not sensitive.
+    /// The id that it was imported under; of a forgotten object its `id`, where it has one that is
+    /// not sensitive.
     pub id: Option<String>,
     /// The provider configuration, as state version 4 writes it; `None` where there was no object.
     pub provider: Option<String>,
@@ -60,7 +61,8 @@ pub struct LockHolder {
     pub who: String,
     pub host: String,
     pub pid: u32,
-    /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for it.
+    /// Start time of the process (field 22 of its stat), so that a recycled pid is not taken for
+    /// it.
     pub start_time: u64,
     pub boot_id: String,
     /// The namespace of its pid; empty where it was not known.

@@ -1,11 +1,14 @@
-//! What a supervisor lets be seen: the state by a watch channel, and every change as an event. Owned by the
-//! supervisor task; handles read.
+//! What a supervisor lets be seen: the state by a watch channel, and every change as an event.
+//! Owned by the supervisor task; handles read.
 
 use super::failure::{Exit, StartFailure};
 use super::identity::ProcessIdentity;
 use super::life::{Arrival, Life, PhaseKind};
 use super::logs::{Logs, now_ms};
-use super::record::{LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginObserver, PluginState};
+use super::record::{
+    LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginObserver,
+    PluginState,
+};
 use crate::engine::settings::LaunchSettings;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +24,11 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn new(id: PluginId, found: PluginFound, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
+    pub(super) fn new(
+        id: PluginId,
+        found: PluginFound,
+        observer: Arc<dyn PluginObserver>,
+    ) -> Arc<Self> {
         let board = Self {
             logs: Logs::new(id.clone(), Arc::clone(&observer)),
             id,
@@ -29,13 +36,19 @@ impl Board {
             found: watch::Sender::new(found),
             state: watch::Sender::new(PluginState::Discovered),
         };
-        board.observer.event(PluginEvent::Found { plugin: board.id.clone(), found: board.found.borrow().clone() });
+        board.observer.event(PluginEvent::Found {
+            plugin: board.id.clone(),
+            found: board.found.borrow().clone(),
+        });
         board.say(PluginState::Discovered);
         Arc::new(board)
     }
 
     fn say(&self, state: PluginState) {
-        self.observer.event(PluginEvent::State { plugin: self.id.clone(), state });
+        self.observer.event(PluginEvent::State {
+            plugin: self.id.clone(),
+            state,
+        });
     }
 
     pub(super) fn set(&self, state: PluginState) {
@@ -57,7 +70,10 @@ impl Board {
             changed
         });
         if changed {
-            self.observer.event(PluginEvent::Found { plugin: self.id.clone(), found: self.found.borrow().clone() });
+            self.observer.event(PluginEvent::Found {
+                plugin: self.id.clone(),
+                found: self.found.borrow().clone(),
+            });
         }
     }
 }
@@ -71,7 +87,12 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn begin(board: &Arc<Board>, life: &dyn Life, number: u32, settings: &LaunchSettings) -> Self {
+    pub(super) fn begin(
+        board: &Arc<Board>,
+        life: &dyn Life,
+        number: u32,
+        settings: &LaunchSettings,
+    ) -> Self {
         board.logs.begin_launch();
         let record = LaunchAttempt {
             number,
@@ -88,13 +109,21 @@ impl Recorder {
             took_ms: None,
             doing: None,
         };
-        let recorder = Self { board: Arc::clone(board), kinds: life.phases(), began: Instant::now(), record };
+        let recorder = Self {
+            board: Arc::clone(board),
+            kinds: life.phases(),
+            began: Instant::now(),
+            record,
+        };
         recorder.say();
         recorder
     }
 
     fn say(&self) {
-        self.board.observer.event(PluginEvent::Attempt { plugin: self.board.id.clone(), attempt: self.record.clone() });
+        self.board.observer.event(PluginEvent::Attempt {
+            plugin: self.board.id.clone(),
+            attempt: self.record.clone(),
+        });
     }
 
     fn since_begin(&self, at: Instant) -> u64 {
@@ -106,7 +135,8 @@ impl Recorder {
         self.reached_at(name, Instant::now());
     }
 
-    /// A phase was reached at a moment that is only now looked at. Each phase counts once, the first time.
+    /// A phase was reached at a moment that is only now looked at. Each phase counts once, the
+    /// first time.
     pub(super) fn reached_at(&mut self, name: PhaseName, at: Instant) {
         if self.record.phases.iter().any(|p| p.name == name) {
             return;
@@ -118,13 +148,20 @@ impl Recorder {
         self.say();
     }
 
-    /// The phase that comes after the furthest one that was reached: a plugin that says nothing may come up all the same.
+    /// The phase that comes after the furthest one that was reached: a plugin that says nothing may
+    /// come up all the same.
     fn next(&self) -> Option<&'static PhaseKind> {
         let reached = |kind: &PhaseKind| self.record.phases.iter().any(|p| p.name == kind.name);
-        self.kinds.get(self.kinds.iter().rposition(reached).map_or(0, |at| at + 1))
+        self.kinds
+            .get(self.kinds.iter().rposition(reached).map_or(0, |at| at + 1))
     }
 
-    pub(super) fn spawned(&mut self, pid: u32, identity: Option<&ProcessIdentity>, arrival: Arrival) {
+    pub(super) fn spawned(
+        &mut self,
+        pid: u32,
+        identity: Option<&ProcessIdentity>,
+        arrival: Arrival,
+    ) {
         self.record.pid = Some(pid);
         self.record.start_time = identity.map(|i| i.start_time);
         self.reached(PhaseName::EXEC);
@@ -136,7 +173,11 @@ impl Recorder {
     }
 
     /// The attempt is over; `exit` where the process was seen to end.
-    pub(super) fn end(mut self, result: Result<(), &StartFailure>, exit: Option<Exit>) -> LaunchAttempt {
+    pub(super) fn end(
+        mut self,
+        result: Result<(), &StartFailure>,
+        exit: Option<Exit>,
+    ) -> LaunchAttempt {
         let (code, signal) = exit.map(|e| (e.code, e.signal)).unwrap_or_default();
         self.record.exit_code = code;
         self.record.signal = signal;
@@ -144,7 +185,11 @@ impl Recorder {
         self.record.doing = None;
         self.record.took_ms = Some(self.since_begin(Instant::now()));
         self.record.verdict = Some(match result {
-            Ok(()) => super::record::Verdict { kind: "ready".to_owned(), text: "ready".to_owned(), retryable: false },
+            Ok(()) => super::record::Verdict {
+                kind: "ready".to_owned(),
+                text: "ready".to_owned(),
+                retryable: false,
+            },
             Err(failure) => failure.verdict(),
         });
         self.say();

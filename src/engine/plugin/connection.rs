@@ -1,5 +1,5 @@
-//! What a launch ends in when it goes well: the way to call the process, and word of its end. Made by the launch, ended by
-//! the supervisor, held by whoever calls.
+//! What a launch ends in when it goes well: the way to call the process, and word of its end. Made
+//! by the launch, ended by the supervisor, held by whoever calls.
 
 use super::life::Link;
 use std::any::Any;
@@ -18,7 +18,12 @@ pub struct Connection {
 
 impl Connection {
     pub(super) fn new(link: Box<dyn Link>, generation: u64, pid: Option<u32>) -> Self {
-        Self { link: link.into(), generation, pid, ended: CancellationToken::new() }
+        Self {
+            link: link.into(),
+            generation,
+            pid,
+            ended: CancellationToken::new(),
+        }
     }
 
     /// The way to the process as its dialect made it; `None` where it is another dialect's.

@@ -1,5 +1,6 @@
-//! A look at a file before it is executed: whether it exists, may be executed and is for this machine. Done here and
-//! not left to exec, since the C library hands what the kernel refuses to the shell, whose errors say nothing.
+//! A look at a file before it is executed: whether it exists, may be executed and is for this
+//! machine. Done here and not left to exec, since the C library hands what the kernel refuses to
+//! the shell, whose errors say nothing.
 
 use super::failure::StartFailure;
 use std::fs::File;
@@ -21,23 +22,39 @@ impl FileIdentity {
     pub(super) async fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         let meta = tokio::fs::metadata(path).await.ok()?;
-        Some(Self { device: meta.dev(), inode: meta.ino(), size: meta.len(), changed: meta.modified().ok() })
+        Some(Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.len(),
+            changed: meta.modified().ok(),
+        })
     }
 }
 
 /// Refuses a file of which it is known that it cannot run here.
 pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
-    let unusable = |reason: &str| StartFailure::NotExecutable { path: path.to_owned(), reason: reason.to_owned() };
+    let unusable = |reason: &str| StartFailure::NotExecutable {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
     let meta = match std::fs::metadata(path) {
         Ok(meta) => meta,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(StartFailure::NotFound(path.to_owned())),
-        Err(e) => return Err(unusable(&format!("{e}; check the permissions of the directories above it"))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(StartFailure::NotFound(path.to_owned()));
+        }
+        Err(e) => {
+            return Err(unusable(&format!(
+                "{e}; check the permissions of the directories above it"
+            )));
+        }
     };
     if !meta.is_file() {
         return Err(unusable("it is not a file"));
     }
     if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
-        return Err(unusable("it is not marked as executable for this user; run `chmod +x` on it"));
+        return Err(unusable(
+            "it is not marked as executable for this user; run `chmod +x` on it",
+        ));
     }
     let mut head = Vec::new();
     // A program may be executable and not readable; then only the kernel can judge.
@@ -51,7 +68,10 @@ pub(super) fn check(path: &Path) -> Result<(), StartFailure> {
 
 /// What exec's own error means, for a file that passed [`check`].
 pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
-    let unusable = |reason: String| StartFailure::NotExecutable { path: path.to_owned(), reason };
+    let unusable = |reason: String| StartFailure::NotExecutable {
+        path: path.to_owned(),
+        reason,
+    };
     match error.kind() {
         std::io::ErrorKind::NotFound => {
             unusable("the interpreter or loader that it names, or its working directory, does not exist on this system".to_owned())
@@ -67,7 +87,10 @@ pub(super) fn explain(path: &Path, error: std::io::Error) -> StartFailure {
 }
 
 fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
-    let unusable = |reason: &str| StartFailure::NotExecutable { path: path.to_owned(), reason: reason.to_owned() };
+    let unusable = |reason: &str| StartFailure::NotExecutable {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
     if head.is_empty() {
         return Err(unusable("it is empty; install the package again"));
     }
@@ -80,7 +103,9 @@ fn judge(path: &Path, head: &[u8], size: u64) -> Result<(), StartFailure> {
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
     };
     let Some(format) = Format::of(head) else {
-        return Err(unusable("it is neither a program nor a script that names its interpreter (`#!`)"));
+        return Err(unusable(
+            "it is neither a program nor a script that names its interpreter (`#!`)",
+        ));
     };
     match format {
         Format::Elf(_) if !cfg!(target_os = "macos") => {}
@@ -118,7 +143,9 @@ impl Format {
     fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x7f, b'E', b'L', b'F', ..] => Elf::parse(head).map(Self::Elf),
-            [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => Some(Self::MachO),
+            [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+            | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
+            | [0xca, 0xfe, 0xba, 0xbe, ..] => Some(Self::MachO),
             [b'M', b'Z', ..] => Some(Self::Windows),
             _ => None,
         }
@@ -126,14 +153,18 @@ impl Format {
 }
 
 impl Elf {
-    /// Offsets as in the ELF specification: class 4, byte order 5, ABI 7, machine 18, then the table of program
-    /// headers (place, entry size, count), which lies elsewhere in 32 and 64 bits.
+    /// Offsets as in the ELF specification: class 4, byte order 5, ABI 7, machine 18, then the
+    /// table of program headers (place, entry size, count), which lies elsewhere in 32 and 64 bits.
     fn parse(head: &[u8]) -> Option<Self> {
         let little = head.get(5)? == &1;
         let number = |at: usize, len: usize| {
             let bytes = head.get(at..at + len)?;
             let fold = |n: u64, b: &u8| (n << 8) | u64::from(*b);
-            Some(if little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
+            Some(if little {
+                bytes.iter().rev().fold(0, fold)
+            } else {
+                bytes.iter().fold(0, fold)
+            })
         };
         let machine = number(18, 2)? as u16;
         let table = match head.get(4)? {
@@ -145,7 +176,11 @@ impl Elf {
             // Cut within the header itself: longer than any file that has it.
             _ => u64::MAX,
         };
-        Some(Self { machine, abi: *head.get(7)?, end_of_headers })
+        Some(Self {
+            machine,
+            abi: *head.get(7)?,
+            end_of_headers,
+        })
     }
 
     fn runs_on(self, arch: &str) -> bool {
@@ -170,7 +205,11 @@ impl Elf {
 impl std::fmt::Display for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self::Elf(elf) = self else {
-            return f.write_str(if *self == Self::MachO { "macos" } else { "windows" });
+            return f.write_str(if *self == Self::MachO {
+                "macos"
+            } else {
+                "windows"
+            });
         };
         let system = match elf.abi {
             0 | 3 => "linux",
@@ -222,10 +261,19 @@ mod tests {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn foreign_programs_are_named() {
         assert_eq!(kind(&elf(62, 0), 10_000).0, "runs");
-        assert_eq!(kind(&elf(62, 0), 100), ("not_executable", "/p cannot be executed: it is cut off; install the package again".into()));
+        assert_eq!(
+            kind(&elf(62, 0), 100),
+            (
+                "not_executable",
+                "/p cannot be executed: it is cut off; install the package again".into()
+            )
+        );
         let (word, text) = kind(&elf(183, 0), 10_000);
         assert_eq!(word, "wrong_architecture");
-        assert!(text.contains("built for linux aarch64, this machine is linux x86_64"), "{text}");
+        assert!(
+            text.contains("built for linux aarch64, this machine is linux x86_64"),
+            "{text}"
+        );
         assert!(kind(&elf(62, 9), 10_000).1.contains("freebsd x86_64"));
         assert!(kind(b"\xcf\xfa\xed\xfe....", 10_000).1.contains("macos"));
         assert!(kind(b"MZ......", 10_000).1.contains("windows"));
@@ -242,7 +290,13 @@ mod tests {
     #[test]
     fn the_test_itself_runs_here() {
         check(&std::env::current_exe().expect("own path")).expect("runs");
-        assert_eq!(check(Path::new("/nonexistent/x")).expect_err("none").kind(), "not_found");
-        assert_eq!(check(Path::new("/tmp")).expect_err("directory").kind(), "not_executable");
+        assert_eq!(
+            check(Path::new("/nonexistent/x")).expect_err("none").kind(),
+            "not_found"
+        );
+        assert_eq!(
+            check(Path::new("/tmp")).expect_err("directory").kind(),
+            "not_executable"
+        );
     }
 }

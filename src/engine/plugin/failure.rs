@@ -1,4 +1,5 @@
-//! Every way in which a launch can fail, each told apart, in words for an operator: what happened, and what to do.
+//! Every way in which a launch can fail, each told apart, in words for an operator: what happened,
+//! and what to do.
 
 use super::oom::Memory;
 use super::record::Verdict;
@@ -15,16 +16,24 @@ pub struct Exit {
 }
 
 impl Exit {
-    pub(super) fn of(status: std::process::ExitStatus, memory: impl FnOnce() -> Option<Memory>) -> Self {
+    pub(super) fn of(
+        status: std::process::ExitStatus,
+        memory: impl FnOnce() -> Option<Memory>,
+    ) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
         let signal = status.signal();
-        Self { code: status.code(), signal, memory: if signal == Some(KILL) { memory() } else { None } }
+        Self {
+            code: status.code(),
+            signal,
+            memory: if signal == Some(KILL) { memory() } else { None },
+        }
     }
 
     /// Whether it ended by a signal that a program earns by an error in itself.
     fn is_fault(&self) -> bool {
         // SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.
-        self.signal.is_some_and(|signal| matches!(signal, 4..=8 | 11 | 31))
+        self.signal
+            .is_some_and(|signal| matches!(signal, 4..=8 | 11 | 31))
     }
 }
 
@@ -36,10 +45,16 @@ impl std::fmt::Display for Exit {
             (Some(code), _) => write!(f, "exit code {code}"),
             (None, Some(KILL)) => {
                 let who = match self.memory {
-                    Some(Memory::GroupRanOut) => ": its control group ran out of memory; give it more, or run fewer operations at a time",
-                    Some(Memory::MachineRanOut) => ": the machine ran out of memory; give it more, or run fewer operations at a time",
+                    Some(Memory::GroupRanOut) => {
+                        ": its control group ran out of memory; give it more, or run fewer operations at a time"
+                    }
+                    Some(Memory::MachineRanOut) => {
+                        ": the machine ran out of memory; give it more, or run fewer operations at a time"
+                    }
                     Some(Memory::Enough) => " from outside flightdeck, and not for lack of memory",
-                    None => " from outside flightdeck, by somebody or for lack of memory (`dmesg` tells)",
+                    None => {
+                        " from outside flightdeck, by somebody or for lack of memory (`dmesg` tells)"
+                    }
                 };
                 write!(f, "killed by {}{who}", signal_name(KILL))
             }
@@ -79,17 +94,36 @@ pub enum StartFailure {
     #[error("{} cannot be executed: {reason}", .path.display())]
     NotExecutable { path: PathBuf, reason: String },
     #[error("{} is built for {built_for}, this machine is {machine}; install the package for this system", .path.display())]
-    WrongArchitecture { path: PathBuf, built_for: String, machine: String },
+    WrongArchitecture {
+        path: PathBuf,
+        built_for: String,
+        machine: String,
+    },
     #[error("{} is not what a yes was given for any more; look what changed it, and stage again to be asked", .0.display())]
     NotApproved(PathBuf),
     #[error("the system could not start {}: {source}; it may be short of memory or processes", .path.display())]
-    Spawn { path: PathBuf, source: std::io::Error },
+    Spawn {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("no {awaited} within {}{}; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer", seconds(.after), words(.last_line))]
-    TimedOut { awaited: &'static str, after: std::time::Duration, last_line: Option<String> },
+    TimedOut {
+        awaited: &'static str,
+        after: std::time::Duration,
+        last_line: Option<String>,
+    },
     #[error("the process ended before its {awaited}: {exit}{}", hint(.exit, .last_line))]
-    Exited { awaited: &'static str, exit: Exit, last_line: Option<String> },
+    Exited {
+        awaited: &'static str,
+        exit: Exit,
+        last_line: Option<String>,
+    },
     #[error("the process ended after its {awaited} and before it could be called: {exit}{}", hint(.exit, .last_line))]
-    ExitedEarly { awaited: &'static str, exit: Exit, last_line: Option<String> },
+    ExitedEarly {
+        awaited: &'static str,
+        exit: Exit,
+        last_line: Option<String>,
+    },
     #[error("{0}")]
     Dialect(Unfit),
     #[error("no connection to the plugin at {address}: {reason}")]
@@ -125,16 +159,24 @@ pub enum Suspicion {
 
 /// A duration in words.
 pub(in crate::engine) fn seconds(d: &std::time::Duration) -> String {
-    if d.as_millis().is_multiple_of(1_000) { format!("{} s", d.as_secs()) } else { format!("{} ms", d.as_millis()) }
+    if d.as_millis().is_multiple_of(1_000) {
+        format!("{} s", d.as_secs())
+    } else {
+        format!("{} ms", d.as_millis())
+    }
 }
 
 /// What to do about what only the plugin's authors can mend.
-pub(in crate::engine) const ITS_ERROR: &str = "this is an error of the plugin: take another release of it";
+pub(in crate::engine) const ITS_ERROR: &str =
+    "this is an error of the plugin: take another release of it";
 /// What to do where it does not look like a plugin at all.
 pub(in crate::engine) const REINSTALL: &str = "install the provider's package again";
 
 fn words(last_line: &Option<String>) -> String {
-    last_line.as_ref().map(|line| format!("; its last words: {line}")).unwrap_or_default()
+    last_line
+        .as_ref()
+        .map(|line| format!("; its last words: {line}"))
+        .unwrap_or_default()
 }
 
 /// Its last words, and what to do: they say it themselves, where there are any.
@@ -142,7 +184,12 @@ fn hint(exit: &Exit, last_line: &Option<String>) -> String {
     let said = words(last_line);
     match (exit, last_line) {
         (exit, _) if exit.is_fault() => format!("{said}; {ITS_ERROR}"),
-        (Exit { signal: Some(_), .. }, _) => said,
+        (
+            Exit {
+                signal: Some(_), ..
+            },
+            _,
+        ) => said,
         (_, Some(_)) => format!("{said} (`flightdeck logs` has all of them)"),
         (_, None) => format!("; it said nothing: is it a plugin? {REINSTALL}"),
     }
@@ -171,7 +218,9 @@ impl StartFailure {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::NotFound(_) | Self::NotExecutable { .. } | Self::WrongArchitecture { .. } => false,
+            Self::NotFound(_) | Self::NotExecutable { .. } | Self::WrongArchitecture { .. } => {
+                false
+            }
             Self::NotApproved(_) | Self::Stopped => false,
             Self::Dialect(unfit) => unfit.retryable,
             _ => true,
@@ -189,6 +238,10 @@ impl StartFailure {
     /// The record of it.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        Verdict { kind: self.kind().to_owned(), text: self.to_string(), retryable: self.is_retryable() }
+        Verdict {
+            kind: self.kind().to_owned(),
+            text: self.to_string(),
+            retryable: self.is_retryable(),
+        }
     }
 }

@@ -33,13 +33,33 @@ impl Plugins {
     /// Starts with no plugin. Needs a runtime.
     #[must_use]
     pub fn start(settings: PluginSettings, observer: Arc<dyn PluginObserver>) -> Self {
-        let (tracker, cancel, meter) = (TaskTracker::new(), CancellationToken::new(), Arc::new(Meter::default()));
-        tracker.spawn(Arc::clone(&meter).run(Arc::clone(&observer), settings.usage_every, cancel.clone()));
-        Self { shared: Arc::new(Shared { settings, observer, tracker, cancel, meter, plugins: Mutex::default() }) }
+        let (tracker, cancel, meter) = (
+            TaskTracker::new(),
+            CancellationToken::new(),
+            Arc::new(Meter::default()),
+        );
+        tracker.spawn(Arc::clone(&meter).run(
+            Arc::clone(&observer),
+            settings.usage_every,
+            cancel.clone(),
+        ));
+        Self {
+            shared: Arc::new(Shared {
+                settings,
+                observer,
+                tracker,
+                cancel,
+                meter,
+                plugins: Mutex::default(),
+            }),
+        }
     }
 
     fn plugins(&self) -> MutexGuard<'_, Vec<Plugin>> {
-        self.shared.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .plugins
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The settings that plugins get where none of their own are given.
@@ -49,23 +69,43 @@ impl Plugins {
     }
 
     /// Takes a plugin under supervision, whose processes live like this. Launches nothing yet.
-    pub fn add(&self, id: PluginId, found: PluginFound, start: Start, life: Arc<dyn Life>) -> Plugin {
+    pub fn add(
+        &self,
+        id: PluginId,
+        found: PluginFound,
+        start: Start,
+        life: Arc<dyn Life>,
+    ) -> Plugin {
         self.add_with(id, found, start, life, self.shared.settings.clone())
     }
 
     /// As [`Plugins::add`], with settings of its own.
-    pub fn add_with(&self, id: PluginId, found: PluginFound, start: Start, life: Arc<dyn Life>, settings: PluginSettings) -> Plugin {
+    pub fn add_with(
+        &self,
+        id: PluginId,
+        found: PluginFound,
+        start: Start,
+        life: Arc<dyn Life>,
+        settings: PluginSettings,
+    ) -> Plugin {
         self.supervise(id, found, Some((start, life)), settings)
     }
 
-    /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with the reason.
+    /// Lists a plugin that cannot be had, so that it is seen and demands for it are answered with
+    /// the reason.
     pub fn add_rejected(&self, id: PluginId, found: PluginFound, why: String) -> Plugin {
         let plugin = self.supervise(id, found, None, self.shared.settings.clone());
         plugin.board.set(PluginState::Rejected { why });
         plugin
     }
 
-    fn supervise(&self, id: PluginId, found: PluginFound, start: Option<(Start, Arc<dyn Life>)>, settings: PluginSettings) -> Plugin {
+    fn supervise(
+        &self,
+        id: PluginId,
+        found: PluginFound,
+        start: Option<(Start, Arc<dyn Life>)>,
+        settings: PluginSettings,
+    ) -> Plugin {
         let shared = &self.shared;
         let board = Board::new(id, found, Arc::clone(&shared.observer));
         let (orders, receiver) = mpsc::channel(ORDERS);
@@ -73,7 +113,13 @@ impl Plugins {
         let supervisor = Supervisor {
             context: start.map(|(start, life)| {
                 let (board, tracker) = (Arc::clone(&board), shared.tracker.clone());
-                Arc::new(LaunchContext { life, board, settings: settings.clone(), start, tracker })
+                Arc::new(LaunchContext {
+                    life,
+                    board,
+                    settings: settings.clone(),
+                    start,
+                    tracker,
+                })
             }),
             board: Arc::clone(&board),
             settings,
@@ -87,7 +133,11 @@ impl Plugins {
             crashes: VecDeque::new(),
         };
         shared.tracker.spawn(supervisor.run());
-        let plugin = Plugin { board, orders, incidents };
+        let plugin = Plugin {
+            board,
+            orders,
+            incidents,
+        };
         self.plugins().push(plugin.clone());
         plugin
     }
@@ -104,18 +154,23 @@ impl Plugins {
         self.plugins().iter().find(|p| p.id() == id).cloned()
     }
 
-    /// Stops a plugin and forgets it; handles that are left get [`PluginError::Gone`](super::PluginError::Gone).
+    /// Stops a plugin and forgets it; handles that are left get
+    /// [`PluginError::Gone`](super::PluginError::Gone).
     pub async fn remove(&self, id: &PluginId) {
         let found = {
             let mut plugins = self.plugins();
-            plugins.iter().position(|p| p.id() == id).map(|at| plugins.remove(at))
+            plugins
+                .iter()
+                .position(|p| p.id() == id)
+                .map(|at| plugins.remove(at))
         };
         if let Some(plugin) = found {
             plugin.disable().await;
         }
     }
 
-    /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be started afterwards.
+    /// Stops all plugins, all at once, and returns when every process is gone. Nothing can be
+    /// started afterwards.
     pub async fn shutdown(&self) {
         self.shared.cancel.cancel();
         self.shared.tracker.close();

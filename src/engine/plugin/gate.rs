@@ -1,5 +1,6 @@
-//! How many log lines of one plugin are passed on: a log gone wild must not push out of the way what others have to tell.
-//! Of each second's lines the first and the last go through; how many are left out between them is said. Owned by the logs.
+//! How many log lines of one plugin are passed on: a log gone wild must not push out of the way
+//! what others have to tell. Of each second's lines the first and the last go through; how many are
+//! left out between them is said. Owned by the logs.
 
 use super::record::LogLine;
 use std::collections::VecDeque;
@@ -22,11 +23,17 @@ pub(super) struct Gate {
 impl Gate {
     /// Takes a line; gives those that go through now. One that `must` goes through always.
     pub(super) fn admit(&mut self, line: LogLine, must: bool, now: Instant) -> (u64, Vec<LogLine>) {
-        let fresh = self.since.is_none_or(|since| now.duration_since(since) >= WINDOW);
+        let fresh = self
+            .since
+            .is_none_or(|since| now.duration_since(since) >= WINDOW);
         if fresh {
             (self.since, self.passed) = (Some(now), 0);
         }
-        let (left_out, mut through) = if fresh || must { self.let_go() } else { (0, Vec::new()) };
+        let (left_out, mut through) = if fresh || must {
+            self.let_go()
+        } else {
+            (0, Vec::new())
+        };
         if must || self.passed < AT_ONCE {
             self.passed += 1;
             through.push(line);
@@ -46,7 +53,10 @@ impl Gate {
 
     /// Gives what is held back, and how many lines before it are left out.
     pub(super) fn let_go(&mut self) -> (u64, Vec<LogLine>) {
-        (std::mem::take(&mut self.left_out), std::mem::take(&mut self.held).into())
+        (
+            std::mem::take(&mut self.left_out),
+            std::mem::take(&mut self.held).into(),
+        )
     }
 }
 
@@ -71,16 +81,29 @@ mod tests {
     fn the_first_and_the_last_lines_of_a_flood_go_through_and_the_rest_is_counted() {
         let (mut gate, now) = (Gate::default(), Instant::now());
         let most = AT_ONCE + HELD + 70;
-        let through: usize = (1..=most).map(|n| gate.admit(line(n), false, now).1.len()).sum();
+        let through: usize = (1..=most)
+            .map(|n| gate.admit(line(n), false, now).1.len())
+            .sum();
         assert_eq!((through, gate.holds()), (AT_ONCE, true));
         let (left_out, last) = gate.let_go();
-        assert_eq!((left_out, last.len(), last[HELD - 1].text.clone()), (70, HELD, most.to_string()));
+        assert_eq!(
+            (left_out, last.len(), last[HELD - 1].text.clone()),
+            (70, HELD, most.to_string())
+        );
         assert!(!gate.holds());
         gate.admit(line(1), false, now);
         let (left_out, through) = gate.admit(line(2), true, now);
-        assert_eq!((left_out, through.len()), (0, 2), "what must go through does not overtake what was before it");
+        assert_eq!(
+            (left_out, through.len()),
+            (0, 2),
+            "what must go through does not overtake what was before it"
+        );
         gate.admit(line(3), false, now);
         let (_, through) = gate.admit(line(4), false, now + WINDOW);
-        assert_eq!(through.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["3", "4"], "another second, room again");
+        assert_eq!(
+            through.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(),
+            ["3", "4"],
+            "another second, room again"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The handle to one plugin, in the manner of systemctl: start, stop, restart, disable, watch. Holds no state of its
-//! own; orders go to the supervisor, which owns the process.
+//! The handle to one plugin, in the manner of systemctl: start, stop, restart, disable, watch.
+//! Holds no state of its own; orders go to the supervisor, which owns the process.
 
 use super::board::Board;
 use super::connection::Connection;
@@ -16,7 +16,11 @@ use tokio::time::timeout;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PluginError {
     #[error("the plugin {plugin} was given up after {attempts} launches: {why}")]
-    GaveUp { plugin: PluginId, attempts: u32, why: String },
+    GaveUp {
+        plugin: PluginId,
+        attempts: u32,
+        why: String,
+    },
     #[error("the plugin {plugin} cannot be used: {why}")]
     Incompatible { plugin: PluginId, why: String },
     #[error("the plugin {plugin} cannot be had: {why}")]
@@ -55,7 +59,10 @@ pub struct Plugin {
 
 impl std::fmt::Debug for Plugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Plugin").field("id", &self.board.id).field("state", &self.state()).finish_non_exhaustive()
+        f.debug_struct("Plugin")
+            .field("id", &self.board.id)
+            .field("state", &self.state())
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,13 +102,14 @@ impl Plugin {
         self.incidents.borrow().iter().find(|i| i.id == id).cloned()
     }
 
-    /// Waits, no longer than `within`, until all that the process has written so far is among its log lines.
+    /// Waits, no longer than `within`, until all that the process has written so far is among its
+    /// log lines.
     pub async fn heard(&self, within: Duration) {
         self.board.logs.hearing.quiet(within).await;
     }
 
-    /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by launches, their
-    /// deadlines and the pauses between them.
+    /// A connection to the plugin, which is launched if it does not run, and waited for. Bounded by
+    /// launches, their deadlines and the pauses between them.
     ///
     /// # Errors
     /// It failed for good (now or before), is disabled, or was stopped meanwhile.
@@ -125,7 +133,8 @@ impl Plugin {
         self.connect(Order::Restart).await
     }
 
-    /// Asks the process to end, kills it where it does not, and returns when it is gone. The next demand starts it again.
+    /// Asks the process to end, kills it where it does not, and returns when it is gone. The next
+    /// demand starts it again.
     pub async fn stop(&self) {
         self.tell(Order::Stop).await;
     }
@@ -145,17 +154,24 @@ impl Plugin {
         self.tell(Order::Enable).await;
     }
 
-    /// The death of the process with that generation, waited for `within`: a call that lost its connection usually
-    /// knows before the process is gone.
+    /// The death of the process with that generation, waited for `within`: a call that lost its
+    /// connection usually knows before the process is gone.
     pub async fn incident(&self, generation: u64, within: Duration) -> Option<Arc<Incident>> {
         let mut incidents = self.incidents.clone();
-        let of = |all: &VecDeque<Arc<Incident>>| all.iter().find(|i| i.generation == generation).cloned();
-        let seen = timeout(within, incidents.wait_for(|all| of(all).is_some())).await.ok()?.ok()?;
+        let of = |all: &VecDeque<Arc<Incident>>| {
+            all.iter().find(|i| i.generation == generation).cloned()
+        };
+        let seen = timeout(within, incidents.wait_for(|all| of(all).is_some()))
+            .await
+            .ok()?
+            .ok()?;
         of(&seen)
     }
 
     async fn connect(&self, order: fn(Ticket) -> Order) -> Result<Connection, PluginError> {
-        let gone = || PluginError::Gone { plugin: self.board.id.clone() };
+        let gone = || PluginError::Gone {
+            plugin: self.board.id.clone(),
+        };
         let (ticket, answer) = oneshot::channel();
         self.orders.send(order(ticket)).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))

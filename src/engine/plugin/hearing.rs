@@ -1,5 +1,6 @@
-//! Whether all that a process has written so far has been heard. Its pipes are read beside everything else, so that a
-//! line may still be on its way when the answer that it explains is there already. Owned by the readers; the logs look.
+//! Whether all that a process has written so far has been heard. Its pipes are read beside
+//! everything else, so that a line may still be on its way when the answer that it explains is
+//! there already. Owned by the readers; the logs look.
 
 use rustix::io::ioctl_fionread;
 use std::io;
@@ -24,7 +25,8 @@ struct Ear {
 impl Ear {
     fn is_quiet(&self) -> bool {
         // In this order: what is out of the pipe is dealt with once the reader waits again.
-        ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes == 0) && self.waits.load(Ordering::SeqCst)
+        ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes == 0)
+            && self.waits.load(Ordering::SeqCst)
     }
 }
 
@@ -35,14 +37,20 @@ pub(super) struct Hearing(Mutex<Vec<Weak<Ear>>>);
 impl Hearing {
     /// The pipe as its reader is to read it.
     pub(super) fn of<R: AsyncRead + AsFd>(&self, reader: R) -> Heard<R> {
-        let ear = reader.as_fd().try_clone_to_owned().ok().map(|pipe| Arc::new(Ear { pipe, waits: AtomicBool::new(false) }));
+        let ear = reader.as_fd().try_clone_to_owned().ok().map(|pipe| {
+            Arc::new(Ear {
+                pipe,
+                waits: AtomicBool::new(false),
+            })
+        });
         let mut ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ears.retain(|ear| ear.strong_count() > 0);
         ears.extend(ear.iter().map(Arc::downgrade));
         Heard { reader, ear }
     }
 
-    /// Waits until all that was written before is dealt with, no longer than `within`: somebody may write without end.
+    /// Waits until all that was written before is dealt with, no longer than `within`: somebody may
+    /// write without end.
     pub(super) async fn quiet(&self, within: Duration) {
         let look = async {
             while !self.is_quiet() {
@@ -53,20 +61,31 @@ impl Hearing {
     }
 
     fn is_quiet(&self) -> bool {
-        let ears: Vec<Arc<Ear>> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
+        let ears: Vec<Arc<Ear>> = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
         // One that is gone has come to the end of its pipe.
         ears.iter().all(|ear| ear.is_quiet())
     }
 }
 
-/// A pipe whose reader tells when it waits for more. What reads from it has to deal with all of it before it reads on.
+/// A pipe whose reader tells when it waits for more. What reads from it has to deal with all of it
+/// before it reads on.
 pub(super) struct Heard<R> {
     reader: R,
     ear: Option<Arc<Ear>>,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let waits = |ear: &Option<Arc<Ear>>, it: bool| {
             if let Some(ear) = ear {
                 ear.waits.store(it, Ordering::SeqCst);
@@ -90,7 +109,10 @@ mod tests {
 
     fn pipe() -> (std::io::PipeWriter, tokio::net::unix::pipe::Receiver) {
         let (reader, writer) = std::io::pipe().expect("pipe");
-        (writer, tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into()).expect("receiver"))
+        (
+            writer,
+            tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into()).expect("receiver"),
+        )
     }
 
     #[tokio::test]
@@ -108,7 +130,10 @@ mod tests {
         assert!(!hearing.is_quiet(), "and one may not be dealt with yet");
         let began = Instant::now();
         hearing.quiet(Duration::from_millis(20)).await;
-        assert!(began.elapsed() >= Duration::from_millis(20), "nobody waits longer than that");
+        assert!(
+            began.elapsed() >= Duration::from_millis(20),
+            "nobody waits longer than that"
+        );
         tokio::select! { biased;
             _ = heard.read_exact(&mut byte) => panic!("there is nothing"),
             () = hearing.quiet(Duration::from_secs(60)) => {}

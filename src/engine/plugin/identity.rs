@@ -1,5 +1,6 @@
-//! What names a process beyond its pid: the start time in clock ticks and the boot it belongs to. With them a
-//! recycled pid is never taken for the process that had it before. Owns nothing; reads `/proc`.
+//! What names a process beyond its pid: the start time in clock ticks and the boot it belongs to.
+//! With them a recycled pid is never taken for the process that had it before. Owns nothing; reads
+//! `/proc`.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -19,8 +20,15 @@ impl ProcessIdentity {
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let (_, start_time) = stat(pid)?;
-        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
-        Some(Self { pid, start_time, boot_id })
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        Some(Self {
+            pid,
+            start_time,
+            boot_id,
+        })
     }
 
     /// This process.
@@ -29,10 +37,12 @@ impl ProcessIdentity {
         Self::of(std::process::id())
     }
 
-    /// Whether the very same process still runs. One that has ended and was not waited for does not.
+    /// Whether the very same process still runs. One that has ended and was not waited for does
+    /// not.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        matches!(stat(self.pid), Some((state, _)) if !matches!(state, 'Z' | 'X')) && Self::of(self.pid).as_ref() == Some(self)
+        matches!(stat(self.pid), Some((state, _)) if !matches!(state, 'Z' | 'X'))
+            && Self::of(self.pid).as_ref() == Some(self)
     }
 }
 
@@ -41,8 +51,8 @@ fn stat(pid: u32) -> Option<(char, u64)> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The second field is the command in parentheses and may hold spaces and parentheses itself, so fields are counted
-/// from the last `)`.
+/// The second field is the command in parentheses and may hold spaces and parentheses itself, so
+/// fields are counted from the last `)`.
 fn parse_stat(text: &str) -> Option<(char, u64)> {
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;
@@ -66,9 +76,15 @@ mod tests {
     fn a_recycled_pid_is_another_process() {
         let own = ProcessIdentity::own().expect("proc");
         assert!(own.is_running());
-        let other_time = ProcessIdentity { start_time: own.start_time + 1, ..own.clone() };
+        let other_time = ProcessIdentity {
+            start_time: own.start_time + 1,
+            ..own.clone()
+        };
         assert!(!other_time.is_running());
-        let other_boot = ProcessIdentity { boot_id: "another".into(), ..own };
+        let other_boot = ProcessIdentity {
+            boot_id: "another".into(),
+            ..own
+        };
         assert!(!other_boot.is_running());
     }
 }

@@ -1,5 +1,5 @@
-//! One crash, one incident: what is known of a plugin's death while it was in use. The calls that it took down point
-//! here instead of each telling that nobody answered.
+//! One crash, one incident: what is known of a plugin's death while it was in use. The calls that
+//! it took down point here instead of each telling that nobody answered.
 
 use super::board::Board;
 use super::failure::{Exit, ITS_ERROR};
@@ -33,7 +33,8 @@ pub struct Incident {
     pub text: String,
     /// The panic's trace, if there was one.
     pub trace: Vec<String>,
-    /// The last log lines at that moment, oldest first; of a panic its beginning and what came before it.
+    /// The last log lines at that moment, oldest first; of a panic its beginning and what came
+    /// before it.
     pub last_lines: Vec<LogLine>,
 }
 
@@ -42,10 +43,15 @@ impl Incident {
         let at = now_ms();
         let (how, exit) = match end {
             End::Exited(exit) => (exit.to_string(), exit),
-            End::CutOff { ended: true } => {
-                (format!("it closed its connection and went on running, so that it was ended; {ITS_ERROR}"), Exit::default())
+            End::CutOff { ended: true } => (
+                format!(
+                    "it closed its connection and went on running, so that it was ended; {ITS_ERROR}"
+                ),
+                Exit::default(),
+            ),
+            End::CutOff { ended: false } => {
+                ("it closed its connection".to_owned(), Exit::default())
             }
-            End::CutOff { ended: false } => ("it closed its connection".to_owned(), Exit::default()),
         };
         let text = match board.logs.last_words() {
             Some(words) => format!("the plugin died while it was in use: {how}: {words}"),

@@ -1,5 +1,6 @@
-//! One launch: a process from exec to its first answers, or the reason why not. Whatever the reason, the process is
-//! gone and waited for when the launch is over. The supervisor calls it and owns what comes out.
+//! One launch: a process from exec to its first answers, or the reason why not. Whatever the
+//! reason, the process is gone and waited for when the launch is over. The supervisor calls it and
+//! owns what comes out.
 
 use super::board::{Board, Recorder};
 use super::connection::Connection;
@@ -24,7 +25,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// How long an end that has begun may take to show: a process that closed its output, a broken connection.
+/// How long an end that has begun may take to show: a process that closed its output, a broken
+/// connection.
 pub(super) const SETTLE: Duration = Duration::from_secs(2);
 /// How much of a first line is waited for, in bytes: no handshake is that long.
 const FIRST_LINE: u64 = 16 * 1024 + 1;
@@ -70,11 +72,20 @@ impl Body {
 
     /// Ends a process of ours that did not come up; how it ended by itself, where it did.
     async fn end(&mut self, failure: &StartFailure) -> Option<Exit> {
-        let Self::Own { process, .. } = self else { return None };
-        process.end(if failure.suspicion() == Suspicion::Stranger { STRANGER_GRACE } else { Duration::ZERO }).await
+        let Self::Own { process, .. } = self else {
+            return None;
+        };
+        process
+            .end(if failure.suspicion() == Suspicion::Stranger {
+                STRANGER_GRACE
+            } else {
+                Duration::ZERO
+            })
+            .await
     }
 
-    /// Waits until the process has ended by itself, and with it what it had to say. May be dropped and called again.
+    /// Waits until the process has ended by itself, and with it what it had to say. May be dropped
+    /// and called again.
     pub(super) async fn ended(&mut self) -> Exit {
         match self {
             Self::Own { process, .. } => process.wait().await,
@@ -89,8 +100,8 @@ impl Body {
         }
     }
 
-    /// Lets the readers come to the end of what was written. Grandchildren that left the group may hold a pipe open;
-    /// what the process itself wrote is heard all the same.
+    /// Lets the readers come to the end of what was written. Grandchildren that left the group may
+    /// hold a pipe open; what the process itself wrote is heard all the same.
     pub(super) async fn hear_out(&mut self, logs: &Logs) {
         if let Self::Own { readers, .. } = self {
             let all = async {
@@ -114,19 +125,33 @@ pub(super) async fn launch(
     generation: u64,
     stop: CancellationToken,
 ) -> Result<Running, StartFailure> {
-    let recorder = Recorder::begin(&context.board, &*context.life, number, &context.settings.launch);
+    let recorder = Recorder::begin(
+        &context.board,
+        &*context.life,
+        number,
+        &context.settings.launch,
+    );
     let launched = match &context.start {
         Start::Spawn(spec) => own(&context, spec, recorder, &stop).await,
         Start::Attach(other) => attach(&context, other, recorder, &stop).await,
     };
     let (body, link) = launched?;
     let connection = Connection::new(link, generation, body.pid());
-    Ok(Running { body, connection, number })
+    Ok(Running {
+        body,
+        connection,
+        number,
+    })
 }
 
 type Launched = Result<(Body, Box<dyn Link>), StartFailure>;
 
-async fn own(context: &LaunchContext, spec: &SpawnSpec, mut recorder: Recorder, stop: &CancellationToken) -> Launched {
+async fn own(
+    context: &LaunchContext,
+    spec: &SpawnSpec,
+    mut recorder: Recorder,
+    stop: &CancellationToken,
+) -> Launched {
     let begun = Instant::now();
     let limit = context.settings.launch.deadline;
     let awaited = context.life.arrival().word();
@@ -145,18 +170,35 @@ async fn own(context: &LaunchContext, spec: &SpawnSpec, mut recorder: Recorder, 
             return Err(failure);
         }
     };
-    recorder.spawned(process.pid, process.identity.as_ref(), context.life.arrival());
+    recorder.spawned(
+        process.pid,
+        process.identity.as_ref(),
+        context.life.arrival(),
+    );
     let logs = &context.board.logs;
     let (first, line, mut readers) = read_streams(context, &mut process);
     let said = first.clone();
-    let child = Some(Child { process: &mut process, begun, first, line });
-    let mut newborn = Newborn { context, recorder: &mut recorder, child, followers: Vec::new() };
+    let child = Some(Child {
+        process: &mut process,
+        begun,
+        first,
+        line,
+    });
+    let mut newborn = Newborn {
+        context,
+        recorder: &mut recorder,
+        child,
+        followers: Vec::new(),
+    };
     let outcome = tokio::select! { biased; // as above
         () = stop.cancelled() => Err(StartFailure::Stopped),
         outcome = birth.come_up(&mut newborn) => outcome,
     };
     readers.append(&mut newborn.followers);
-    let mut body = Body::Own { process: Box::new(process), readers };
+    let mut body = Body::Own {
+        process: Box::new(process),
+        readers,
+    };
     match outcome {
         Ok(link) => {
             recorder.end(Ok(()), None);
@@ -179,15 +221,30 @@ async fn own(context: &LaunchContext, spec: &SpawnSpec, mut recorder: Recorder, 
 /// The last words are complete only when the process is gone and its streams are read to their end.
 fn with_last_words(failure: StartFailure, logs: &Logs) -> StartFailure {
     match failure {
-        StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited { awaited, exit, last_line: logs.last_words() },
-        StartFailure::ExitedEarly { awaited, exit, .. } => StartFailure::ExitedEarly { awaited, exit, last_line: logs.last_words() },
-        StartFailure::TimedOut { awaited, after, .. } => StartFailure::TimedOut { awaited, after, last_line: logs.last_words() },
+        StartFailure::Exited { awaited, exit, .. } => StartFailure::Exited {
+            awaited,
+            exit,
+            last_line: logs.last_words(),
+        },
+        StartFailure::ExitedEarly { awaited, exit, .. } => StartFailure::ExitedEarly {
+            awaited,
+            exit,
+            last_line: logs.last_words(),
+        },
+        StartFailure::TimedOut { awaited, after, .. } => StartFailure::TimedOut {
+            awaited,
+            after,
+            last_line: logs.last_words(),
+        },
         other => other,
     }
 }
 
 /// Checks the file, makes what the dialect needs, executes.
-async fn exec(context: &LaunchContext, spec: &SpawnSpec) -> Result<(Process, Box<dyn Birth>), StartFailure> {
+async fn exec(
+    context: &LaunchContext,
+    spec: &SpawnSpec,
+) -> Result<(Process, Box<dyn Birth>), StartFailure> {
     let path = spec.executable.clone();
     let (life, approved) = (Arc::clone(&context.life), spec.approved.clone());
     let prepare = move || {
@@ -200,22 +257,44 @@ async fn exec(context: &LaunchContext, spec: &SpawnSpec) -> Result<(Process, Box
     };
     let (Prepared { environment, birth }, folder) = tokio::task::spawn_blocking(prepare)
         .await
-        .unwrap_or_else(|e| Err(StartFailure::Spawn { path: spec.executable.clone(), source: std::io::Error::other(e) }))?;
-    let process = spawn(spec, environment, folder).await.map_err(|e| executable::explain(&spec.executable, e))?;
+        .unwrap_or_else(|e| {
+            Err(StartFailure::Spawn {
+                path: spec.executable.clone(),
+                source: std::io::Error::other(e),
+            })
+        })?;
+    let process = spawn(spec, environment, folder)
+        .await
+        .map_err(|e| executable::explain(&spec.executable, e))?;
     Ok((process, birth))
 }
 
-/// Reads the standard streams from now on. The first line of the output is no line of the log where it is a handshake.
-fn read_streams(context: &LaunchContext, process: &mut Process) -> (FirstOutput, Option<FirstLine>, Vec<JoinHandle<()>>) {
+/// Reads the standard streams from now on. The first line of the output is no line of the log where
+/// it is a handshake.
+fn read_streams(
+    context: &LaunchContext,
+    process: &mut Process,
+) -> (FirstOutput, Option<FirstLine>, Vec<JoinHandle<()>>) {
     let (tracker, logs) = (&context.tracker, &context.board.logs);
     let (first, seen) = watch::channel(None);
     let (line, handshake) = oneshot::channel();
     let handshakes = context.life.arrival() == Arrival::Handshake;
     let (line, handshake) = (handshakes.then_some(line), handshakes.then_some(handshake));
-    let Some((stdout, stderr)) = process.streams() else { return (seen, handshake, Vec::new()) };
+    let Some((stdout, stderr)) = process.streams() else {
+        return (seen, handshake, Vec::new());
+    };
     let readers = vec![
-        tracker.spawn(read_stdout(logs.hearing.of(stdout), first.clone(), line, Arc::clone(logs))),
-        tracker.spawn(read_stderr(logs.hearing.of(stderr), first, Arc::clone(logs))),
+        tracker.spawn(read_stdout(
+            logs.hearing.of(stdout),
+            first.clone(),
+            line,
+            Arc::clone(logs),
+        )),
+        tracker.spawn(read_stderr(
+            logs.hearing.of(stderr),
+            first,
+            Arc::clone(logs),
+        )),
     ];
     (seen, handshake, readers)
 }
@@ -236,29 +315,56 @@ async fn read_stdout(
     logs: Arc<Logs>,
 ) {
     let mut reader = BufReader::new(stdout);
-    let Some(line) = line else { return drain(reader, LogStream::Stdout, logs, || mark(&first)).await };
+    let Some(line) = line else {
+        return drain(reader, LogStream::Stdout, logs, || mark(&first)).await;
+    };
     if matches!(reader.fill_buf().await, Ok(bytes) if !bytes.is_empty()) {
         mark(&first);
     }
     let mut bytes = Vec::new();
     // What never ends is not waited for to end.
-    let read = (&mut reader).take(FIRST_LINE).read_until(b'\n', &mut bytes).await;
+    let read = (&mut reader)
+        .take(FIRST_LINE)
+        .read_until(b'\n', &mut bytes)
+        .await;
     // A launch that was stopped meanwhile does not listen any more.
     line.send(matches!(read, Ok(1..)).then_some(bytes)).ok();
     drain(reader, LogStream::Stdout, logs, || ()).await;
 }
 
-async fn read_stderr(stderr: Heard<ChildStderr>, first: watch::Sender<Option<Instant>>, logs: Arc<Logs>) {
-    drain(BufReader::new(stderr), LogStream::Stderr, logs, || mark(&first)).await;
+async fn read_stderr(
+    stderr: Heard<ChildStderr>,
+    first: watch::Sender<Option<Instant>>,
+    logs: Arc<Logs>,
+) {
+    drain(BufReader::new(stderr), LogStream::Stderr, logs, || {
+        mark(&first)
+    })
+    .await;
 }
 
-async fn attach(context: &LaunchContext, other: &Reattach, mut recorder: Recorder, stop: &CancellationToken) -> Launched {
+async fn attach(
+    context: &LaunchContext,
+    other: &Reattach,
+    mut recorder: Recorder,
+    stop: &CancellationToken,
+) -> Launched {
     let identity = other.pid.and_then(ProcessIdentity::of);
-    let mut newborn = Newborn { context, recorder: &mut recorder, child: None, followers: Vec::new() };
+    let mut newborn = Newborn {
+        context,
+        recorder: &mut recorder,
+        child: None,
+        followers: Vec::new(),
+    };
     let steps = async {
         if let (Some(pid), None) = (other.pid, &identity) {
-            let reason = format!("its process {pid} does not run; start it again and say anew where it listens");
-            return Err(StartFailure::Connect { address: other.address.to_string(), reason });
+            let reason = format!(
+                "its process {pid} does not run; start it again and say anew where it listens"
+            );
+            return Err(StartFailure::Connect {
+                address: other.address.to_string(),
+                reason,
+            });
         }
         context.life.attach(other, &mut newborn).await
     };
@@ -267,5 +373,11 @@ async fn attach(context: &LaunchContext, other: &Reattach, mut recorder: Recorde
         outcome = steps => outcome,
     };
     recorder.end(outcome.as_ref().map(|_| ()), None);
-    Ok((Body::Attached { identity, pid: other.pid }, outcome?))
+    Ok((
+        Body::Attached {
+            identity,
+            pid: other.pid,
+        },
+        outcome?,
+    ))
 }

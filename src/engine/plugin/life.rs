@@ -1,6 +1,6 @@
-//! What a supervisor has to be told of a dialect: what a child is given, how it comes up, what proves that it works, how it
-//! is asked to end. Implemented by the dialects (`engine/provider/`), handed over by whoever takes a plugin under
-//! supervision; the supervisor knows no dialect.
+//! What a supervisor has to be told of a dialect: what a child is given, how it comes up, what
+//! proves that it works, how it is asked to end. Implemented by the dialects (`engine/provider/`),
+//! handed over by whoever takes a plugin under supervision; the supervisor knows no dialect.
 
 use super::failure::StartFailure;
 use super::newborn::Newborn;
@@ -23,8 +23,9 @@ pub trait Life: Send + Sync + 'static {
     /// The phases of an attempt after exec, in their order.
     fn phases(&self) -> &'static [PhaseKind];
 
-    /// Makes what one process needs before it is there: keys, a socket to register at. `folder` is its own, private, short
-    /// enough for sockets in it, and gone with the process. Called where blocking is allowed, within a runtime.
+    /// Makes what one process needs before it is there: keys, a socket to register at. `folder` is
+    /// its own, private, short enough for sockets in it, and gone with the process. Called where
+    /// blocking is allowed, within a runtime.
     ///
     /// # Errors
     /// It cannot be made.
@@ -34,7 +35,11 @@ pub trait Life: Send + Sync + 'static {
     ///
     /// # Errors
     /// It cannot be reached, or the dialect has no such thing.
-    async fn attach(&self, other: &Reattach, newborn: &mut Newborn<'_>) -> Result<Box<dyn Link>, StartFailure>;
+    async fn attach(
+        &self,
+        other: &Reattach,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure>;
 }
 
 /// What is awaited of a process that was executed.
@@ -82,15 +87,19 @@ pub struct Environment {
 /// One process on its way from exec to being called.
 #[async_trait]
 pub trait Birth: Send {
-    /// Waits for the process to say that it is there, reaches it, and has it prove that it works. May be dropped at any
-    /// moment: the process is ended then.
+    /// Waits for the process to say that it is there, reaches it, and has it prove that it works.
+    /// May be dropped at any moment: the process is ended then.
     ///
     /// # Errors
     /// What is wrong with it.
-    async fn come_up(self: Box<Self>, newborn: &mut Newborn<'_>) -> Result<Box<dyn Link>, StartFailure>;
+    async fn come_up(
+        self: Box<Self>,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure>;
 }
 
-/// The way to a process that came up. To its dialect it is more than that: the adapter is made of it.
+/// The way to a process that came up. To its dialect it is more than that: the adapter is made of
+/// it.
 pub trait Link: Any + Debug + Send + Sync {
     /// Cancelled when the process cannot be called any more, which may be before it has ended.
     fn lost(&self) -> CancellationToken;

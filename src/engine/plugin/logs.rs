@@ -1,5 +1,6 @@
-//! What one plugin said: every line of its standard streams, read for as long as they are open so that a pipe never
-//! fills, cut where they are too long, kept as far as a ring holds. Owned by the plugin's supervisor, fed by its readers.
+//! What one plugin said: every line of its standard streams, read for as long as they are open so
+//! that a pipe never fills, cut where they are too long, kept as far as a ring holds. Owned by the
+//! plugin's supervisor, fed by its readers.
 
 use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
@@ -25,7 +26,8 @@ const TRACE: usize = 100;
 const BEFORE: usize = 20;
 /// Longest line in an attempt's tail or a trace, in bytes.
 const SHORT: usize = 400;
-/// How much later than it was said a line may be read, in milliseconds, for its own time to be believed.
+/// How much later than it was said a line may be read, in milliseconds, for its own time to be
+/// believed.
 const LATE: UnixMs = 60_000;
 /// Without a line for this long a flood is over.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -35,10 +37,11 @@ pub(super) fn now_ms() -> UnixMs {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// When a line was said. Under load it is read long after; what came of one operation would seem to come of the next. A
-/// clock that is not ours is not believed.
+/// When a line was said. Under load it is read long after; what came of one operation would seem to
+/// come of the next. A clock that is not ours is not believed.
 fn said_at(own: Option<UnixMs>, read: UnixMs) -> UnixMs {
-    own.filter(|own| (read - LATE..=read).contains(own)).unwrap_or(read)
+    own.filter(|own| (read - LATE..=read).contains(own))
+        .unwrap_or(read)
 }
 
 /// The lines of one plugin over all its launches.
@@ -67,7 +70,13 @@ struct Kept {
 impl Logs {
     pub(super) fn new(plugin: PluginId, observer: Arc<dyn PluginObserver>) -> Arc<Self> {
         let secrets = observer.secrets();
-        Arc::new(Self { plugin, observer, secrets, kept: Mutex::default(), hearing: Hearing::default() })
+        Arc::new(Self {
+            plugin,
+            observer,
+            secrets,
+            kept: Mutex::default(),
+            hearing: Hearing::default(),
+        })
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -78,7 +87,10 @@ impl Logs {
     pub(super) fn begin_launch(&self) {
         self.let_go();
         let ring = std::mem::take(&mut self.kept().ring);
-        *self.kept() = Kept { ring, ..Kept::default() };
+        *self.kept() = Kept {
+            ring,
+            ..Kept::default()
+        };
     }
 
     /// Takes one line as it was received, without its line end.
@@ -87,7 +99,11 @@ impl Logs {
         let text = uncoloured(text.trim_end_matches('\r'));
         let (left_out, lines) = {
             let mut kept = self.kept();
-            let parser = if stream == LogStream::Stderr { &mut kept.stderr } else { &mut kept.others };
+            let parser = if stream == LogStream::Stderr {
+                &mut kept.stderr
+            } else {
+                &mut kept.others
+            };
             let mut parsed = parser.parse(&text);
             // Before anything keeps it: a plugin may say what it was given.
             self.secrets.hide_in(&mut parsed.text);
@@ -106,9 +122,17 @@ impl Logs {
             };
             if of_trace {
                 if kept.trace.is_empty() {
-                    kept.before = kept.ring.iter().skip(kept.ring.len().saturating_sub(BEFORE)).cloned().collect();
+                    kept.before = kept
+                        .ring
+                        .iter()
+                        .skip(kept.ring.len().saturating_sub(BEFORE))
+                        .cloned()
+                        .collect();
                 }
-                kept.trace.push(LogLine { text: short(&line.text), ..line.clone() });
+                kept.trace.push(LogLine {
+                    text: short(&line.text),
+                    ..line.clone()
+                });
             }
             push(&mut kept.ring, line.clone(), RING);
             kept.gate.admit(line, of_trace, Instant::now())
@@ -124,7 +148,9 @@ impl Logs {
             level: LogLevel::Warn,
             stream: LogStream::Engine,
             module: None,
-            text: format!("{left_out} lines are left out here: there were more than {AT_ONCE} in a second"),
+            text: format!(
+                "{left_out} lines are left out here: there were more than {AT_ONCE} in a second"
+            ),
             panic: false,
         });
         for line in gap.into_iter().chain(lines) {
@@ -153,18 +179,27 @@ impl Logs {
     /// The newest lines, at most `count`, oldest first.
     pub(super) fn last(&self, count: usize) -> Vec<LogLine> {
         let kept = self.kept();
-        kept.ring.iter().skip(kept.ring.len().saturating_sub(count)).cloned().collect()
+        kept.ring
+            .iter()
+            .skip(kept.ring.len().saturating_sub(count))
+            .cloned()
+            .collect()
     }
 
-    /// The newest lines of a process that has ended: of a panic its beginning, which thousands of frames may follow, and what
-    /// came right before it.
+    /// The newest lines of a process that has ended: of a panic its beginning, which thousands of
+    /// frames may follow, and what came right before it.
     pub(super) fn ending(&self, count: usize) -> Vec<LogLine> {
         let kept = self.kept();
         if kept.trace.is_empty() {
             drop(kept);
             return self.last(count);
         }
-        kept.before.iter().chain(&kept.trace).take(count).cloned().collect()
+        kept.before
+            .iter()
+            .chain(&kept.trace)
+            .take(count)
+            .cloned()
+            .collect()
     }
 
     /// The last lines of the current launch; of a panic the first ones.
@@ -173,7 +208,11 @@ impl Logs {
         if kept.trace.is_empty() {
             return kept.tail.iter().cloned().collect();
         }
-        let lines = kept.trace.iter().map(|l| &l.text).filter(|l| !l.trim().is_empty());
+        let lines = kept
+            .trace
+            .iter()
+            .map(|l| &l.text)
+            .filter(|l| !l.trim().is_empty());
         lines.take(ATTEMPT_TAIL).cloned().collect()
     }
 
@@ -207,9 +246,14 @@ fn short(text: &str) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Reads up to the next line end into `line` (emptied first), keeps at most `limit` bytes and drops the rest of the
-/// line. Returns how many bytes were read, line end included; 0 at the end of the stream.
-pub(in crate::engine) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, limit: usize) -> std::io::Result<usize>
+/// Reads up to the next line end into `line` (emptied first), keeps at most `limit` bytes and drops
+/// the rest of the line. Returns how many bytes were read, line end included; 0 at the end of the
+/// stream.
+pub(in crate::engine) async fn read_line<R>(
+    reader: &mut R,
+    line: &mut Vec<u8>,
+    limit: usize,
+) -> std::io::Result<usize>
 where
     R: AsyncBufRead + Unpin,
 {
@@ -239,8 +283,12 @@ where
 }
 
 /// Reads all lines of a stream into `logs`, to its end.
-pub(super) async fn drain<R>(mut reader: R, stream: LogStream, logs: Arc<Logs>, first: impl FnOnce())
-where
+pub(super) async fn drain<R>(
+    mut reader: R,
+    stream: LogStream,
+    logs: Arc<Logs>,
+    first: impl FnOnce(),
+) where
     R: AsyncBufRead + Unpin,
 {
     let mut line = Vec::new();
@@ -313,20 +361,28 @@ mod tests {
         let text = format!("{}\nnext\nlast", "x".repeat(100));
         let mut reader = tokio::io::BufReader::with_capacity(7, text.as_bytes());
         let mut line = Vec::new();
-        assert_eq!(read_line(&mut reader, &mut line, 10).await.expect("read"), 101);
+        assert_eq!(
+            read_line(&mut reader, &mut line, 10).await.expect("read"),
+            101
+        );
         assert_eq!(line, "xxxxxxxxxx… (90 bytes more)".as_bytes());
         read_line(&mut reader, &mut line, 10).await.expect("read");
         assert_eq!(line, b"next");
         read_line(&mut reader, &mut line, 10).await.expect("read");
         assert_eq!(line, b"last");
-        assert_eq!(read_line(&mut reader, &mut line, 10).await.expect("read"), 0);
+        assert_eq!(
+            read_line(&mut reader, &mut line, 10).await.expect("read"),
+            0
+        );
     }
 
     /// However the bytes come in, the lines are those of the whole text, cut at the limit.
     #[test]
     fn lines_are_the_same_in_pieces_of_any_size() {
         use proptest::prelude::*;
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
         proptest!(|(bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..200), size in 1usize..40, limit in 0usize..20)| {
             let mut reader = tokio::io::BufReader::with_capacity(size, bytes.as_slice());
             let (mut line, mut total) = (Vec::new(), 0);
@@ -362,7 +418,10 @@ mod tests {
         }
         assert_eq!(logs.trace().len(), TRACE);
         let ending = logs.ending(TRACE);
-        assert_eq!((ending.len(), ending[BEFORE].text.as_str()), (TRACE, "panic: nil map"));
+        assert_eq!(
+            (ending.len(), ending[BEFORE].text.as_str()),
+            (TRACE, "panic: nil map")
+        );
         assert_eq!(ending[BEFORE - 1].text, "line 1999");
         assert_eq!(logs.tail()[0], "panic: nil map", "and no frame of the end");
         assert_eq!(logs.last_words().as_deref(), Some("panic: nil map"));
@@ -376,7 +435,9 @@ mod tests {
         let mut lines = Vec::new();
         let mut assembler = LineAssembler::default();
         for piece in ["a", "b\nc\n", "", "d"] {
-            assembler.feed(piece.as_bytes(), |l| lines.push(String::from_utf8_lossy(l).into_owned()));
+            assembler.feed(piece.as_bytes(), |l| {
+                lines.push(String::from_utf8_lossy(l).into_owned())
+            });
         }
         assembler.finish(|l| lines.push(String::from_utf8_lossy(l).into_owned()));
         assert_eq!(lines, ["ab", "c", "d"]);

@@ -1,6 +1,7 @@
-//! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor task; everything
-//! else holds a [`Plugin`], a handle. Reports leave through [`record::PluginObserver`]. Knows no dialect: what a process is
-//! given, how it comes up and how it is asked to end is told by the [`life::Life`] that comes with a plugin.
+//! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor
+//! task; everything else holds a [`Plugin`], a handle. Reports leave through
+//! [`record::PluginObserver`]. Knows no dialect: what a process is given, how it comes up and how
+//! it is asked to end is told by the [`life::Life`] that comes with a plugin.
 
 mod board;
 mod connection;

@@ -1,5 +1,5 @@
-//! A process on its way up, as its dialect sees it: what it says and does, its record, its log. Lives as long as one launch;
-//! the process itself belongs to the launch.
+//! A process on its way up, as its dialect sees it: what it says and does, its record, its log.
+//! Lives as long as one launch; the process itself belongs to the launch.
 
 use super::board::Recorder;
 use super::failure::{Exit, StartFailure, Suspicion};
@@ -70,13 +70,16 @@ impl Newborn<'_> {
         self.followers.push(self.context.tracker.spawn(reading));
     }
 
-    /// The first line of its standard output, with its line end; `None` where it closed that without a line and went on
-    /// running. For dialects whose [`Arrival`](super::life::Arrival) is a handshake.
+    /// The first line of its standard output, with its line end; `None` where it closed that
+    /// without a line and went on running. For dialects whose [`Arrival`](super::life::Arrival) is
+    /// a handshake.
     ///
     /// # Errors
     /// It ended, or took too long.
     pub async fn first_line(&mut self) -> Result<Option<Vec<u8>>, StartFailure> {
-        let Some(line) = self.child.as_mut().and_then(|child| child.line.take()) else { return Ok(None) };
+        let Some(line) = self.child.as_mut().and_then(|child| child.line.take()) else {
+            return Ok(None);
+        };
         let said = async { line.await.ok().flatten() };
         if let Some(line) = self.arrives(said).await? {
             return Ok(Some(line));
@@ -94,12 +97,28 @@ impl Newborn<'_> {
     pub async fn arrives<T>(&mut self, step: impl Future<Output = T>) -> Result<T, StartFailure> {
         let limit = self.context.settings.launch.deadline;
         let mut step = std::pin::pin!(step);
-        let Some(Child { process, begun, first, .. }) = &mut self.child else {
+        let Some(Child {
+            process,
+            begun,
+            first,
+            ..
+        }) = &mut self.child
+        else {
             let awaited = self.context.life.arrival().word();
-            return timeout(limit, step).await.map_err(|_| StartFailure::TimedOut { awaited, after: limit, last_line: None });
+            return timeout(limit, step)
+                .await
+                .map_err(|_| StartFailure::TimedOut {
+                    awaited,
+                    after: limit,
+                    last_line: None,
+                });
         };
         let awaited = self.context.life.arrival().word();
-        let exited = |exit| StartFailure::Exited { awaited, exit, last_line: None };
+        let exited = |exit| StartFailure::Exited {
+            awaited,
+            exit,
+            last_line: None,
+        };
         let mut deadline = std::pin::pin!(tokio::time::sleep_until((*begun + limit).into()));
         let mut watching = true;
         let outcome = loop {
@@ -130,34 +149,52 @@ impl Newborn<'_> {
     ///
     /// # Errors
     /// The step's, or that the process ended under it.
-    pub async fn alive<T>(&mut self, step: impl Future<Output = Result<T, StartFailure>>) -> Result<T, StartFailure> {
+    pub async fn alive<T>(
+        &mut self,
+        step: impl Future<Output = Result<T, StartFailure>>,
+    ) -> Result<T, StartFailure> {
         let awaited = self.context.life.arrival().word();
-        let Some(Child { process, .. }) = &mut self.child else { return step.await };
-        let early = |exit| StartFailure::ExitedEarly { awaited, exit, last_line: None };
+        let Some(Child { process, .. }) = &mut self.child else {
+            return step.await;
+        };
+        let early = |exit| StartFailure::ExitedEarly {
+            awaited,
+            exit,
+            last_line: None,
+        };
         let outcome = tokio::select! { biased; // a step that is done is done, whatever comes after
             outcome = step => outcome,
             exit = process.wait() => return Err(early(exit)),
         };
         match outcome {
             // A connection that breaks is usually a process that ends; then that is the reason.
-            Err(failure) if failure.suspicion() == Suspicion::Dies => match timeout(SETTLE, process.wait()).await {
-                Ok(exit) => Err(early(exit)),
-                Err(_) => Err(failure),
-            },
+            Err(failure) if failure.suspicion() == Suspicion::Dies => {
+                match timeout(SETTLE, process.wait()).await {
+                    Ok(exit) => Err(early(exit)),
+                    Err(_) => Err(failure),
+                }
+            }
             other => other,
         }
     }
 
     async fn ends_within(&mut self, limit: Duration) -> Option<Exit> {
-        timeout(limit, self.child.as_mut()?.process.wait()).await.ok()
+        timeout(limit, self.child.as_mut()?.process.wait())
+            .await
+            .ok()
     }
 
     fn exited(&self, exit: Exit) -> StartFailure {
-        StartFailure::Exited { awaited: self.context.life.arrival().word(), exit, last_line: None }
+        StartFailure::Exited {
+            awaited: self.context.life.arrival().word(),
+            exit,
+            last_line: None,
+        }
     }
 }
 
-/// Waits until what a process that has ended has written is heard, and a moment more for what came by other ways.
+/// Waits until what a process that has ended has written is heard, and a moment more for what came
+/// by other ways.
 pub(super) async fn quiet(logs: &Logs) {
     logs.hearing.quiet(SETTLE).await;
     tokio::time::sleep(LAST_MOMENT).await;
@@ -173,18 +210,24 @@ impl Feed {
         self.0.take(stream, line);
     }
 
-    /// Waits for `more` of what brings lines. A flood of them is told as such; where more takes a while, it is over.
+    /// Waits for `more` of what brings lines. A flood of them is told as such; where more takes a
+    /// while, it is over.
     pub async fn waiting_for<T>(&self, more: impl Future<Output = T>) -> T {
         self.0.waiting_for(more).await
     }
 
     /// For a stream that comes in pieces.
     pub fn pieces(&self, stream: LogStream) -> Pieces {
-        Pieces { feed: self.clone(), stream, lines: LineAssembler::default() }
+        Pieces {
+            feed: self.clone(),
+            stream,
+            lines: LineAssembler::default(),
+        }
     }
 }
 
-/// Pieces of a stream, put together to lines. What is left without a line end is a line when this is dropped.
+/// Pieces of a stream, put together to lines. What is left without a line end is a line when this
+/// is dropped.
 pub struct Pieces {
     feed: Feed,
     stream: LogStream,
@@ -194,14 +237,22 @@ pub struct Pieces {
 impl Pieces {
     /// Takes the next piece.
     pub fn feed(&mut self, piece: &[u8]) {
-        let Self { feed, stream, lines } = self;
+        let Self {
+            feed,
+            stream,
+            lines,
+        } = self;
         lines.feed(piece, |line| feed.line(*stream, line));
     }
 }
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        let Self { feed, stream, lines } = self;
+        let Self {
+            feed,
+            stream,
+            lines,
+        } = self;
         lines.finish(|line| feed.line(*stream, line));
     }
 }

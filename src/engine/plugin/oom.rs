@@ -1,5 +1,6 @@
-//! Whether a process that was killed was killed for lack of memory: the kernel counts such kills for each control group,
-//! and for the whole machine. Counted when the process starts, and again when it has ended.
+//! Whether a process that was killed was killed for lack of memory: the kernel counts such kills
+//! for each control group, and for the whole machine. Counted when the process starts, and again
+//! when it has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,17 +26,27 @@ pub(super) struct OutOfMemory {
 }
 
 impl OutOfMemory {
-    /// Begins to watch the process with this pid. `None` where the system counts nothing that we can read.
+    /// Begins to watch the process with this pid. `None` where the system counts nothing that we
+    /// can read.
     pub(super) fn watch(pid: u32) -> Option<Self> {
         Self::below(Path::new("/"), pid)
     }
 
     fn below(root: &Path, pid: u32) -> Option<Self> {
-        let groups = fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
-        let of_group = files(&groups).into_iter().map(|file| (true, root.join("sys/fs/cgroup").join(file)));
+        let groups =
+            fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
+        let of_group = files(&groups)
+            .into_iter()
+            .map(|file| (true, root.join("sys/fs/cgroup").join(file)));
         let of_machine = (false, root.join("proc/vmstat"));
         // The first that can be read: the group's own says most.
-        of_group.chain([of_machine]).find_map(|(group, file)| Some(Self { group, count: count(&file)?, file }))
+        of_group.chain([of_machine]).find_map(|(group, file)| {
+            Some(Self {
+                group,
+                count: count(&file)?,
+                file,
+            })
+        })
     }
 
     /// What has happened since.
@@ -49,17 +60,22 @@ impl OutOfMemory {
     }
 }
 
-/// Where the counts of the groups in `/proc/PID/cgroup` may lie, the likeliest first: `0::PATH` is a group of version 2,
-/// `N:memory:PATH` one of version 1. In a container the path may be one that only its host knows; then the group is
-/// the root of what is mounted.
+/// Where the counts of the groups in `/proc/PID/cgroup` may lie, the likeliest first: `0::PATH` is
+/// a group of version 2, `N:memory:PATH` one of version 1. In a container the path may be one that
+/// only its host knows; then the group is the root of what is mounted.
 fn files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
         let path = path.trim_start_matches('/');
         if controllers.is_empty() {
-            files.extend([Path::new(path).join("memory.events"), "memory.events".into()]);
+            files.extend([
+                Path::new(path).join("memory.events"),
+                "memory.events".into(),
+            ]);
         } else if controllers.split(',').any(|c| c == "memory") {
             let own = Path::new("memory").join(path).join("memory.oom_control");
             files.extend([own, "memory/memory.oom_control".into()]);
@@ -71,7 +87,8 @@ fn files(groups: &str) -> Vec<PathBuf> {
 /// The line `oom_kill N`, which all these files have.
 fn count(file: &Path) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    text.lines()
+        .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Lines of plugin output made into log lines: hclog JSON, `[LEVEL] text`, panics, anything else. Pure but for the
-//! panic mode, which lasts from the first line of a trace.
+//! Lines of plugin output made into log lines: hclog JSON, `[LEVEL] text`, panics, anything else.
+//! Pure but for the panic mode, which lasts from the first line of a trace.
 
 use super::record::{LogLevel, UnixMs};
 use serde_json::Value;
@@ -30,27 +30,53 @@ impl LineParser {
         }
         // A trace has no end mark: all that is not tagged after its first line belongs to it.
         self.panicking |= opens_panic(line);
-        let level = if self.panicking { LogLevel::Error } else { LogLevel::Debug };
-        Parsed { level, module: None, said_at: None, text: line.to_owned(), panic: self.panicking }
+        let level = if self.panicking {
+            LogLevel::Error
+        } else {
+            LogLevel::Debug
+        };
+        Parsed {
+            level,
+            module: None,
+            said_at: None,
+            text: line.to_owned(),
+            panic: self.panicking,
+        }
     }
 }
 
 /// The Go runtime's openings (the last one of a signal that came from outside), and Rust's.
 pub fn opens_panic(line: &str) -> bool {
-    let go = ["panic: ", "fatal error: ", "fatal: "].iter().any(|opening| line.starts_with(opening));
-    let signal = line.strip_prefix("SIG").and_then(|rest| rest.split_once(": "));
+    let go = ["panic: ", "fatal error: ", "fatal: "]
+        .iter()
+        .any(|opening| line.starts_with(opening));
+    let signal = line
+        .strip_prefix("SIG")
+        .and_then(|rest| rest.split_once(": "));
     let rust = line.starts_with("thread '") && line.contains(" panicked at ");
-    go || rust || signal.is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()))
+    go || rust
+        || signal.is_some_and(|(name, _)| {
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+        })
 }
 
-/// What best says why a process ended, of the lines of its panic: the first one, and those that belong to it. No goroutines,
-/// no frames, no registers.
+/// What best says why a process ended, of the lines of its panic: the first one, and those that
+/// belong to it. No goroutines, no frames, no registers.
 pub fn words_of<'l>(mut trace: impl Iterator<Item = &'l str>) -> Option<String> {
     /// What is said in more lines is said in the log.
     const MORE: usize = 2;
     let mut words = trace.next()?.to_owned();
     let goes_on = |line: &&str| {
-        let end = ["goroutine ", "runtime stack", "PC=", "note: ", "stack backtrace"];
+        let end = [
+            "goroutine ",
+            "runtime stack",
+            "PC=",
+            "note: ",
+            "stack backtrace",
+        ];
         !line.trim().is_empty() && !end.iter().any(|e| line.starts_with(e))
     };
     for line in trace.take_while(goes_on).take(MORE) {
@@ -71,12 +97,15 @@ fn level(word: &str) -> Option<LogLevel> {
     })
 }
 
-/// `{"@level":…,"@message":…,"@module":…,"@timestamp":…, key: value…}`; the rest follows the message as `key=value`.
+/// `{"@level":…,"@message":…,"@module":…,"@timestamp":…, key: value…}`; the rest follows the
+/// message as `key=value`.
 fn hclog(line: &str) -> Option<Parsed> {
     if !line.starts_with('{') {
         return None;
     }
-    let Value::Object(mut map) = serde_json::from_str(line).ok()? else { return None };
+    let Value::Object(mut map) = serde_json::from_str(line).ok()? else {
+        return None;
+    };
     let mut take = |key: &str| match map.shift_remove(key) {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -84,27 +113,48 @@ fn hclog(line: &str) -> Option<Parsed> {
     let level = take("@level").as_deref().and_then(level)?;
     let mut text = take("@message").unwrap_or_default();
     let module = take("@module");
-    let said_at = take("@timestamp").and_then(|t| t.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_millisecond);
+    let said_at = take("@timestamp")
+        .and_then(|t| t.parse::<jiff::Timestamp>().ok())
+        .map(jiff::Timestamp::as_millisecond);
     for (key, value) in &map {
         let value = match value {
             Value::String(s) => s.clone(),
             other => other.to_string(),
         };
         let quoted = value.is_empty() || value.contains(|c: char| c.is_whitespace() || c == '"');
-        text.push_str(&if quoted { format!(" {key}={value:?}") } else { format!(" {key}={value}") });
+        text.push_str(&if quoted {
+            format!(" {key}={value:?}")
+        } else {
+            format!(" {key}={value}")
+        });
     }
-    Some(Parsed { level, module, said_at, text, panic: false })
+    Some(Parsed {
+        level,
+        module,
+        said_at,
+        text,
+        panic: false,
+    })
 }
 
 /// `[WARN] text`, also after a date as Go's `log` puts it (`2026/11/21 10:00:00 [WARN] text`).
 fn tagged(line: &str) -> Option<Parsed> {
     let open = line.find('[')?;
     let before = &line[..open];
-    if !before.chars().all(|c| c.is_ascii_digit() || matches!(c, '/' | ':' | '.' | ' ' | '-' | 'T' | 'Z' | '+')) {
+    if !before
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '/' | ':' | '.' | ' ' | '-' | 'T' | 'Z' | '+'))
+    {
         return None;
     }
     let (word, rest) = line[open + 1..].split_once(']')?;
-    Some(Parsed { level: level(word)?, module: None, said_at: None, text: rest.trim_start().to_owned(), panic: false })
+    Some(Parsed {
+        level: level(word)?,
+        module: None,
+        said_at: None,
+        text: rest.trim_start().to_owned(),
+        panic: false,
+    })
 }
 
 #[cfg(test)]
@@ -119,8 +169,16 @@ mod tests {
     #[test]
     fn a_line_that_has_its_time_keeps_it() {
         let at = |line: &str| LineParser::default().parse(line).said_at;
-        assert_eq!(at(r#"{"@level":"info","@message":"m","@timestamp":"2026-11-21T11:00:00.250001+01:00"}"#), Some(1_795_255_200_250));
-        assert_eq!(at(r#"{"@level":"info","@message":"m","@timestamp":"yesterday"}"#), None);
+        assert_eq!(
+            at(
+                r#"{"@level":"info","@message":"m","@timestamp":"2026-11-21T11:00:00.250001+01:00"}"#
+            ),
+            Some(1_795_255_200_250)
+        );
+        assert_eq!(
+            at(r#"{"@level":"info","@message":"m","@timestamp":"yesterday"}"#),
+            None
+        );
         assert_eq!(at("[INFO] m"), None);
     }
 
@@ -133,9 +191,17 @@ mod tests {
         let rust = "thread 'main' panicked at src/main.rs:1:1:\nno such thing\nnote: run with `RUST_BACKTRACE=1`";
         let words = |text: &str| words_of(text.lines()).unwrap();
         assert_eq!(words(signal), "SIGABRT: abort");
-        assert_eq!(words(fault), "fatal error: fault [signal SIGSEGV: segmentation violation addr=0xdeadbeef]");
-        assert!(words(nil).ends_with("nil pointer dereference [signal SIGSEGV: segmentation violation code=0x1]"));
-        assert_eq!(words(rust), "thread 'main' panicked at src/main.rs:1:1: no such thing");
+        assert_eq!(
+            words(fault),
+            "fatal error: fault [signal SIGSEGV: segmentation violation addr=0xdeadbeef]"
+        );
+        assert!(words(nil).ends_with(
+            "nil pointer dereference [signal SIGSEGV: segmentation violation code=0x1]"
+        ));
+        assert_eq!(
+            words(rust),
+            "thread 'main' panicked at src/main.rs:1:1: no such thing"
+        );
         assert_eq!(words_of(std::iter::empty()), None);
     }
 
@@ -151,10 +217,19 @@ mod tests {
     #[test]
     fn tags_are_levels() {
         assert_eq!(parse("[ERROR] no"), (LogLevel::Error, "no".into()));
-        assert_eq!(parse("2026/11/21 10:00:00 [INFO] hello [x]"), (LogLevel::Info, "hello [x]".into()));
-        assert_eq!(parse("list[0] = [WARN]"), (LogLevel::Debug, "list[0] = [WARN]".into()));
+        assert_eq!(
+            parse("2026/11/21 10:00:00 [INFO] hello [x]"),
+            (LogLevel::Info, "hello [x]".into())
+        );
+        assert_eq!(
+            parse("list[0] = [WARN]"),
+            (LogLevel::Debug, "list[0] = [WARN]".into())
+        );
         assert_eq!(parse("{not json"), (LogLevel::Debug, "{not json".into()));
-        assert_eq!(parse(r#"{"message":"json of another kind"}"#).0, LogLevel::Debug);
+        assert_eq!(
+            parse(r#"{"message":"json of another kind"}"#).0,
+            LogLevel::Debug
+        );
     }
 
     #[test]
@@ -166,9 +241,21 @@ mod tests {
         assert!(!parser.parse("[INFO] another goroutine").panic);
         let frame = parser.parse("main.main()");
         assert!(frame.panic && frame.level == LogLevel::Error);
-        assert!(LineParser::default().parse("thread 'main' panicked at src/main.rs:1:1:").panic);
-        assert!(LineParser::default().parse("thread 'main' (4242) panicked at src/main.rs:1:1:").panic);
-        assert!(LineParser::default().parse("fatal error: all goroutines are asleep - deadlock!").panic);
+        assert!(
+            LineParser::default()
+                .parse("thread 'main' panicked at src/main.rs:1:1:")
+                .panic
+        );
+        assert!(
+            LineParser::default()
+                .parse("thread 'main' (4242) panicked at src/main.rs:1:1:")
+                .panic
+        );
+        assert!(
+            LineParser::default()
+                .parse("fatal error: all goroutines are asleep - deadlock!")
+                .panic
+        );
         assert!(LineParser::default().parse("SIGABRT: abort").panic);
         for line in ["SIG: x", "SIGNAL is lost: x", "a SIGABRT: b", "SIGnal: x"] {
             assert!(!LineParser::default().parse(line).panic, "{line}");

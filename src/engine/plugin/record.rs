@@ -1,12 +1,13 @@
-//! What is known of a plugin process, as plain records: they travel in events, are kept in the store, and are all that
-//! the console and the command line ever see of a plugin.
+//! What is known of a plugin process, as plain records: they travel in events, are kept in the
+//! store, and are all that the console and the command line ever see of a plugin.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// One plugin process slot of this engine: a provider configuration's process, across its launches. Stable for the
-/// life of the engine; the text is shown to people (`hashicorp/aws`, `hashicorp/aws#2` for a second configuration).
+/// One plugin process slot of this engine: a provider configuration's process, across its launches.
+/// Stable for the life of the engine; the text is shown to people (`hashicorp/aws`,
+/// `hashicorp/aws#2` for a second configuration).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PluginId(pub String);
@@ -21,7 +22,8 @@ impl PluginId {
         self.0 == BUILTIN_PLUGIN
     }
 
-    /// The plugin without the number of its process: what is told of one process is told of all that serve the same.
+    /// The plugin without the number of its process: what is told of one process is told of all
+    /// that serve the same.
     #[must_use]
     pub fn base(&self) -> Self {
         Self(self.0.split('#').next().unwrap_or_default().to_owned())
@@ -48,7 +50,8 @@ pub struct PluginFound {
     pub dialect: Option<String>,
     /// The executable that is launched; `None` for the builtin provider and for reattached ones.
     pub executable: Option<String>,
-    /// Where it was found, in words: `filesystem mirror /opt/tf-plugins`, `dev_overrides`, `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
+    /// Where it was found, in words: `filesystem mirror /opt/tf-plugins`, `dev_overrides`,
+    /// `TF_REATTACH_PROVIDERS`, `bundled`, `builtin`.
     pub source: String,
     /// Why this one was taken: `newest of 3 versions that ~> 5.0 allows`.
     pub why: String,
@@ -136,12 +139,21 @@ impl PluginState {
 
     /// Whether there is a process that works, or is on its way to.
     pub fn has_process(&self) -> bool {
-        matches!(self, Self::Handshaking { .. } | Self::Registering { .. } | Self::Ready { .. })
+        matches!(
+            self,
+            Self::Handshaking { .. } | Self::Registering { .. } | Self::Ready { .. }
+        )
     }
 
     /// Whether the plugin has failed for good unless an operator does something.
     pub fn is_failed(&self) -> bool {
-        matches!(self, Self::Rejected { .. } | Self::GaveUp { .. } | Self::Incompatible { .. } | Self::Crashed { .. })
+        matches!(
+            self,
+            Self::Rejected { .. }
+                | Self::GaveUp { .. }
+                | Self::Incompatible { .. }
+                | Self::Crashed { .. }
+        )
     }
 }
 
@@ -172,7 +184,11 @@ impl PhaseName {
     /// The words on the attempt's timeline.
     #[must_use]
     pub fn word(&self) -> String {
-        if *self == Self::FIRST_OUTPUT { "output".to_owned() } else { self.0.replace('_', " ") }
+        if *self == Self::FIRST_OUTPUT {
+            "output".to_owned()
+        } else {
+            self.0.replace('_', " ")
+        }
     }
 }
 
@@ -180,9 +196,10 @@ impl PhaseName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Verdict {
-    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`, `not_executable`, `wrong_architecture`,
-    /// `not_approved`, `timed_out`, `exited`, `connect`, `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`,
-    /// `core_version`, `protocol_version`, `net_rpc`, `certificate`, `tls`.
+    /// A stable word for programs: `ready`, `running` (not ended yet), `not_found`,
+    /// `not_executable`, `wrong_architecture`, `not_approved`, `timed_out`, `exited`, `connect`,
+    /// `schema`, `stopped`; and those of the plugin's dialect: `unrecognised_line`, `core_version`,
+    /// `protocol_version`, `net_rpc`, `certificate`, `tls`.
     pub kind: String,
     /// For people: what failed, why, what to do.
     pub text: String,
@@ -250,7 +267,8 @@ pub enum LogStream {
     Engine,
 }
 
-/// One line that a plugin (or the engine) said. Text is as received: who draws it makes it safe for a terminal.
+/// One line that a plugin (or the engine) said. Text is as received: who draws it makes it safe for
+/// a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
     pub plugin: PluginId,
@@ -312,6 +330,7 @@ pub trait PluginObserver: Send + Sync + 'static {
     /// Takes one event.
     fn event(&self, event: PluginEvent);
 
-    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot would hide nothing.
+    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot
+    /// would hide nothing.
     fn secrets(&self) -> crate::engine::Secrets;
 }

@@ -1,4 +1,5 @@
-//! What can be set about launching, and what is launched. Plain data, owned by whoever makes the supervisor.
+//! What can be set about launching, and what is launched. Plain data, owned by whoever makes the
+//! supervisor.
 
 use crate::engine::settings::LaunchSettings;
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ pub struct PluginSettings {
     /// With this many crashes within `crash_window` the plugin is given up.
     pub crash_limit: usize,
     pub crash_window: Duration,
-    /// Whether the schema is asked for as part of the launch. Without, a second process of a provider whose schema is
-    /// known starts faster; only for providers that say they allow it.
+    /// Whether the schema is asked for as part of the launch. Without, a second process of a
+    /// provider whose schema is known starts faster; only for providers that say they allow it.
     pub fetch_schema: bool,
     /// How often CPU and memory are looked at.
     pub usage_every: Duration,
@@ -38,7 +39,8 @@ impl Default for PluginSettings {
     }
 }
 
-/// How long to wait after launch `number` (from 1) failed: 0.5, 1, 2, 4 s by default, the last one repeated.
+/// How long to wait after launch `number` (from 1) failed: 0.5, 1, 2, 4 s by default, the last one
+/// repeated.
 pub(super) fn backoff_after(settings: &LaunchSettings, number: u32) -> Duration {
     let index = (number.saturating_sub(1) as usize).min(settings.backoff.len().saturating_sub(1));
     settings.backoff.get(index).copied().unwrap_or_default()
@@ -53,7 +55,8 @@ pub struct SpawnSpec {
     pub env: BTreeMap<OsString, OsString>,
     /// Its working directory; ours where `None`. Providers resolve relative paths against it.
     pub directory: Option<PathBuf>,
-    /// The package that it is launched from with these files alone: its directory, and its `h1:` hash.
+    /// The package that it is launched from with these files alone: its directory, and its `h1:`
+    /// hash.
     pub approved: Option<(PathBuf, String)>,
 }
 
@@ -74,8 +77,13 @@ impl Address {
         match network {
             "unix" if text.is_empty() => Err("the path of the unix socket is empty".to_owned()),
             "unix" => Ok(Self::Unix(PathBuf::from(text))),
-            "tcp" => text.parse().map(Self::Tcp).map_err(|_| format!("{text:?} is not an address of the form HOST:PORT")),
-            other => Err(format!("the network {other:?} is unknown (`unix` and `tcp` are known)")),
+            "tcp" => text
+                .parse()
+                .map(Self::Tcp)
+                .map_err(|_| format!("{text:?} is not an address of the form HOST:PORT")),
+            other => Err(format!(
+                "the network {other:?} is unknown (`unix` and `tcp` are known)"
+            )),
         }
     }
 }
@@ -95,7 +103,8 @@ pub struct Reattach {
     /// The version of its dialect.
     pub protocol: u32,
     pub pid: Option<u32>,
-    /// Set by providers under test. Informative: a process that we did not start is never ended by us.
+    /// Set by providers under test. Informative: a process that we did not start is never ended by
+    /// us.
     pub test: bool,
     pub address: Address,
 }
@@ -116,7 +125,9 @@ mod tests {
     #[test]
     fn backoff_grows_and_then_repeats() {
         let mut settings = LaunchSettings::default();
-        let waits: Vec<u128> = (1..=6).map(|n| backoff_after(&settings, n).as_millis()).collect();
+        let waits: Vec<u128> = (1..=6)
+            .map(|n| backoff_after(&settings, n).as_millis())
+            .collect();
         assert_eq!(waits, [500, 1_000, 2_000, 4_000, 4_000, 4_000]);
         settings.backoff.clear();
         assert_eq!(backoff_after(&settings, 1), Duration::ZERO);

@@ -1,5 +1,5 @@
-//! One task for each plugin process, which alone owns its state: launches, pauses, life, crash, end. Orders come from
-//! handles.
+//! One task for each plugin process, which alone owns its state: launches, pauses, life, crash,
+//! end. Orders come from handles.
 
 use super::board::Board;
 use super::connection::Connection;
@@ -83,7 +83,9 @@ impl Supervisor {
         if !self.board.current().is_failed() && self.board.current() != PluginState::Stopped {
             self.board.set(PluginState::Stopped);
         }
-        self.answer_all(&Err(PluginError::Gone { plugin: self.board.id.clone() }));
+        self.answer_all(&Err(PluginError::Gone {
+            plugin: self.board.id.clone(),
+        }));
     }
 
     /// The next order; `None` at the end of the supervision.
@@ -105,7 +107,11 @@ impl Supervisor {
     fn refusal(&self) -> Option<PluginError> {
         let plugin = self.board.id.clone();
         Some(match self.board.current() {
-            PluginState::GaveUp { why } => PluginError::GaveUp { plugin, attempts: self.settings.launch.attempts, why },
+            PluginState::GaveUp { why } => PluginError::GaveUp {
+                plugin,
+                attempts: self.settings.launch.attempts,
+                why,
+            },
             PluginState::Incompatible { why } => PluginError::Incompatible { plugin, why },
             PluginState::Rejected { why } => PluginError::Rejected { plugin, why },
             PluginState::Disabled => PluginError::Disabled { plugin },
@@ -114,7 +120,9 @@ impl Supervisor {
     }
 
     async fn idle(&mut self) -> Next {
-        let Some(order) = self.order().await else { return Next::End };
+        let Some(order) = self.order().await else {
+            return Next::End;
+        };
         match order {
             Order::Demand(ticket) => match self.refusal() {
                 Some(error) => {
@@ -161,7 +169,8 @@ impl Supervisor {
         }
     }
 
-    /// Launches until the plugin is ready, the limit is reached, or something says that more launches are useless.
+    /// Launches until the plugin is ready, the limit is reached, or something says that more
+    /// launches are useless.
     async fn launches(&mut self, first: u32) -> Next {
         let limit = self.settings.launch.attempts.max(1);
         let mut number = first;
@@ -183,19 +192,28 @@ impl Supervisor {
 
     fn fail(&mut self, state: PluginState) -> Next {
         self.board.set(state);
-        let error = self.refusal().unwrap_or_else(|| PluginError::Gone { plugin: self.board.id.clone() });
+        let error = self.refusal().unwrap_or_else(|| PluginError::Gone {
+            plugin: self.board.id.clone(),
+        });
         self.answer_all(&Err(error));
         Next::Idle
     }
 
-    /// One launch, and the life of the process if it comes up. The error is why another launch is worth a try.
+    /// One launch, and the life of the process if it comes up. The error is why another launch is
+    /// worth a try.
     async fn one_launch(&mut self, number: u32, limit: u32) -> Result<Next, String> {
-        let Some(context) = self.context.clone() else { return Ok(Next::Idle) };
-        self.board.set(PluginState::Launching { attempt: number, limit });
+        let Some(context) = self.context.clone() else {
+            return Ok(Next::Idle);
+        };
+        self.board.set(PluginState::Launching {
+            attempt: number,
+            limit,
+        });
         self.generation += 1;
         let file = file_of(&context).await;
         let stop = CancellationToken::new();
-        // On the heap: the longest-lived future of the supervisor need not be part of its every state.
+        // On the heap: the longest-lived future of the supervisor need not be part of its every
+        // state.
         let mut launch = Box::pin(launch(context, number, self.generation, stop.clone()));
         let mut interrupt = None;
         let mut done = Vec::new();
@@ -222,7 +240,9 @@ impl Supervisor {
                 Ok(self.ready(running).await)
             }
             (Err(failure), None) if failure.is_retryable() => Err(failure.to_string()),
-            (Err(failure), None) => Ok(self.fail(PluginState::Incompatible { why: failure.to_string() })),
+            (Err(failure), None) => Ok(self.fail(PluginState::Incompatible {
+                why: failure.to_string(),
+            })),
         }
     }
 
@@ -230,7 +250,9 @@ impl Supervisor {
     fn while_not_ready(&mut self, order: Option<Order>, done: &mut Vec<Done>) -> Option<Interrupt> {
         match order {
             None => return Some(Interrupt::End),
-            Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => self.waiters.push(ticket),
+            Some(Order::Demand(ticket) | Order::Start(ticket) | Order::Restart(ticket)) => {
+                self.waiters.push(ticket)
+            }
             Some(Order::Enable(ack)) => {
                 ack.send(()).ok();
             }
@@ -250,21 +272,32 @@ impl Supervisor {
         let plugin = self.board.id.clone();
         let (state, error) = match interrupt {
             Interrupt::Disable => (PluginState::Disabled, PluginError::Disabled { plugin }),
-            Interrupt::Stop | Interrupt::End => (PluginState::Stopped, PluginError::Stopped { plugin }),
+            Interrupt::Stop | Interrupt::End => {
+                (PluginState::Stopped, PluginError::Stopped { plugin })
+            }
         };
         self.board.set(state);
         self.answer_all(&Err(error));
         for ack in done {
             ack.send(()).ok();
         }
-        if interrupt == Interrupt::End { Next::End } else { Next::Idle }
+        if interrupt == Interrupt::End {
+            Next::End
+        } else {
+            Next::Idle
+        }
     }
 
     /// Waits before the next launch. `Ok(true)` when an operator wants it now, with a fresh count.
     async fn pause(&mut self, why: &str, number: u32, limit: u32) -> Result<bool, Next> {
         let pause = backoff_after(&self.settings.launch, number);
         let until = now_ms() + UnixMs::try_from(pause.as_millis()).unwrap_or(UnixMs::MAX / 2);
-        self.board.set(PluginState::Backoff { until, attempt: number, limit, why: why.to_owned() });
+        self.board.set(PluginState::Backoff {
+            until,
+            attempt: number,
+            limit,
+            why: why.to_owned(),
+        });
         let over = tokio::time::sleep(pause);
         tokio::pin!(over);
         let mut done = Vec::new();
@@ -285,7 +318,10 @@ impl Supervisor {
     }
 
     async fn relaunch(&mut self, why: String, number: u32) -> Next {
-        match self.pause(&why, number, self.settings.launch.attempts.max(1)).await {
+        match self
+            .pause(&why, number, self.settings.launch.attempts.max(1))
+            .await
+        {
             Ok(true) => Next::Launch,
             Ok(false) => match self.replaced().await {
                 Some(why) => self.fail(PluginState::Incompatible { why }),
@@ -295,10 +331,13 @@ impl Supervisor {
         }
     }
 
-    /// Another program in the place of the one that crashed is not what was staged with; an operator may still start it.
+    /// Another program in the place of the one that crashed is not what was staged with; an
+    /// operator may still start it.
     async fn replaced(&self) -> Option<String> {
         let context = self.context.as_deref()?;
-        let Start::Spawn(spec) = &context.start else { return None };
+        let Start::Spawn(spec) = &context.start else {
+            return None;
+        };
         let same = self.file.is_none() || self.file == file_of(context).await;
         let path = spec.executable.display();
         (!same).then(|| {
@@ -315,7 +354,8 @@ impl Supervisor {
         self.answer_all(&Ok(running.connection.clone()));
         let lost = running.connection.way().lost();
         loop {
-            // The end of the process first, so that nobody is handed a connection that is known to be dead.
+            // The end of the process first, so that nobody is handed a connection that is known to
+            // be dead.
             let order = tokio::select! { biased;
                 exit = running.body.ended() => return self.crashed(running, End::Exited(exit)).await,
                 () = lost.cancelled() => return self.cut_off(running).await,
@@ -354,8 +394,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends the process: asked to, and killed after the grace; or killed at once. It is gone and waited for afterwards.
-    /// A process of somebody else is left alone.
+    /// Ends the process: asked to, and killed after the grace; or killed at once. It is gone and
+    /// waited for afterwards. A process of somebody else is left alone.
     async fn end_process(&mut self, running: &mut Running, ask: bool) {
         self.board.set(PluginState::Draining);
         if let Body::Own { process, .. } = &mut running.body {
@@ -383,8 +423,8 @@ impl Supervisor {
         running.connection.ended().cancel();
     }
 
-    /// The connection is over, and no other will be made: a process that cannot be called is of no use. Most have just
-    /// ended, and it shows in a moment.
+    /// The connection is over, and no other will be made: a process that cannot be called is of no
+    /// use. Most have just ended, and it shows in a moment.
     async fn cut_off(&mut self, mut running: Running) -> Next {
         if let Ok(exit) = timeout(SETTLE, running.body.ended()).await {
             return self.crashed(running, End::Exited(exit)).await;
@@ -403,7 +443,12 @@ impl Supervisor {
         // First hear it out: the reason is in its last lines.
         running.body.hear_out(&self.board.logs).await;
         let pid = running.connection.pid.unwrap_or_default();
-        let incident = Arc::new(Incident::of(&self.board, running.connection.generation, pid, end));
+        let incident = Arc::new(Incident::of(
+            &self.board,
+            running.connection.generation,
+            pid,
+            end,
+        ));
         self.board.observer.event(incident.event());
         self.incidents.send_modify(|all| {
             if all.len() == INCIDENTS {
@@ -413,7 +458,11 @@ impl Supervisor {
         });
         self.after_end(&mut running).await;
         let why = incident.text.clone();
-        self.board.set(PluginState::Crashed { code: incident.exit.code, signal: incident.exit.signal, why: why.clone() });
+        self.board.set(PluginState::Crashed {
+            code: incident.exit.code,
+            signal: incident.exit.signal,
+            why: why.clone(),
+        });
         let window = self.settings.crash_window;
         self.crashes.retain(|at| at.elapsed() <= window);
         self.crashes.push_back(Instant::now());
@@ -421,9 +470,16 @@ impl Supervisor {
             return Next::Idle;
         }
         if self.crashes.len() >= self.settings.crash_limit.max(1) {
-            let why = format!("died {} times within {} s while it was in use; the last time: {why}", self.crashes.len(), window.as_secs());
+            let why = format!(
+                "died {} times within {} s while it was in use; the last time: {why}",
+                self.crashes.len(),
+                window.as_secs()
+            );
             return self.fail(PluginState::GaveUp { why });
         }
-        Next::Relaunch { why, number: running.number }
+        Next::Relaunch {
+            why,
+            number: running.number,
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of them. The look
-//! itself reads `/proc` and runs where blocking is allowed.
+//! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of
+//! them. The look itself reads `/proc` and runs where blocking is allowed.
 
 use super::record::{PluginEvent, PluginId, PluginObserver, Usage};
 use std::collections::HashMap;
@@ -29,8 +29,15 @@ impl Meter {
     }
 
     /// Reports until `cancel`.
-    pub(super) async fn run(self: Arc<Self>, observer: Arc<dyn PluginObserver>, every: Duration, cancel: CancellationToken) {
-        let Ok(mut system) = System::new() else { return };
+    pub(super) async fn run(
+        self: Arc<Self>,
+        observer: Arc<dyn PluginObserver>,
+        every: Duration,
+        cancel: CancellationToken,
+    ) {
+        let Ok(mut system) = System::new() else {
+            return;
+        };
         let mut tick = tokio::time::interval(every.max(Duration::from_millis(50)));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -44,7 +51,10 @@ impl Meter {
             }
             let pids: Vec<Pid> = watched.keys().map(|pid| Pid::from_u32(*pid)).collect();
             let look = tokio::task::spawn_blocking(move || {
-                let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
+                let kind = ProcessRefreshKind::nothing()
+                    .with_cpu()
+                    .with_memory()
+                    .without_tasks();
                 system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, kind);
                 system
             });
@@ -52,8 +62,14 @@ impl Meter {
             system = looked;
             for (pid, plugin) in watched {
                 // It may have ended meanwhile, and its successor is another pid.
-                let Some(process) = system.process(Pid::from_u32(pid)) else { continue };
-                let usage = Usage { pid, cpu_percent: process.cpu_usage(), rss_bytes: process.memory() };
+                let Some(process) = system.process(Pid::from_u32(pid)) else {
+                    continue;
+                };
+                let usage = Usage {
+                    pid,
+                    cpu_percent: process.cpu_usage(),
+                    rss_bytes: process.memory(),
+                };
                 observer.event(PluginEvent::Usage { plugin, usage });
             }
         }

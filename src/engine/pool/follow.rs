@@ -1,5 +1,5 @@
-//! A provider that follows its process: each call goes to the launch that lives, through the lane. Calls that a crash
-//! took down fail; those after it go to the process that took its place.
+//! A provider that follows its process: each call goes to the launch that lives, through the lane.
+//! Calls that a crash took down fail; those after it go to the process that took its place.
 
 use super::process::Process;
 use crate::engine::calls::Attempts;
@@ -28,24 +28,39 @@ enum Configured {
 
 impl Follow {
     pub(super) fn plain(process: Arc<Process>) -> Self {
-        let info = ProviderInfo { plugin: process.id().clone(), address: process.address().to_owned(), dialect: process.speaks() };
-        Self { process, info, configured: Configured::No }
+        let info = ProviderInfo {
+            plugin: process.id().clone(),
+            address: process.address().to_owned(),
+            dialect: process.speaks(),
+        };
+        Self {
+            process,
+            info,
+            configured: Configured::No,
+        }
     }
 
     /// For calls to a process that was given a configuration.
     pub(super) fn configured(process: Arc<Process>) -> Self {
-        Self { configured: Configured::Process, ..Self::plain(process) }
+        Self {
+            configured: Configured::Process,
+            ..Self::plain(process)
+        }
     }
 
     /// For calls that bring their configuration.
     pub(super) fn with(process: Arc<Process>, config: Value) -> Self {
-        Self { configured: Configured::Call(Arc::new(config)), ..Self::plain(process) }
+        Self {
+            configured: Configured::Call(Arc::new(config)),
+            ..Self::plain(process)
+        }
     }
 
     /// Keeps in mind what the schema says must not be shown of an answer.
     fn learn(&self, method: Method, type_name: &str, value: Option<&Value>) {
         let schema = self.process.known_schema();
-        if let (Some(schema), Some(value)) = (schema.as_ref().and_then(|s| s.of(method, type_name)), value)
+        if let (Some(schema), Some(value)) =
+            (schema.as_ref().and_then(|s| s.of(method, type_name)), value)
             && schema.block.contains_sensitive()
         {
             self.process.lane().secrets().learn_by(&schema.block, value);
@@ -62,7 +77,10 @@ impl Follow {
     /// The call's context, with the configuration where that goes with calls.
     fn context<'c>(&self, ctx: &'c CallContext) -> Cow<'c, CallContext> {
         match &self.configured {
-            Configured::Call(config) => Cow::Owned(CallContext { configuration: Some(config.clone()), ..ctx.clone() }),
+            Configured::Call(config) => Cow::Owned(CallContext {
+                configuration: Some(config.clone()),
+                ..ctx.clone()
+            }),
             Configured::No | Configured::Process => Cow::Borrowed(ctx),
         }
     }
@@ -72,8 +90,8 @@ macro_rules! pass {
     ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
         let context = $self.context($ctx);
         let $ctx = context.as_ref();
-        // Twice: a launch must not count against the method's deadline, and while it waited for its turn the
-        // process may have become another.
+        // Twice: a launch must not count against the method's deadline, and while it waited for its
+        // turn the process may have become another.
         $self.current($ctx).await?;
         let call = async {
             let $inner = $self.current($ctx).await?;
@@ -88,7 +106,8 @@ macro_rules! again {
     ($self:ident, $method:ident, $ctx:ident, |$inner:ident| $call:expr) => {{
         let context = $self.context($ctx);
         let $ctx = context.as_ref();
-        let is_transient = |error: &ProviderError| $self.process.dialect().is_transient(Method::$method, error);
+        let is_transient =
+            |error: &ProviderError| $self.process.dialect().is_transient(Method::$method, error);
         let mut attempts = Attempts::at($self.process.lane(), Method::$method, $ctx);
         // Bounded by the settings of attempts.
         loop {
@@ -120,8 +139,13 @@ impl Provider for Follow {
         self.process.current(ctx).await?.schema(ctx).await
     }
 
-    async fn validate_provider(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        again!(self, ValidateProvider, ctx, |inner| inner.validate_provider(config.clone(), ctx))
+    async fn validate_provider(
+        &self,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        again!(self, ValidateProvider, ctx, |inner| inner
+            .validate_provider(config.clone(), ctx))
     }
 
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
@@ -141,40 +165,77 @@ impl Provider for Follow {
         self.process.lane().run(Method::Configure, ctx, call).await
     }
 
-    async fn validate_resource(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        again!(self, ValidateResource, ctx, |inner| inner.validate_resource(type_name, config.clone(), ctx))
+    async fn validate_resource(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        again!(self, ValidateResource, ctx, |inner| inner
+            .validate_resource(type_name, config.clone(), ctx))
     }
 
-    async fn validate_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        again!(self, ValidateData, ctx, |inner| inner.validate_data(type_name, config.clone(), ctx))
+    async fn validate_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        again!(self, ValidateData, ctx, |inner| inner.validate_data(
+            type_name,
+            config.clone(),
+            ctx
+        ))
     }
 
-    async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError> {
+    async fn upgrade(
+        &self,
+        request: UpgradeRequest,
+        ctx: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError> {
         let kind = request.type_name.clone();
-        let answer = again!(self, Upgrade, ctx, |inner| inner.upgrade(request.clone(), ctx))?;
+        let answer = again!(self, Upgrade, ctx, |inner| inner
+            .upgrade(request.clone(), ctx))?;
         self.learn(Method::Upgrade, &kind, Some(&answer.state));
         Ok(answer)
     }
 
-    async fn upgrade_identity(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
-        again!(self, UpgradeIdentity, ctx, |inner| inner.upgrade_identity(request.clone(), ctx))
+    async fn upgrade_identity(
+        &self,
+        request: UpgradeRequest,
+        ctx: &CallContext,
+    ) -> Result<IdentityResponse, ProviderError> {
+        again!(self, UpgradeIdentity, ctx, |inner| inner
+            .upgrade_identity(request.clone(), ctx))
     }
 
-    async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError> {
+    async fn read(
+        &self,
+        request: ReadRequest,
+        ctx: &CallContext,
+    ) -> Result<ReadResponse, ProviderError> {
         let kind = request.type_name.clone();
         let answer = again!(self, Read, ctx, |inner| inner.read(request.clone(), ctx))?;
         self.learn(Method::Read, &kind, Some(&answer.state));
         Ok(answer)
     }
 
-    async fn plan(&self, request: PlanRequest, ctx: &CallContext) -> Result<PlanResponse, ProviderError> {
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        ctx: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
         let kind = request.type_name.clone();
         let answer = again!(self, Plan, ctx, |inner| inner.plan(request.clone(), ctx))?;
         self.learn(Method::Plan, &kind, Some(&answer.planned));
         Ok(answer)
     }
 
-    async fn apply(&self, request: ApplyRequest, ctx: &CallContext) -> Result<ApplyResponse, ProviderError> {
+    async fn apply(
+        &self,
+        request: ApplyRequest,
+        ctx: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
         let kind = request.type_name.clone();
         let mut answer = pass!(self, Apply, ctx, |inner| inner.apply(request, ctx))?;
         // An error may speak of what came into being with the same call.
@@ -183,47 +244,114 @@ impl Provider for Follow {
         Ok(answer)
     }
 
-    async fn import(&self, request: ImportRequest, ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
-        let answer = again!(self, Import, ctx, |inner| inner.import(request.clone(), ctx))?;
-        answer.imported.iter().for_each(|one| self.learn(Method::Import, &one.type_name, Some(&one.state)));
+    async fn import(
+        &self,
+        request: ImportRequest,
+        ctx: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
+        let answer = again!(self, Import, ctx, |inner| inner
+            .import(request.clone(), ctx))?;
+        answer
+            .imported
+            .iter()
+            .for_each(|one| self.learn(Method::Import, &one.type_name, Some(&one.state)));
         Ok(answer)
     }
 
-    async fn move_state(&self, request: MoveRequest, ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
-        again!(self, Move, ctx, |inner| inner.move_state(request.clone(), ctx))
+    async fn move_state(
+        &self,
+        request: MoveRequest,
+        ctx: &CallContext,
+    ) -> Result<MoveResponse, ProviderError> {
+        again!(self, Move, ctx, |inner| inner
+            .move_state(request.clone(), ctx))
     }
 
-    async fn read_data(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<DataResponse, ProviderError> {
-        let answer = again!(self, ReadData, ctx, |inner| inner.read_data(type_name, config.clone(), ctx))?;
+    async fn read_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
+        let answer = again!(self, ReadData, ctx, |inner| inner.read_data(
+            type_name,
+            config.clone(),
+            ctx
+        ))?;
         self.learn(Method::ReadData, type_name, Some(&answer.state));
         Ok(answer)
     }
 
-    async fn call_function(&self, name: &str, arguments: Vec<Value>, ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
-        again!(self, CallFunction, ctx, |inner| inner.call_function(name, arguments.clone(), ctx))
+    async fn call_function(
+        &self,
+        name: &str,
+        arguments: Vec<Value>,
+        ctx: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        again!(self, CallFunction, ctx, |inner| inner.call_function(
+            name,
+            arguments.clone(),
+            ctx
+        ))
     }
 
-    async fn validate_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        again!(self, ValidateEphemeral, ctx, |inner| inner.validate_ephemeral(type_name, config.clone(), ctx))
+    async fn validate_ephemeral(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        again!(self, ValidateEphemeral, ctx, |inner| inner
+            .validate_ephemeral(type_name, config.clone(), ctx))
     }
 
-    async fn open_ephemeral(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
+    async fn open_ephemeral(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<OpenResponse, ProviderError> {
         let asked = config.clone();
-        let answer = pass!(self, OpenEphemeral, ctx, |inner| inner.open_ephemeral(type_name, config, ctx))?;
-        // Nothing that comes with it may be kept, whatever its schema says; what was asked is as secret as its configuration.
-        let given = |name: &str, value: &Value| asked.get_attr(name).is_some_and(|a| a.raw_equals(value));
-        let new = answer.result.as_map().into_iter().flatten().filter(|(name, value)| !given(name, value));
-        new.for_each(|(_, value)| self.process.lane().secrets().learn(&value.clone().mark(cty::Mark::Ephemeral)));
+        let answer = pass!(self, OpenEphemeral, ctx, |inner| inner
+            .open_ephemeral(type_name, config, ctx))?;
+        // Nothing that comes with it may be kept, whatever its schema says; what was asked is as
+        // secret as its configuration.
+        let given =
+            |name: &str, value: &Value| asked.get_attr(name).is_some_and(|a| a.raw_equals(value));
+        let new = answer
+            .result
+            .as_map()
+            .into_iter()
+            .flatten()
+            .filter(|(name, value)| !given(name, value));
+        new.for_each(|(_, value)| {
+            self.process
+                .lane()
+                .secrets()
+                .learn(&value.clone().mark(cty::Mark::Ephemeral))
+        });
         self.learn(Method::OpenEphemeral, type_name, Some(&answer.result));
         Ok(answer)
     }
 
-    async fn renew_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<RenewResponse, ProviderError> {
-        pass!(self, RenewEphemeral, ctx, |inner| inner.renew_ephemeral(type_name, private, ctx))
+    async fn renew_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Bytes>,
+        ctx: &CallContext,
+    ) -> Result<RenewResponse, ProviderError> {
+        pass!(self, RenewEphemeral, ctx, |inner| inner
+            .renew_ephemeral(type_name, private, ctx))
     }
 
-    async fn close_ephemeral(&self, type_name: &str, private: Option<Bytes>, ctx: &CallContext) -> Result<Checked, ProviderError> {
-        pass!(self, CloseEphemeral, ctx, |inner| inner.close_ephemeral(type_name, private, ctx))
+    async fn close_ephemeral(
+        &self,
+        type_name: &str,
+        private: Option<Bytes>,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        pass!(self, CloseEphemeral, ctx, |inner| inner
+            .close_ephemeral(type_name, private, ctx))
     }
 
     async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {

@@ -1,5 +1,5 @@
-//! One process of a provider, across its launches: the adapter of the launch that lives, and the configuration that it
-//! was given. Shared by the handles of the pool.
+//! One process of a provider, across its launches: the adapter of the launch that lives, and the
+//! configuration that it was given. Shared by the handles of the pool.
 
 use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
@@ -54,7 +54,20 @@ impl Process {
     ) -> Self {
         let start = start.cloned();
         let (current, schema, config, making, fitting) = Default::default();
-        Self { plugin, lane, dialect, address, start, shelf, ready_within, current, schema, config, making, fitting }
+        Self {
+            plugin,
+            lane,
+            dialect,
+            address,
+            start,
+            shelf,
+            ready_within,
+            current,
+            schema,
+            config,
+            making,
+            fitting,
+        }
     }
 
     pub(super) fn id(&self) -> &PluginId {
@@ -75,7 +88,9 @@ impl Process {
 
     /// What the living process speaks, with its version.
     pub(super) fn speaks(&self) -> &'static str {
-        lock(&self.current).as_ref().map_or(self.dialect.name(), |c| c.adapter.info().dialect)
+        lock(&self.current)
+            .as_ref()
+            .map_or(self.dialect.name(), |c| c.adapter.info().dialect)
     }
 
     /// The schema of the last launch, also while another one is under way.
@@ -92,7 +107,12 @@ impl Process {
         // To one that does not run there is nothing to do, and its state says more than "stopped".
         if matches!(
             self.state(),
-            S::Launching { .. } | S::Handshaking { .. } | S::Registering { .. } | S::Ready { .. } | S::Draining | S::Backoff { .. }
+            S::Launching { .. }
+                | S::Handshaking { .. }
+                | S::Registering { .. }
+                | S::Ready { .. }
+                | S::Draining
+                | S::Backoff { .. }
         ) {
             self.plugin.kill().await;
         }
@@ -101,7 +121,10 @@ impl Process {
     /// The adapter, if the process behind it lives.
     fn alive(&self) -> Option<(Arc<dyn Provider>, bool)> {
         let current = lock(&self.current);
-        current.as_ref().filter(|c| !c.ended.is_cancelled()).map(|c| (c.adapter.clone(), c.configured))
+        current
+            .as_ref()
+            .filter(|c| !c.ended.is_cancelled())
+            .map(|c| (c.adapter.clone(), c.configured))
     }
 
     /// Waits for others who make or fit the process, unless the caller gives up.
@@ -118,11 +141,18 @@ impl Process {
     }
 
     fn given_up(&self) -> ProviderError {
-        ProviderError::Cancelled { plugin: self.id().clone(), method: Method::Schema, sent: false }
+        ProviderError::Cancelled {
+            plugin: self.id().clone(),
+            method: Method::Schema,
+            sent: false,
+        }
     }
 
     /// The adapter of the living process, which is launched if there is none. Its schema is known.
-    pub(super) async fn current(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+    pub(super) async fn current(
+        &self,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
         match self.alive() {
             Some((adapter, _)) => Ok(adapter),
             None => {
@@ -133,7 +163,10 @@ impl Process {
     }
 
     /// As [`Process::current`], given the configuration that was given before, if any was.
-    pub(super) async fn current_configured(&self, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError> {
+    pub(super) async fn current_configured(
+        &self,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
         match self.alive() {
             Some((adapter, true)) => return Ok(adapter),
             Some((adapter, false)) if lock(&self.config).is_none() => return Ok(adapter),
@@ -142,11 +175,18 @@ impl Process {
         let _one = self.turn(&self.making, ctx).await?;
         let adapter = Box::pin(self.make(ctx)).await?;
         let config = lock(&self.config).clone();
-        let Some(config) = config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured)) else { return Ok(adapter) };
+        let Some(config) =
+            config.filter(|_| !self.alive().is_some_and(|(_, configured)| configured))
+        else {
+            return Ok(adapter);
+        };
         // Beside the slots: whoever comes here may hold one.
         let general = CallContext::general(&ctx.cancel);
         let call = adapter.configure(config, &general);
-        let answer = self.lane.run_beside(Method::Configure, &general, call).await?;
+        let answer = self
+            .lane
+            .run_beside(Method::Configure, &general, call)
+            .await?;
         if let Some(error) = answer.first_error() {
             return Err(ProviderError::Refused {
                 plugin: self.id().clone(),
@@ -160,7 +200,10 @@ impl Process {
     }
 
     fn mark_configured(&self, adapter: &Arc<dyn Provider>) {
-        if let Some(current) = lock(&self.current).as_mut().filter(|c| Arc::ptr_eq(&c.adapter, adapter)) {
+        if let Some(current) = lock(&self.current)
+            .as_mut()
+            .filter(|c| Arc::ptr_eq(&c.adapter, adapter))
+        {
             current.configured = true;
         }
     }
@@ -171,8 +214,13 @@ impl Process {
         self.mark_configured(adapter);
     }
 
-    /// A process that has not been given any other configuration, and whether it has been given this one.
-    pub(super) async fn fit_for(&self, config: &Value, ctx: &CallContext) -> Result<bool, ProviderError> {
+    /// A process that has not been given any other configuration, and whether it has been given
+    /// this one.
+    pub(super) async fn fit_for(
+        &self,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<bool, ProviderError> {
         let _one = self.turn(&self.fitting, ctx).await?;
         let known = lock(&self.config).clone();
         match known {
@@ -185,7 +233,8 @@ impl Process {
                 Ok(true)
             }
             Some(_) => {
-                // Credentials, regions, caches: nothing of the old configuration may linger in the process.
+                // Credentials, regions, caches: nothing of the old configuration may linger in the
+                // process.
                 let _all = self.lane.drain(Method::Configure, ctx).await?;
                 *lock(&self.config) = None;
                 lock(&self.current).take();
@@ -204,12 +253,18 @@ impl Process {
         let connection = self.demand(ctx, self.plugin.ready()).await?;
         let known = self.start.as_ref().and_then(|s| self.shelf.get(s));
         let is_new = known.is_none();
-        let asking = Asking { lane: self.lane.clone(), cancel: ctx.cancel.clone() };
+        let asking = Asking {
+            lane: self.lane.clone(),
+            cancel: ctx.cancel.clone(),
+        };
         let reached = Reached {
             plugin: self.id().clone(),
             address: self.address.clone(),
             connection: connection.clone(),
-            obituary: Arc::new(Witness { plugin: self.plugin.clone(), connection: connection.clone() }),
+            obituary: Arc::new(Witness {
+                plugin: self.plugin.clone(),
+                connection: connection.clone(),
+            }),
             schema: known,
             asking: asking.clone(),
         };
@@ -217,7 +272,14 @@ impl Process {
         if is_new {
             let schema = match adapter.known_schema() {
                 Some(schema) => schema,
-                None => asking.ask(Method::Schema, adapter.schema(&CallContext::general(&ctx.cancel))).await?,
+                None => {
+                    asking
+                        .ask(
+                            Method::Schema,
+                            adapter.schema(&CallContext::general(&ctx.cancel)),
+                        )
+                        .await?
+                }
             };
             if let Some(start) = &self.start {
                 self.shelf.put(start, &schema);
@@ -225,7 +287,11 @@ impl Process {
         }
         *lock(&self.schema) = adapter.known_schema();
         let ended = connection.ended().clone();
-        *lock(&self.current) = Some(Current { ended, adapter: adapter.clone(), configured: false });
+        *lock(&self.current) = Some(Current {
+            ended,
+            adapter: adapter.clone(),
+            configured: false,
+        });
         Ok(adapter)
     }
 
@@ -248,21 +314,35 @@ impl Process {
 
     /// Asks the provider to end what it does, if it runs.
     pub(super) async fn ask_to_stop(&self, ctx: &CallContext) -> Result<(), ProviderError> {
-        let Some((adapter, _)) = self.alive() else { return Ok(()) };
+        let Some((adapter, _)) = self.alive() else {
+            return Ok(());
+        };
         let call = async { adapter.stop(ctx).await.map(|()| Checked::default()) };
-        self.lane.run_beside(Method::Stop, ctx, call).await.map(|_| ())
+        self.lane
+            .run_beside(Method::Stop, ctx, call)
+            .await
+            .map(|_| ())
     }
 }
 
 fn blocked(error: PluginError, plugin: PluginId) -> ProviderError {
-    let of = |state: &str, why: String| ProviderError::Blocked { plugin: plugin.clone(), state: state.to_owned(), why };
+    let of = |state: &str, why: String| ProviderError::Blocked {
+        plugin: plugin.clone(),
+        state: state.to_owned(),
+        why,
+    };
     match error {
-        PluginError::GaveUp { attempts, why, .. } => of(&format!("was given up after {attempts} launches"), why),
+        PluginError::GaveUp { attempts, why, .. } => {
+            of(&format!("was given up after {attempts} launches"), why)
+        }
         PluginError::Incompatible { why, .. } => of("cannot be used", why),
         PluginError::Rejected { why, .. } => of("cannot be had", why),
         PluginError::Disabled { .. } => of("is disabled", "enable it to use it".to_owned()),
         PluginError::Stopped { .. } => of("was stopped", "start it to use it".to_owned()),
-        PluginError::Gone { .. } => of("is gone", "flightdeck is ending, or another version has taken its place".to_owned()),
+        PluginError::Gone { .. } => of(
+            "is gone",
+            "flightdeck is ending, or another version has taken its place".to_owned(),
+        ),
     }
 }
 
@@ -276,9 +356,18 @@ struct Witness {
 impl Obituary for Witness {
     async fn death(&self) -> Option<Death> {
         // The supervisor hears the process out first: its last words belong to the incident.
-        tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled()).await.ok()?;
-        match self.plugin.incident(self.connection.generation, Duration::ZERO).await {
-            Some(incident) => Some(Death::Crashed { incident: incident.id.clone(), text: incident.text.clone() }),
+        tokio::time::timeout(SEEN_TO_END, self.connection.ended().cancelled())
+            .await
+            .ok()?;
+        match self
+            .plugin
+            .incident(self.connection.generation, Duration::ZERO)
+            .await
+        {
+            Some(incident) => Some(Death::Crashed {
+                incident: incident.id.clone(),
+                text: incident.text.clone(),
+            }),
             None => Some(Death::Ended),
         }
     }

@@ -1,4 +1,5 @@
-//! Schemas by executable: every process of one executable has the same, so it is converted once and shared.
+//! Schemas by executable: every process of one executable has the same, so it is converted once and
+//! shared.
 
 use crate::engine::calls::lock;
 use crate::engine::plugin::Start;
@@ -21,9 +22,16 @@ struct Executable {
 impl Executable {
     /// `None` for a process of somebody else: nothing is known of its executable.
     fn of(start: &Start) -> Option<Self> {
-        let Start::Spawn(spec) = start else { return None };
+        let Start::Spawn(spec) = start else {
+            return None;
+        };
         let file = std::fs::metadata(&spec.executable).ok()?;
-        Some(Self { path: spec.executable.clone(), args: spec.args.clone(), size: file.len(), changed: file.modified().ok() })
+        Some(Self {
+            path: spec.executable.clone(),
+            args: spec.args.clone(),
+            size: file.len(),
+            changed: file.modified().ok(),
+        })
     }
 }
 
@@ -38,7 +46,9 @@ impl Shelf {
     }
 
     pub(super) fn put(&self, start: &Start, schema: &Arc<ProviderSchema>) {
-        let Some(executable) = Executable::of(start) else { return };
+        let Some(executable) = Executable::of(start) else {
+            return;
+        };
         let mut shelf = lock(&self.0);
         // What was built anew takes the place of what it was built from.
         shelf.retain(|known, _| known.path != executable.path || known.args != executable.args);

@@ -1,5 +1,5 @@
-//! What makes a dialect: how its processes live, and the adapter over one that came up. All of them are listed here; what is
-//! above asks the list. Owns no state.
+//! What makes a dialect: how its processes live, and the adapter over one that came up. All of them
+//! are listed here; what is above asks the list. Owns no state.
 
 use super::{CallContext, Checked, Method, Provider, ProviderError, ProviderSchema, tfplugin};
 use crate::engine::calls::Lane;
@@ -17,7 +17,8 @@ pub trait Dialect: Send + Sync + 'static {
     /// Its name, without a version: which one is spoken is known when a process is up.
     fn name(&self) -> &'static str;
 
-    /// Whether a plugin that was found is one of its own. One that nobody claims is a provider as they usually are.
+    /// Whether a plugin that was found is one of its own. One that nobody claims is a provider as
+    /// they usually are.
     fn claims(&self, found: &PluginFound) -> bool;
 
     /// How its processes live.
@@ -28,7 +29,8 @@ pub trait Dialect: Send + Sync + 'static {
         Configuration::OfProcess
     }
 
-    /// Whether a call that failed so is made again: what it failed of passes, and nothing has come of it.
+    /// Whether a call that failed so is made again: what it failed of passes, and nothing has come
+    /// of it.
     fn is_transient(&self, _method: Method, _error: &ProviderError) -> bool {
         false
     }
@@ -45,7 +47,8 @@ pub trait Dialect: Send + Sync + 'static {
 pub enum Configuration {
     /// A process is given one, once; another configuration needs another process.
     OfProcess,
-    /// It goes with each call ([`CallContext::configuration`](super::CallContext::configuration)); one process serves them all.
+    /// It goes with each call ([`CallContext::configuration`](super::CallContext::configuration));
+    /// one process serves them all.
     OfCall,
 }
 
@@ -86,8 +89,16 @@ impl Asking {
             answered = Some(call.await?);
             Ok(Checked::default())
         };
-        Box::pin(self.lane.run_beside(method, &CallContext::general(&self.cancel), call)).await?;
-        answered.ok_or_else(|| ProviderError::Cancelled { plugin: self.lane.plugin().clone(), method, sent: false })
+        Box::pin(
+            self.lane
+                .run_beside(method, &CallContext::general(&self.cancel), call),
+        )
+        .await?;
+        answered.ok_or_else(|| ProviderError::Cancelled {
+            plugin: self.lane.plugin().clone(),
+            method,
+            sent: false,
+        })
     }
 }
 
@@ -96,7 +107,11 @@ impl Reached {
     #[must_use]
     pub fn foreign(self) -> ProviderError {
         let why = "its process speaks another dialect than it was launched for; this is an error of flightdeck".to_owned();
-        ProviderError::Blocked { plugin: self.plugin, state: "cannot be used".to_owned(), why }
+        ProviderError::Blocked {
+            plugin: self.plugin,
+            state: "cannot be used".to_owned(),
+            why,
+        }
     }
 }
 
@@ -112,17 +127,33 @@ pub enum Death {
 /// Who knows what became of a process: its supervisor.
 #[async_trait]
 pub trait Obituary: Send + Sync {
-    /// What became of the process behind a broken connection; `None` where it lives, or nobody can tell within a moment.
+    /// What became of the process behind a broken connection; `None` where it lives, or nobody can
+    /// tell within a moment.
     async fn death(&self) -> Option<Death>;
 }
 
 /// Why a call was not answered whose connection broke, which looks like this from here.
-pub async fn lost(obituary: &dyn Obituary, plugin: PluginId, method: Method, why: String) -> ProviderError {
-    // The supervisor learns of a death by the process, we by the connection: it may know a moment later.
+pub async fn lost(
+    obituary: &dyn Obituary,
+    plugin: PluginId,
+    method: Method,
+    why: String,
+) -> ProviderError {
+    // The supervisor learns of a death by the process, we by the connection: it may know a moment
+    // later.
     match obituary.death().await {
-        Some(Death::Crashed { incident, text }) => ProviderError::Crashed { plugin, method, incident, text },
+        Some(Death::Crashed { incident, text }) => ProviderError::Crashed {
+            plugin,
+            method,
+            incident,
+            text,
+        },
         Some(Death::Ended) => ProviderError::Ended { plugin, method },
-        None => ProviderError::Unavailable { plugin, method, why },
+        None => ProviderError::Unavailable {
+            plugin,
+            method,
+            why,
+        },
     }
 }
 
@@ -138,8 +169,13 @@ pub struct Dialects {
 impl Default for Dialects {
     /// All of ours, as the environment has them.
     fn default() -> Self {
-        let usual = tfplugin::TfPlugin { life: tfplugin::TfLife::of_environment() };
-        Self { special: Vec::new(), usual: Arc::new(usual) }
+        let usual = tfplugin::TfPlugin {
+            life: tfplugin::TfLife::of_environment(),
+        };
+        Self {
+            special: Vec::new(),
+            usual: Arc::new(usual),
+        }
     }
 }
 
@@ -154,12 +190,23 @@ impl Dialects {
     /// The dialect of a plugin that was found.
     #[must_use]
     pub fn of(&self, found: &PluginFound) -> Arc<dyn Dialect> {
-        self.special.iter().find(|dialect| dialect.claims(found)).unwrap_or(&self.usual).clone()
+        self.special
+            .iter()
+            .find(|dialect| dialect.claims(found))
+            .unwrap_or(&self.usual)
+            .clone()
     }
 }
 
 impl fmt::Debug for Dialects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.special.iter().chain([&self.usual]).map(|dialect| dialect.name())).finish()
+        f.debug_list()
+            .entries(
+                self.special
+                    .iter()
+                    .chain([&self.usual])
+                    .map(|dialect| dialect.name()),
+            )
+            .finish()
     }
 }

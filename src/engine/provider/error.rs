@@ -1,5 +1,5 @@
-//! What can go wrong with a call to a provider besides its own diagnostics: the process, the transport, the bytes.
-//! Words are for an operator: what, where, why, what to do. Plain data.
+//! What can go wrong with a call to a provider besides its own diagnostics: the process, the
+//! transport, the bytes. Words are for an operator: what, where, why, what to do. Plain data.
 
 use super::Method;
 use crate::engine::Secrets;
@@ -12,40 +12,86 @@ use std::time::Duration;
 pub enum ProviderError {
     /// The process died under the call. All calls that one crash took down carry the same incident.
     #[error("{plugin} died during {method} (incident {incident}): {text}")]
-    Crashed { plugin: PluginId, method: Method, incident: String, text: String },
-    /// The process was stopped, restarted or killed on request under the call. What it did is not known.
+    Crashed {
+        plugin: PluginId,
+        method: Method,
+        incident: String,
+        text: String,
+    },
+    /// The process was stopped, restarted or killed on request under the call. What it did is not
+    /// known.
     #[error("{plugin} was stopped while {method} ran")]
     Ended { plugin: PluginId, method: Method },
     /// The connection failed and nothing is known of a crash.
     #[error("{plugin} cannot be reached for {method}: {why}")]
-    Unavailable { plugin: PluginId, method: Method, why: String },
+    Unavailable {
+        plugin: PluginId,
+        method: Method,
+        why: String,
+    },
     /// Not answered within its time. What the plugin did is not known.
     #[error("{plugin} did not answer {method} within {}; raise the deadline of this method, or look at the plugin's log", seconds(*after))]
-    Deadline { plugin: PluginId, method: Method, after: Duration },
+    Deadline {
+        plugin: PluginId,
+        method: Method,
+        after: Duration,
+    },
     /// Given up by us, before or after it was sent.
     #[error("{method} of {plugin} was cancelled {}", if *sent { "while it ran" } else { "before it was sent" })]
-    Cancelled { plugin: PluginId, method: Method, sent: bool },
+    Cancelled {
+        plugin: PluginId,
+        method: Method,
+        sent: bool,
+    },
     /// An answer that does not fit the protocol or the provider's own schema.
-    #[error("{plugin} answered {method} with something that cannot be read: {what}; this is an error of the plugin")]
-    Undecodable { plugin: PluginId, method: Method, what: String },
+    #[error(
+        "{plugin} answered {method} with something that cannot be read: {what}; this is an error of the plugin"
+    )]
+    Undecodable {
+        plugin: PluginId,
+        method: Method,
+        what: String,
+    },
     /// A value that cannot be sent to this provider.
     #[error("a value for {method} of {plugin} cannot be encoded: {what}")]
-    Unencodable { plugin: PluginId, method: Method, what: String },
+    Unencodable {
+        plugin: PluginId,
+        method: Method,
+        what: String,
+    },
     /// The plugin's gRPC server refused the call.
     #[error("{plugin} refused {method}: {message} (gRPC {code})")]
-    Refused { plugin: PluginId, method: Method, code: String, message: String },
+    Refused {
+        plugin: PluginId,
+        method: Method,
+        code: String,
+        message: String,
+    },
     /// The plugin does not know this call.
     #[error("{plugin} does not support {method}; a newer version of the plugin may")]
     Unsupported { plugin: PluginId, method: Method },
     /// The provider's schema has no such resource type, data source or function.
     #[error("{plugin} has no {kind} {name:?}")]
-    NoSuchType { plugin: PluginId, kind: &'static str, name: String },
-    /// The plugin does not run and will not be launched without an operator: gave up, incompatible, rejected, disabled, stopped.
+    NoSuchType {
+        plugin: PluginId,
+        kind: &'static str,
+        name: String,
+    },
+    /// The plugin does not run and will not be launched without an operator: gave up, incompatible,
+    /// rejected, disabled, stopped.
     #[error("{plugin} {state}: {why}")]
-    Blocked { plugin: PluginId, state: String, why: String },
+    Blocked {
+        plugin: PluginId,
+        state: String,
+        why: String,
+    },
     /// The plugin did not become ready in time; it may still.
     #[error("{plugin} was not ready after {} (now: {state})", seconds(*after))]
-    NotReady { plugin: PluginId, after: Duration, state: String },
+    NotReady {
+        plugin: PluginId,
+        after: Duration,
+        state: String,
+    },
 }
 
 /// A duration as people write it: `60 s`, `1.5 s`, `250 ms`.
@@ -65,11 +111,24 @@ impl ProviderError {
             Self::Unavailable { .. } | Self::NotReady { .. } => FailureClass::Transient,
             Self::Deadline { .. } => FailureClass::Deadline,
             Self::Cancelled { .. } | Self::Ended { .. } => FailureClass::Cancelled,
-            Self::Refused { code, .. } if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") => FailureClass::BadInput,
-            Self::Refused { code, .. } if matches!(code.as_str(), "Aborted" | "Unavailable" | "ResourceExhausted") => {
+            Self::Refused { code, .. }
+                if matches!(code.as_str(), "InvalidArgument" | "OutOfRange") =>
+            {
+                FailureClass::BadInput
+            }
+            Self::Refused { code, .. }
+                if matches!(
+                    code.as_str(),
+                    "Aborted" | "Unavailable" | "ResourceExhausted"
+                ) =>
+            {
                 FailureClass::Transient
             }
-            Self::Refused { code, .. } if matches!(code.as_str(), "PermissionDenied" | "Unauthenticated") => FailureClass::Denied,
+            Self::Refused { code, .. }
+                if matches!(code.as_str(), "PermissionDenied" | "Unauthenticated") =>
+            {
+                FailureClass::Denied
+            }
             Self::NoSuchType { .. } => FailureClass::BadInput,
             Self::Undecodable { .. }
             | Self::Unencodable { .. }
@@ -89,12 +148,19 @@ impl ProviderError {
         }
     }
 
-    /// Whether the plugin may have changed the world before the call failed: the outcome of an apply is then unknown.
+    /// Whether the plugin may have changed the world before the call failed: the outcome of an
+    /// apply is then unknown.
     pub fn may_have_acted(&self) -> bool {
         match self {
-            Self::Crashed { .. } | Self::Ended { .. } | Self::Unavailable { .. } | Self::Deadline { .. } | Self::Undecodable { .. } => true,
+            Self::Crashed { .. }
+            | Self::Ended { .. }
+            | Self::Unavailable { .. }
+            | Self::Deadline { .. }
+            | Self::Undecodable { .. } => true,
             Self::Cancelled { sent, .. } => *sent,
-            Self::Refused { code, .. } => !matches!(code.as_str(), "InvalidArgument" | "Unimplemented"),
+            Self::Refused { code, .. } => {
+                !matches!(code.as_str(), "InvalidArgument" | "Unimplemented")
+            }
             _ => false,
         }
     }
@@ -111,9 +177,15 @@ impl ProviderError {
     /// Takes out of the plugin's words what must not be shown.
     pub fn hide(&mut self, secrets: &Secrets) {
         match self {
-            Self::Crashed { text, .. } | Self::Refused { message: text, .. } => secrets.hide_in(text),
-            Self::Unavailable { why: text, .. } | Self::Blocked { why: text, .. } => secrets.hide_in(text),
-            Self::Undecodable { what: text, .. } | Self::Unencodable { what: text, .. } => secrets.hide_in(text),
+            Self::Crashed { text, .. } | Self::Refused { message: text, .. } => {
+                secrets.hide_in(text)
+            }
+            Self::Unavailable { why: text, .. } | Self::Blocked { why: text, .. } => {
+                secrets.hide_in(text)
+            }
+            Self::Undecodable { what: text, .. } | Self::Unencodable { what: text, .. } => {
+                secrets.hide_in(text)
+            }
             Self::Ended { .. }
             | Self::Deadline { .. }
             | Self::Cancelled { .. }

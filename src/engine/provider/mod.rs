@@ -1,5 +1,6 @@
-//! What a provider can be asked, whatever it speaks: the trait [`Provider`] over one model of schema, plan and
-//! diagnostics. A dialect is a folder in here, with a line in [`dialect`]; above there is only the trait. Owns no state itself.
+//! What a provider can be asked, whatever it speaks: the trait [`Provider`] over one model of
+//! schema, plan and diagnostics. A dialect is a folder in here, with a line in [`dialect`]; above
+//! there is only the trait. Owns no state itself.
 
 pub mod builtin;
 pub mod dialect;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What a provider is asked; named as protocol 6 names it, whatever is spoken, so that one thing has one name on the screen
-/// and in history. No dialect needs to know all of them.
+/// What a provider is asked; named as protocol 6 names it, whatever is spoken, so that one thing
+/// has one name on the screen and in history. No dialect needs to know all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Method {
     Schema,
@@ -105,29 +106,44 @@ impl Method {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
-    /// How long the answer may take unless set otherwise. What only computes gets a minute; what talks to a remote
-    /// service, which may throttle, gets ten; an apply gets all the time it needs (it is shown, and can be stopped).
+    /// How long the answer may take unless set otherwise. What only computes gets a minute; what
+    /// talks to a remote service, which may throttle, gets ten; an apply gets all the time it needs
+    /// (it is shown, and can be stopped).
     pub fn default_deadline(self) -> Option<Duration> {
         let minutes = |n: u64| Some(Duration::from_secs(60 * n));
         match self {
             Self::Apply => None,
             Self::Stop => Some(Duration::from_secs(5)),
-            Self::ValidateProvider | Self::ValidateResource | Self::ValidateData | Self::ValidateEphemeral => minutes(1),
+            Self::ValidateProvider
+            | Self::ValidateResource
+            | Self::ValidateData
+            | Self::ValidateEphemeral => minutes(1),
             Self::Upgrade | Self::UpgradeIdentity | Self::Move | Self::CallFunction => minutes(1),
             Self::Schema => minutes(2),
             // An extra: who does not answer it is gone without.
             Self::IdentitySchemas => Some(Duration::from_secs(30)),
-            Self::Configure | Self::Read | Self::Plan | Self::Import | Self::ReadData => minutes(10),
+            Self::Configure | Self::Read | Self::Plan | Self::Import | Self::ReadData => {
+                minutes(10)
+            }
             Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral => minutes(10),
         }
     }
 
     /// Whether the call changes nothing, in the world or in the process, however often it is made.
     pub fn changes_nothing(self) -> bool {
-        !matches!(self, Self::Apply | Self::Configure | Self::OpenEphemeral | Self::RenewEphemeral | Self::CloseEphemeral | Self::Stop)
+        !matches!(
+            self,
+            Self::Apply
+                | Self::Configure
+                | Self::OpenEphemeral
+                | Self::RenewEphemeral
+                | Self::CloseEphemeral
+                | Self::Stop
+        )
     }
 
-    /// Whether a running call may be dropped when its caller gives up. An apply never is: what it did must be learnt.
+    /// Whether a running call may be dropped when its caller gives up. An apply never is: what it
+    /// did must be learnt.
     pub fn can_be_dropped(self) -> bool {
         !matches!(self, Self::Apply)
     }
@@ -146,9 +162,11 @@ pub struct CallContext {
     pub resource: Option<String>,
     /// What an apply does: `create`, `update`, `destroy`.
     pub action: Option<&'static str>,
-    /// What the module that has the resource tells the provider beside the resource: its `provider_meta`.
+    /// What the module that has the resource tells the provider beside the resource: its
+    /// `provider_meta`.
     pub meta: Option<Value>,
-    /// The provider's configuration, where it goes with each call; whoever gave the provider out puts it here.
+    /// The provider's configuration, where it goes with each call; whoever gave the provider out
+    /// puts it here.
     pub configuration: Option<Arc<Value>>,
     /// `None` for the method's own deadline.
     pub deadline: Option<Duration>,
@@ -161,12 +179,19 @@ pub struct CallContext {
 impl CallContext {
     /// For one resource instance, with the method's own deadlines.
     pub fn of(resource: impl Into<String>, cancel: &CancellationToken) -> Self {
-        Self { resource: Some(resource.into()), cancel: cancel.clone(), ..Self::default() }
+        Self {
+            resource: Some(resource.into()),
+            cancel: cancel.clone(),
+            ..Self::default()
+        }
     }
 
     /// For no resource in particular.
     pub fn general(cancel: &CancellationToken) -> Self {
-        Self { cancel: cancel.clone(), ..Self::default() }
+        Self {
+            cancel: cancel.clone(),
+            ..Self::default()
+        }
     }
 }
 
@@ -180,9 +205,9 @@ pub struct ProviderInfo {
     pub dialect: &'static str,
 }
 
-/// One provider instance: a process (or the builtin one), configured at most once. Errors that the provider answers are
-/// in the answers; [`ProviderError`] is for calls without a usable answer. What not every dialect has is not supported unless
-/// its adapter says otherwise.
+/// One provider instance: a process (or the builtin one), configured at most once. Errors that the
+/// provider answers are in the answers; [`ProviderError`] is for calls without a usable answer.
+/// What not every dialect has is not supported unless its adapter says otherwise.
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// Who answers.
@@ -195,80 +220,158 @@ pub trait Provider: Send + Sync {
     async fn schema(&self, ctx: &CallContext) -> Result<Arc<ProviderSchema>, ProviderError>;
 
     /// Checks a provider configuration, which may have unknown values.
-    async fn validate_provider(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
+    async fn validate_provider(
+        &self,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError>;
 
-    /// Gives the process its configuration; before any call but validation, schema, upgrade, functions.
+    /// Gives the process its configuration; before any call but validation, schema, upgrade,
+    /// functions.
     async fn configure(&self, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
 
     /// Checks a resource's configuration.
-    async fn validate_resource(&self, type_name: &str, config: Value, ctx: &CallContext) -> Result<Checked, ProviderError>;
+    async fn validate_resource(
+        &self,
+        type_name: &str,
+        config: Value,
+        ctx: &CallContext,
+    ) -> Result<Checked, ProviderError>;
 
     /// Checks a data source's configuration.
-    async fn validate_data(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_data(
+        &self,
+        _type_name: &str,
+        _config: Value,
+        _ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         Err(unsupported(self.info(), Method::ValidateData))
     }
 
-    /// Makes stored state fit for the schema. Always called for stored state, at equal versions too.
-    async fn upgrade(&self, request: UpgradeRequest, ctx: &CallContext) -> Result<UpgradeResponse, ProviderError>;
+    /// Makes stored state fit for the schema. Always called for stored state, at equal versions
+    /// too.
+    async fn upgrade(
+        &self,
+        request: UpgradeRequest,
+        ctx: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError>;
 
     /// Makes a stored identity fit for its schema. Called where the stored one is older.
-    async fn upgrade_identity(&self, _request: UpgradeRequest, _ctx: &CallContext) -> Result<IdentityResponse, ProviderError> {
+    async fn upgrade_identity(
+        &self,
+        _request: UpgradeRequest,
+        _ctx: &CallContext,
+    ) -> Result<IdentityResponse, ProviderError> {
         Err(unsupported(self.info(), Method::UpgradeIdentity))
     }
 
     /// Looks at the object in the world.
-    async fn read(&self, request: ReadRequest, ctx: &CallContext) -> Result<ReadResponse, ProviderError>;
+    async fn read(
+        &self,
+        request: ReadRequest,
+        ctx: &CallContext,
+    ) -> Result<ReadResponse, ProviderError>;
 
     /// Says what an apply would lead to.
-    async fn plan(&self, request: PlanRequest, ctx: &CallContext) -> Result<PlanResponse, ProviderError>;
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        ctx: &CallContext,
+    ) -> Result<PlanResponse, ProviderError>;
 
     /// Changes the world.
-    async fn apply(&self, request: ApplyRequest, ctx: &CallContext) -> Result<ApplyResponse, ProviderError>;
+    async fn apply(
+        &self,
+        request: ApplyRequest,
+        ctx: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError>;
 
     /// Finds an existing object.
-    async fn import(&self, _request: ImportRequest, _ctx: &CallContext) -> Result<ImportResponse, ProviderError> {
+    async fn import(
+        &self,
+        _request: ImportRequest,
+        _ctx: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
         Err(unsupported(self.info(), Method::Import))
     }
 
     /// Takes over the state of another resource type.
-    async fn move_state(&self, _request: MoveRequest, _ctx: &CallContext) -> Result<MoveResponse, ProviderError> {
+    async fn move_state(
+        &self,
+        _request: MoveRequest,
+        _ctx: &CallContext,
+    ) -> Result<MoveResponse, ProviderError> {
         Err(unsupported(self.info(), Method::Move))
     }
 
     /// Reads a data source.
-    async fn read_data(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<DataResponse, ProviderError> {
+    async fn read_data(
+        &self,
+        _type_name: &str,
+        _config: Value,
+        _ctx: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
         Err(unsupported(self.info(), Method::ReadData))
     }
 
     /// Calls one of the provider's functions with arguments of the types of its signature.
-    async fn call_function(&self, _name: &str, _arguments: Vec<Value>, _ctx: &CallContext) -> Result<FunctionResponse, ProviderError> {
+    async fn call_function(
+        &self,
+        _name: &str,
+        _arguments: Vec<Value>,
+        _ctx: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
         Err(unsupported(self.info(), Method::CallFunction))
     }
 
     /// Checks an ephemeral resource's configuration.
-    async fn validate_ephemeral(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_ephemeral(
+        &self,
+        _type_name: &str,
+        _config: Value,
+        _ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         Err(unsupported(self.info(), Method::ValidateEphemeral))
     }
 
     /// Opens an ephemeral resource.
-    async fn open_ephemeral(&self, _type_name: &str, _config: Value, _ctx: &CallContext) -> Result<OpenResponse, ProviderError> {
+    async fn open_ephemeral(
+        &self,
+        _type_name: &str,
+        _config: Value,
+        _ctx: &CallContext,
+    ) -> Result<OpenResponse, ProviderError> {
         Err(unsupported(self.info(), Method::OpenEphemeral))
     }
 
     /// Keeps an ephemeral resource open.
-    async fn renew_ephemeral(&self, _type_name: &str, _private: Option<Bytes>, _ctx: &CallContext) -> Result<RenewResponse, ProviderError> {
+    async fn renew_ephemeral(
+        &self,
+        _type_name: &str,
+        _private: Option<Bytes>,
+        _ctx: &CallContext,
+    ) -> Result<RenewResponse, ProviderError> {
         Err(unsupported(self.info(), Method::RenewEphemeral))
     }
 
     /// Closes an ephemeral resource.
-    async fn close_ephemeral(&self, _type_name: &str, _private: Option<Bytes>, _ctx: &CallContext) -> Result<Checked, ProviderError> {
+    async fn close_ephemeral(
+        &self,
+        _type_name: &str,
+        _private: Option<Bytes>,
+        _ctx: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         Err(unsupported(self.info(), Method::CloseEphemeral))
     }
 
-    /// Asks the provider to end what it is doing. Takes no slot: it must get through when all are held.
+    /// Asks the provider to end what it is doing. Takes no slot: it must get through when all are
+    /// held.
     async fn stop(&self, ctx: &CallContext) -> Result<(), ProviderError>;
 }
 
 fn unsupported(info: &ProviderInfo, method: Method) -> ProviderError {
-    ProviderError::Unsupported { plugin: info.plugin.clone(), method }
+    ProviderError::Unsupported {
+        plugin: info.plugin.clone(),
+        method,
+    }
 }

@@ -1,5 +1,6 @@
-//! The one model of what providers say: schema, capabilities, requests, answers, diagnostics. Every dialect converts
-//! into it. Values carry no marks and have the implied type of their schema. Plain data.
+//! The one model of what providers say: schema, capabilities, requests, answers, diagnostics. Every
+//! dialect converts into it. Values carry no marks and have the implied type of their schema. Plain
+//! data.
 
 use super::{Method, Schemas};
 use crate::engine::Secrets;
@@ -54,7 +55,8 @@ pub struct FunctionParameter {
     pub name: String,
     pub ty: Type,
     pub allow_null: bool,
-    /// Whether the function may be called with unknown values; otherwise the result is unknown without a call.
+    /// Whether the function may be called with unknown values; otherwise the result is unknown
+    /// without a call.
     pub allow_unknown: bool,
     pub description: String,
 }
@@ -82,12 +84,20 @@ pub struct ProviderDiagnostic {
 impl ProviderDiagnostic {
     /// An error about the value as a whole.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), path: None }
+        Self {
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: detail.into(),
+            path: None,
+        }
     }
 
     /// The same about a part of the value.
     pub fn at(self, path: Path) -> Self {
-        Self { path: Some(path), ..self }
+        Self {
+            path: Some(path),
+            ..self
+        }
     }
 }
 
@@ -101,7 +111,9 @@ pub trait Answer {
 
     /// The first error, if there is any.
     fn first_error(&self) -> Option<&ProviderDiagnostic> {
-        self.diagnostics().iter().find(|d| d.severity == Severity::Error)
+        self.diagnostics()
+            .iter()
+            .find(|d| d.severity == Severity::Error)
     }
 }
 
@@ -171,7 +183,8 @@ pub struct PlanResponse {
     pub requires_replace: Vec<Path>,
     pub private: Bytes,
     pub identity: Option<Value>,
-    /// The provider's SDK cannot keep to the rules for plans: what breaks them is a warning in the log.
+    /// The provider's SDK cannot keep to the rules for plans: what breaks them is a warning in the
+    /// log.
     pub legacy: bool,
     pub diagnostics: Vec<ProviderDiagnostic>,
 }
@@ -328,13 +341,15 @@ impl Answer for FunctionResponse {
 }
 
 impl ProviderSchema {
-    /// The schema that a call of `method` on `type_name` is about: resource, data source or ephemeral.
+    /// The schema that a call of `method` on `type_name` is about: resource, data source or
+    /// ephemeral.
     pub fn of(&self, method: Method, type_name: &str) -> Option<&Schema> {
         match method {
             Method::ValidateData | Method::ReadData => self.data_sources.get(type_name),
-            Method::ValidateEphemeral | Method::OpenEphemeral | Method::RenewEphemeral | Method::CloseEphemeral => {
-                self.ephemeral.get(type_name)
-            }
+            Method::ValidateEphemeral
+            | Method::OpenEphemeral
+            | Method::RenewEphemeral
+            | Method::CloseEphemeral => self.ephemeral.get(type_name),
             _ => self.resources.get(type_name),
         }
     }

@@ -1,5 +1,6 @@
-//! The schemas of a provider's types, each decoded when somebody asks for it: large providers have thousands of types, of
-//! which a workspace uses a few dozen. Owned by whoever holds the provider's schema.
+//! The schemas of a provider's types, each decoded when somebody asks for it: large providers have
+//! thousands of types, of which a workspace uses a few dozen. Owned by whoever holds the provider's
+//! schema.
 
 use cty::schema::Schema;
 use proto::Bytes;
@@ -21,15 +22,25 @@ struct Entry {
 }
 
 impl Schemas {
-    /// Of what came by the wire. All of it is read once, since a provider with a schema that makes no sense is refused as
-    /// a whole; what was read is not kept.
+    /// Of what came by the wire. All of it is read once, since a provider with a schema that makes
+    /// no sense is refused as a whole; what was read is not kept.
     ///
     /// # Errors
     /// Where in which schema something makes no sense.
-    pub fn undecoded(kind: &str, all: impl IntoIterator<Item = (String, Bytes)>, read: ReadSchema) -> Result<Self, String> {
+    pub fn undecoded(
+        kind: &str,
+        all: impl IntoIterator<Item = (String, Bytes)>,
+        read: ReadSchema,
+    ) -> Result<Self, String> {
         let one = |(name, raw): (String, Bytes)| {
             read(&raw, &format!("{kind} {name}"))?;
-            Ok((name, Entry { schema: OnceLock::new(), raw: Some((raw, read)) }))
+            Ok((
+                name,
+                Entry {
+                    schema: OnceLock::new(),
+                    raw: Some((raw, read)),
+                },
+            ))
         };
         all.into_iter().map(one).collect::<Result<_, _>>().map(Self)
     }
@@ -63,7 +74,15 @@ impl Entry {
 
 impl FromIterator<(String, Schema)> for Schemas {
     fn from_iter<I: IntoIterator<Item = (String, Schema)>>(all: I) -> Self {
-        let one = |(name, schema)| (name, Entry { schema: OnceLock::from(Box::new(schema)), raw: None });
+        let one = |(name, schema)| {
+            (
+                name,
+                Entry {
+                    schema: OnceLock::from(Box::new(schema)),
+                    raw: None,
+                },
+            )
+        };
         Self(all.into_iter().map(one).collect())
     }
 }
@@ -93,14 +112,41 @@ mod tests {
         static READ: AtomicUsize = AtomicUsize::new(0);
         let read: ReadSchema = |raw, at| {
             READ.fetch_add(1, Ordering::Relaxed);
-            if raw.is_empty() { Err(format!("{at} is empty")) } else { Ok(Schema::new(raw[0].into(), cty::schema::Block::default())) }
+            if raw.is_empty() {
+                Err(format!("{at} is empty"))
+            } else {
+                Ok(Schema::new(raw[0].into(), cty::schema::Block::default()))
+            }
         };
         let raw = |bytes: &'static [u8]| Bytes::from_static(bytes);
-        let all = Schemas::undecoded("resource", [("a".to_owned(), raw(&[1])), ("b".to_owned(), raw(&[2]))], read).expect("read");
-        assert!(all.0.values().all(|e| e.schema.get().is_none()), "what was checked is not kept");
-        assert_eq!((all["b"].version, all.get("b").map(|s| s.version), all.get("c").is_none()), (2, Some(2), true));
-        assert_eq!(READ.load(Ordering::Relaxed), 3, "two to check, one asked for twice");
+        let all = Schemas::undecoded(
+            "resource",
+            [("a".to_owned(), raw(&[1])), ("b".to_owned(), raw(&[2]))],
+            read,
+        )
+        .expect("read");
+        assert!(
+            all.0.values().all(|e| e.schema.get().is_none()),
+            "what was checked is not kept"
+        );
+        assert_eq!(
+            (
+                all["b"].version,
+                all.get("b").map(|s| s.version),
+                all.get("c").is_none()
+            ),
+            (2, Some(2), true)
+        );
+        assert_eq!(
+            READ.load(Ordering::Relaxed),
+            3,
+            "two to check, one asked for twice"
+        );
         assert!(all.0["a"].schema.get().is_none());
-        assert_eq!(Schemas::undecoded("resource", [("e".to_owned(), raw(&[]))], read).expect_err("refused"), "resource e is empty");
+        assert_eq!(
+            Schemas::undecoded("resource", [("e".to_owned(), raw(&[]))], read)
+                .expect_err("refused"),
+            "resource e is empty"
+        );
     }
 }

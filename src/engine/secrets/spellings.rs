@@ -1,5 +1,6 @@
-//! The spellings in which a text may come back: what logs make of it on their way. Escapes are taken off the text that is
-//! searched, so that it does not matter which characters were escaped and how often; each pass is linear. Pure.
+//! The spellings in which a text may come back: what logs make of it on their way. Escapes are
+//! taken off the text that is searched, so that it does not matter which characters were escaped
+//! and how often; each pass is linear. Pure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -16,7 +17,10 @@ pub(super) struct Read {
 
 impl Read {
     fn with_room(room: usize) -> Self {
-        Self { bytes: Vec::with_capacity(room), from: Vec::with_capacity(room) }
+        Self {
+            bytes: Vec::with_capacity(room),
+            from: Vec::with_capacity(room),
+        }
     }
 
     fn push(&mut self, byte: u8, from: (u32, u32)) {
@@ -49,7 +53,10 @@ impl Source<'_> {
 
 impl<'t> From<&'t Read> for Source<'t> {
     fn from(read: &'t Read) -> Self {
-        Source { bytes: &read.bytes, from: Some(&read.from) }
+        Source {
+            bytes: &read.bytes,
+            from: Some(&read.from),
+        }
     }
 }
 
@@ -63,23 +70,31 @@ pub(super) fn readings(text: &str, visit: &mut dyn FnMut(&Read)) {
     if text.len() >= u32::MAX as usize {
         return;
     }
-    let plain = Source { bytes: text.as_bytes(), from: None };
+    let plain = Source {
+        bytes: text.as_bytes(),
+        from: None,
+    };
     addresses(plain, visit);
     let mut level: Option<Read> = None;
     for _ in 0..LEVELS {
-        let Some(next) = unescaped(level.as_ref().map_or(plain, Source::from)) else { break };
+        let Some(next) = unescaped(level.as_ref().map_or(plain, Source::from)) else {
+            break;
+        };
         visit(&next);
         addresses(Source::from(&next), visit);
         level = Some(next);
     }
 }
 
-/// As a part of an address (percent and two digits for a byte, a plus sign for a blank), once and twice.
+/// As a part of an address (percent and two digits for a byte, a plus sign for a blank), once and
+/// twice.
 fn addresses(source: Source<'_>, visit: &mut dyn FnMut(&Read)) {
     for plus in [false, true] {
         let mut level: Option<Read> = None;
         for _ in 0..2 {
-            let Some(next) = decoded(level.as_ref().map_or(source, Source::from), plus) else { break };
+            let Some(next) = decoded(level.as_ref().map_or(source, Source::from), plus) else {
+                break;
+            };
             visit(&next);
             level = Some(next);
         }
@@ -96,7 +111,9 @@ fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     let (mut at, mut any) = (0, false);
     while at < bytes.len() {
         let (byte, len) = match bytes[at] {
-            b'%' => hex(bytes, at + 1, 2).and_then(|n| u8::try_from(n).ok()).map_or((b'%', 1), |n| (n, 3)),
+            b'%' => hex(bytes, at + 1, 2)
+                .and_then(|n| u8::try_from(n).ok())
+                .map_or((b'%', 1), |n| (n, 3)),
             b'+' if plus => (b' ', 1),
             other => (other, 1),
         };
@@ -107,7 +124,8 @@ fn decoded(source: Source<'_>, plus: bool) -> Option<Read> {
     any.then_some(out)
 }
 
-/// Without one level of backslashes, as JSON, Go's `%q` and Rust's `{:?}` write them; `None` where there are none.
+/// Without one level of backslashes, as JSON, Go's `%q` and Rust's `{:?}` write them; `None` where
+/// there are none.
 fn unescaped(source: Source<'_>) -> Option<Read> {
     let bytes = source.bytes;
     if !bytes.contains(&b'\\') {
@@ -125,7 +143,10 @@ fn unescaped(source: Source<'_>) -> Option<Read> {
         let place = source.place(at, len);
         match made {
             Made::Byte(byte) => out.push(byte, place),
-            Made::Char(c) => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push(byte, place)),
+            Made::Char(c) => c
+                .encode_utf8(&mut [0; 4])
+                .bytes()
+                .for_each(|byte| out.push(byte, place)),
         }
         at += len;
     }
@@ -154,7 +175,11 @@ fn escape(bytes: &[u8], at: usize) -> Option<(usize, Made)> {
         b'x' => Some((4, Made::Byte(u8::try_from(hex(bytes, at + 2, 2)?).ok()?))),
         b'U' => char(10, hex(bytes, at + 2, 8)),
         b'u' if bytes.get(at + 2) == Some(&b'{') => {
-            let digits = bytes[at + 3..].iter().take(7).position(|b| *b == b'}').filter(|n| *n > 0)?;
+            let digits = bytes[at + 3..]
+                .iter()
+                .take(7)
+                .position(|b| *b == b'}')
+                .filter(|n| *n > 0)?;
             char(digits + 4, hex(bytes, at + 3, digits))
         }
         b'u' => {
@@ -162,18 +187,28 @@ fn escape(bytes: &[u8], at: usize) -> Option<(usize, Made)> {
             if !(0xD800..0xDC00).contains(&first) {
                 return char(6, Some(first));
             }
-            let second = hex(bytes, at + 8, 4).filter(|n| (0xDC00..0xE000).contains(n) && bytes[at + 6..].starts_with(b"\\u"))?;
-            char(12, Some(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)))
+            let second = hex(bytes, at + 8, 4)
+                .filter(|n| (0xDC00..0xE000).contains(n) && bytes[at + 6..].starts_with(b"\\u"))?;
+            char(
+                12,
+                Some(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00)),
+            )
         }
         _ => None,
     }
 }
 
 fn hex(bytes: &[u8], at: usize, digits: usize) -> Option<u32> {
-    bytes.get(at..at + digits)?.iter().try_fold(0u32, |n, byte| Some(n << 4 | char::from(*byte).to_digit(16)?))
+    bytes
+        .get(at..at + digits)?
+        .iter()
+        .try_fold(0u32, |n, byte| {
+            Some(n << 4 | char::from(*byte).to_digit(16)?)
+        })
 }
 
-/// The spellings that no reading takes off: digits, and base64 also where it stands in the middle of what is encoded.
+/// The spellings that no reading takes off: digits, and base64 also where it stands in the middle
+/// of what is encoded.
 pub(super) fn others(text: &str) -> Vec<String> {
     let lower: String = text.bytes().map(|b| format!("{b:02x}")).collect();
     let mut out = vec![lower.to_uppercase(), lower];
@@ -181,7 +216,10 @@ pub(super) fn others(text: &str) -> Vec<String> {
         let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(text.bytes()).collect();
         // What does not depend on its neighbours.
         let (first, last) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
-        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+        for encoded in [
+            STANDARD_NO_PAD.encode(&bytes),
+            URL_SAFE_NO_PAD.encode(&bytes),
+        ] {
             // Eight characters at least: fewer are found in any text.
             if last >= first + 8 {
                 out.push(encoded[first..last].to_owned());

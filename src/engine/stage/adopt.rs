@@ -1,5 +1,6 @@
-//! One object taken into the state by hand: its place in the configuration, its provider configured with what the state
-//! has, the object found by its id and read. Pure but for the provider's calls; whoever asks keeps the record.
+//! One object taken into the state by hand: its place in the configuration, its provider configured
+//! with what the state has, the object found by its id and read. Pure but for the provider's calls;
+//! whoever asks keeps the record.
 
 use super::cell::Cell;
 use super::ephemeral::When;
@@ -27,9 +28,14 @@ const NODES_AT_A_TIME: usize = 64;
 /// At most this many names are listed in an error.
 const NAMED: usize = 10;
 
-/// The record of the object that `address` is to have, found under `id`; `None` where what is said has the reasons. `prior`
-/// is the state with its moves made.
-pub async fn adopt(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstance, id: &str) -> (Option<StateObject>, Diagnostics) {
+/// The record of the object that `address` is to have, found under `id`; `None` where what is said
+/// has the reasons. `prior` is the state with its moves made.
+pub async fn adopt(
+    walk: &Arc<Walk>,
+    prior: &Arc<PriorState>,
+    address: &AbsInstance,
+    id: &str,
+) -> (Option<StateObject>, Diagnostics) {
     let mut cell = Cell::default();
     let object = adopted(walk, prior, address, id, &mut cell).await;
     let mut said = walk.cells.gather(walk.nodes.graph.order()).diags;
@@ -37,7 +43,13 @@ pub async fn adopt(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInsta
     (object, said)
 }
 
-async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstance, id: &str, cell: &mut Cell) -> Option<StateObject> {
+async fn adopted(
+    walk: &Arc<Walk>,
+    prior: &Arc<PriorState>,
+    address: &AbsInstance,
+    id: &str,
+    cell: &mut Cell,
+) -> Option<StateObject> {
     let refuse = |d: Diagnostic, cell: &mut Cell| {
         cell.report(d.about(address.to_string()));
         None
@@ -50,13 +62,19 @@ async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstanc
     let step = walk.nodes.step(&Node::Resource(config.clone()))?;
     let needed = walk.nodes.graph.closure([step]);
     let run = |s| {
-        let (wanted, walk, prior) = (s != step && needed.contains(&s), walk.clone(), prior.clone());
+        let (wanted, walk, prior) = (
+            s != step && needed.contains(&s),
+            walk.clone(),
+            prior.clone(),
+        );
         async move {
             if !wanted {
                 return true;
             }
             let cell = match &walk.nodes.nodes[s] {
-                Node::Resource(r) if r.resource.mode == Mode::Ephemeral => walk.open(s, r, &|_| When::Now).await,
+                Node::Resource(r) if r.resource.mode == Mode::Ephemeral => {
+                    walk.open(s, r, &|_| When::Now).await
+                }
                 node => match walk.common(node).await {
                     Some(cell) => cell,
                     None => keep_as_stored(&walk, &prior, s),
@@ -65,7 +83,10 @@ async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstanc
             walk.absorb(s, cell)
         }
     };
-    walk.nodes.graph.walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run).await;
+    walk.nodes
+        .graph
+        .walk(NODES_AT_A_TIME, || !walk.cancel.is_cancelled(), run)
+        .await;
     if walk.cells.has_errors() || walk.cancel.is_cancelled() {
         return None;
     }
@@ -76,10 +97,21 @@ async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstanc
     let route = provider_addr::route_of(&walk.around.root, module, resource);
     let (key, provider) = walk.choose(&route, address, &repetition, cell)?;
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
-        let detail = format!("{} has no resource type {:?}.", provider_addr::short(&key.address), &*address.resource.kind);
-        return refuse(Diagnostic::error("Unsupported resource type", detail).at(resource.span), cell);
+        let detail = format!(
+            "{} has no resource type {:?}.",
+            provider_addr::short(&key.address),
+            &*address.resource.kind
+        );
+        return refuse(
+            Diagnostic::error("Unsupported resource type", detail).at(resource.span),
+            cell,
+        );
     };
-    let wanted = Wanted { id: id.to_owned(), identity: None, span: resource.span };
+    let wanted = Wanted {
+        id: id.to_owned(),
+        identity: None,
+        span: resource.span,
+    };
     let ctx = walk.context_of(&key.address, address, cell)?;
     let found = match import::fetch(provider.as_ref(), schema, address, &wanted, &ctx).await {
         Err(diags) => {
@@ -91,17 +123,28 @@ async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstanc
             found
         }
     };
-    let dependencies: BTreeSet<String> = walk.nodes.dependencies(step).iter().map(ToString::to_string).collect();
+    let dependencies: BTreeSet<String> = walk
+        .nodes
+        .dependencies(step)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let around = Around {
         address,
         deposed: "",
         provider: &key,
         tainted: false,
-        create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior).contains(&config),
+        create_before_destroy: create_first(&walk.nodes, &walk.around.root, prior)
+            .contains(&config),
         skip_destroy: resource.lifecycle.destroy == Some(false),
         dependencies: &dependencies,
         needs: &Default::default(),
-        identity: objects::kept_identity(&walk.around, &key, &address.resource.kind, found.identity.as_ref()),
+        identity: objects::kept_identity(
+            &walk.around,
+            &key,
+            &address.resource.kind,
+            found.identity.as_ref(),
+        ),
     };
     match objects::record(&around, schema, &found.value, &found.private) {
         Ok(object) => Some(object),
@@ -110,9 +153,14 @@ async fn adopted(walk: &Arc<Walk>, prior: &Arc<PriorState>, address: &AbsInstanc
 }
 
 /// The resource in the configuration.
-fn declared<'w>(walk: &'w Walk, address: &AbsInstance) -> Result<(&'w Module, &'w Resource), Diagnostic> {
+fn declared<'w>(
+    walk: &'w Walk,
+    address: &AbsInstance,
+) -> Result<(&'w Module, &'w Resource), Diagnostic> {
     let path = address.module.path();
-    let found = walk.module(&path).and_then(|module| Some((module, module.resources.get(&address.resource)?)));
+    let found = walk
+        .module(&path)
+        .and_then(|module| Some((module, module.resources.get(&address.resource)?)));
     found.ok_or_else(|| {
         let all: Vec<String> = walk.nodes.nodes.iter().filter_map(Node::resource).map(ToString::to_string).collect();
         let wrong = address.config().to_string();
@@ -123,7 +171,8 @@ fn declared<'w>(walk: &'w Walk, address: &AbsInstance) -> Result<(&'w Module, &'
     })
 }
 
-/// What `count` and `each` are in the instance, where it is one that the configuration asks for; `None` where that could not be worked out.
+/// What `count` and `each` are in the instance, where it is one that the configuration asks for;
+/// `None` where that could not be worked out.
 fn instance(
     walk: &Walk,
     module: &Module,
@@ -133,15 +182,26 @@ fn instance(
 ) -> Option<Result<Repetition, Diagnostic>> {
     let refuse = |what: String, there: String| {
         let detail = format!("{what}, as the configuration has it. {there}");
-        Some(Err(Diagnostic::error("The configuration has no such instance", detail)))
+        Some(Err(Diagnostic::error(
+            "The configuration has no such instance",
+            detail,
+        )))
     };
     let modules = walk.around.values.instances(&address.module.path());
     if !modules.contains(&address.module) {
-        return refuse(format!("There is no {}", address.module), names(modules.iter()));
+        return refuse(
+            format!("There is no {}", address.module),
+            names(modules.iter()),
+        );
     }
     let abs: AbsResource = address.abs();
-    let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
-    let (expansion, diags) = expand::expand(&ModuleScope::new(&walk.around, module, &abs.module), meta);
+    let meta = Meta {
+        count: resource.count.as_ref(),
+        for_each: resource.for_each.as_ref(),
+        enabled: resource.lifecycle.enabled.as_ref(),
+    };
+    let (expansion, diags) =
+        expand::expand(&ModuleScope::new(&walk.around, module, &abs.module), meta);
     if !cell.report(about(diags, address)) {
         return None;
     }
@@ -149,7 +209,10 @@ fn instance(
     if let Some(at) = all.iter().position(|(key, _)| *key == address.key) {
         return Some(Ok(all.swap_remove(at).1));
     }
-    refuse(format!("There is no {address}"), names(all.into_iter().map(|(key, _)| abs.instance(key))))
+    refuse(
+        format!("There is no {address}"),
+        names(all.into_iter().map(|(key, _)| abs.instance(key))),
+    )
 }
 
 /// What there is instead.

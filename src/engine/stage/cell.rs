@@ -1,6 +1,6 @@
-//! What became of a node: all that others may know of it, as a value. Working out a node reads cells and values that are
-//! there and makes one cell; only [`Cells::absorb`] lets others see it. What a walk has to say comes out in the order of
-//! its nodes, whichever was worked out first.
+//! What became of a node: all that others may know of it, as a value. Working out a node reads
+//! cells and values that are there and makes one cell; only [`Cells::absorb`] lets others see it.
+//! What a walk has to say comes out in the order of its nodes, whichever was worked out first.
 
 use super::change::{Change, Drift};
 use super::conditions::Statuses;
@@ -51,12 +51,23 @@ impl Cell {
     }
 
     /// Keeps what a provider said; places it at the argument it is about where that can be found.
-    pub fn report_provider(&mut self, said: &[ProviderDiagnostic], address: &str, body: Option<&Body>, span: Option<Span>) -> bool {
+    pub fn report_provider(
+        &mut self,
+        said: &[ProviderDiagnostic],
+        address: &str,
+        body: Option<&Body>,
+        span: Option<Span>,
+    ) -> bool {
         self.report(placed(said, address, body, span))
     }
 
     /// Keeps the failure of a call.
-    pub fn report_call(&mut self, error: &ProviderError, address: &str, span: Option<Span>) -> bool {
+    pub fn report_call(
+        &mut self,
+        error: &ProviderError,
+        address: &str,
+        span: Option<Span>,
+    ) -> bool {
         self.report(call_failed(error, address, span))
     }
 
@@ -70,7 +81,10 @@ impl Cell {
         self.changes.extend(part.changes);
         self.drift.extend(part.drift);
         self.edits.extend(part.edits);
-        part.statuses.0.into_iter().for_each(|(object, status)| self.statuses.note(&object, status));
+        part.statuses
+            .0
+            .into_iter()
+            .for_each(|(object, status)| self.statuses.note(&object, status));
         say(&mut self.diags, part.diags);
     }
 
@@ -82,8 +96,8 @@ impl Cell {
     }
 }
 
-/// Several instances of one thing say the same right after each other; who has very many to say has them at very many
-/// places, and is not compared with all of them.
+/// Several instances of one thing say the same right after each other; who has very many to say has
+/// them at very many places, and is not compared with all of them.
 fn say(all: &mut Diagnostics, more: Diagnostics) {
     for d in more {
         let from = all.len().saturating_sub(COMPARED);
@@ -114,7 +128,8 @@ pub struct Gathered {
 }
 
 impl Cells {
-    /// The one place where what became of a node is seen by others. Answers whether it was worked out well.
+    /// The one place where what became of a node is seen by others. Answers whether it was worked
+    /// out well.
     pub fn absorb(&self, step: Step, mut cell: Cell, values: &Values) -> bool {
         let good = !cell.failed;
         values.absorb(std::mem::take(&mut cell.values));
@@ -146,7 +161,10 @@ impl Cells {
 
     /// Whether an error was said of any step.
     pub fn has_errors(&self) -> bool {
-        lock(&self.absorbed).values().any(|cell| cell.diags.has_errors()) || lock(&self.beside).values().any(Diagnostics::has_errors)
+        lock(&self.absorbed)
+            .values()
+            .any(|cell| cell.diags.has_errors())
+            || lock(&self.beside).values().any(Diagnostics::has_errors)
     }
 
     /// Everything in the order of the steps given; what is left, by number.
@@ -156,13 +174,22 @@ impl Cells {
         let mut all = Gathered::default();
         let ordered: Vec<Step> = order.into_iter().collect();
         let known: HashSet<Step> = ordered.iter().copied().collect();
-        let rest: BTreeSet<Step> = cells.keys().chain(beside.keys()).copied().filter(|s| !known.contains(s)).collect();
+        let rest: BTreeSet<Step> = cells
+            .keys()
+            .chain(beside.keys())
+            .copied()
+            .filter(|s| !known.contains(s))
+            .collect();
         for step in ordered.into_iter().chain(rest) {
             if let Some(cell) = cells.remove(&step).and_then(Arc::into_inner) {
-                all.changes.extend(cell.changes.into_iter().map(|change| (step, change)));
+                all.changes
+                    .extend(cell.changes.into_iter().map(|change| (step, change)));
                 all.drift.extend(cell.drift);
                 all.edits.extend(cell.edits);
-                cell.statuses.0.into_iter().for_each(|(object, status)| all.statuses.note(&object, status));
+                cell.statuses
+                    .0
+                    .into_iter()
+                    .for_each(|(object, status)| all.statuses.note(&object, status));
                 say(&mut all.diags, cell.diags);
             }
             say(&mut all.diags, beside.remove(&step).unwrap_or_default());

@@ -1,5 +1,5 @@
-//! What a stage consists of: changes, outputs, and what refreshing already found. Values in here may be secret; what is
-//! shown is made from them by [`super::show`].
+//! What a stage consists of: changes, outputs, and what refreshing already found. Values in here
+//! may be secret; what is shown is made from them by [`super::show`].
 
 use super::commands::CommandView;
 use super::conditions::Statuses;
@@ -47,7 +47,8 @@ pub struct Change {
     pub before: Value,
     /// Marked; null where there will be nothing.
     pub after: Value,
-    /// The configured object of a create or update as it was planned, marked; `None` where it was not kept.
+    /// The configured object of a create or update as it was planned, marked; `None` where it was
+    /// not kept.
     pub config: Option<Value>,
     /// Of the plan.
     pub private: Vec<u8>,
@@ -61,10 +62,12 @@ pub struct Change {
     pub prior_dependencies: BTreeSet<String>,
     /// What it needs itself, by instance as far as that is known.
     pub needs: Needs,
-    /// What the object that is there needed when it was written; `None` where that is not on record.
+    /// What the object that is there needed when it was written; `None` where that is not on
+    /// record.
     pub prior_needs: Option<Needs>,
     pub create_before_destroy: bool,
-    /// Its configuration says `destroy = false`: an old object is forgotten where it would be destroyed.
+    /// Its configuration says `destroy = false`: an old object is forgotten where it would be
+    /// destroyed.
     pub skip_destroy: bool,
     pub tainted: bool,
     /// How the object is imported first.
@@ -90,7 +93,9 @@ impl Change {
     pub fn plan_words(&self) -> &'static [&'static str] {
         match self.action {
             // Whichever of both is first, the plan has them in one order.
-            Action::Replace | Action::ReplaceCreateFirst if self.skip_destroy => &["forget", "create"],
+            Action::Replace | Action::ReplaceCreateFirst if self.skip_destroy => {
+                &["forget", "create"]
+            }
             action => action.plan_words(),
         }
     }

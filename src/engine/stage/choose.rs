@@ -1,5 +1,6 @@
-//! Which instance of a provider configuration with `for_each` an object belongs to: what the configuration says, or, where
-//! that speaks of the object no longer, what the state has kept. Rules as the reference engine's.
+//! Which instance of a provider configuration with `for_each` an object belongs to: what the
+//! configuration says, or, where that speaks of the object no longer, what the state has kept.
+//! Rules as the reference engine's.
 
 use super::cell::Cell;
 use super::scope::ModuleScope;
@@ -19,8 +20,16 @@ pub type Chosen = (ConfigKey, Arc<dyn Provider>);
 
 impl Walk {
     /// What a declared instance uses; `None` with the reasons among the diagnostics.
-    pub fn choose(&self, route: &Route<'_>, address: &AbsInstance, repetition: &Repetition, cell: &mut Cell) -> Option<Chosen> {
-        let Some(by) = &route.by else { return self.configured(route.block.clone(), address, None, cell) };
+    pub fn choose(
+        &self,
+        route: &Route<'_>,
+        address: &AbsInstance,
+        repetition: &Repetition,
+        cell: &mut Cell,
+    ) -> Option<Chosen> {
+        let Some(by) = &route.by else {
+            return self.configured(route.block.clone(), address, None, cell);
+        };
         match self.key(by, address, repetition, cell) {
             Ok(key) => self.configured(route.block.with_instance(Some(key)), address, None, cell),
             Err(diags) => {
@@ -30,8 +39,15 @@ impl Walk {
         }
     }
 
-    /// What an object uses that the configuration has no instance for: the one by which it was made.
-    pub fn choose_by_record(&self, block: &ConfigKey, address: &AbsInstance, object: &StateObject, cell: &mut Cell) -> Option<Chosen> {
+    /// What an object uses that the configuration has no instance for: the one by which it was
+    /// made.
+    pub fn choose_by_record(
+        &self,
+        block: &ConfigKey,
+        address: &AbsInstance,
+        object: &StateObject,
+        cell: &mut Cell,
+    ) -> Option<Chosen> {
         let deposed = Some(&*object.deposed).filter(|d| !d.is_empty());
         match ConfigKey::parse(&object.provider) {
             Some(kept) if kept.block() == *block => self.configured(kept, address, deposed, cell),
@@ -40,14 +56,24 @@ impl Walk {
                     "{address} is in the state with the provider configuration {}, and its resource is declared with {block}, whose instances say nothing of it. Give the resource its former configuration until the object is destroyed.",
                     object.provider
                 );
-                cell.report(Diagnostic::error("Unable to use fallback provider from state", detail).about(address.to_string()));
+                cell.report(
+                    Diagnostic::error("Unable to use fallback provider from state", detail)
+                        .about(address.to_string()),
+                );
                 None
             }
         }
     }
 
-    /// A provider configuration that is ready. One that could not be made so has been told of; one that is not there is told of now.
-    fn configured(&self, key: ConfigKey, address: &AbsInstance, deposed: Option<&str>, cell: &mut Cell) -> Option<Chosen> {
+    /// A provider configuration that is ready. One that could not be made so has been told of; one
+    /// that is not there is told of now.
+    fn configured(
+        &self,
+        key: ConfigKey,
+        address: &AbsInstance,
+        deposed: Option<&str>,
+        cell: &mut Cell,
+    ) -> Option<Chosen> {
         if let Some(provider) = self.ready(&key) {
             return Some((key, provider));
         }
@@ -59,7 +85,10 @@ impl Walk {
 
     /// A provider configuration that an object needs and that is not there (any more).
     fn absent(&self, key: &ConfigKey, address: &AbsInstance, deposed: Option<&str>) -> Diagnostic {
-        let what = deposed.map_or_else(|| address.to_string(), |deposed| format!("the deposed object {deposed} of {address}"));
+        let what = deposed.map_or_else(
+            || address.to_string(),
+            |deposed| format!("the deposed object {deposed} of {address}"),
+        );
         let block = provider_addr::block_of(&self.around.root, key);
         let (summary, detail) = match &key.instance {
             Some(instance) if block.is_some() => (
@@ -84,17 +113,33 @@ impl Walk {
         Diagnostic::error(summary, detail).about(address.to_string())
     }
 
-    fn key(&self, by: &By<'_>, address: &AbsInstance, repetition: &Repetition, cell: &mut Cell) -> Result<Arc<str>, Diagnostics> {
-        let scope = |instance: &ModuleInstance, repetition: Repetition| -> Result<(Value, Diagnostics), Diagnostics> {
+    fn key(
+        &self,
+        by: &By<'_>,
+        address: &AbsInstance,
+        repetition: &Repetition,
+        cell: &mut Cell,
+    ) -> Result<Arc<str>, Diagnostics> {
+        let scope = |instance: &ModuleInstance,
+                     repetition: Repetition|
+         -> Result<(Value, Diagnostics), Diagnostics> {
             let module = self.module(&instance.path()).ok_or_else(Diagnostics::new)?;
             let own = by.module.is_none().then_some(&address.resource);
-            Ok(ModuleScope { own, ..ModuleScope::new(&self.around, module, instance) }.repeated(repetition).evaluate(by.key))
+            Ok(ModuleScope {
+                own,
+                ..ModuleScope::new(&self.around, module, instance)
+            }
+            .repeated(repetition)
+            .evaluate(by.key))
         };
         let (value, diags) = match &by.module {
             None => scope(&address.module, repetition.clone())?,
             Some(path) => {
                 let called = ModuleInstance(address.module.0[..path.0.len()].to_vec());
-                scope(&called.parent().unwrap_or_default(), self.around.values.repetition(&called))?
+                scope(
+                    &called.parent().unwrap_or_default(),
+                    self.around.values.repetition(&called),
+                )?
             }
         };
         if diags.has_errors() {
@@ -107,7 +152,11 @@ impl Walk {
 
 /// A key as text; numbers and truth values are written out.
 fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Diagnostic> {
-    let wrong = |detail: String| Diagnostic::error("Invalid provider instance key", detail).at(expr.span).about(address.to_string());
+    let wrong = |detail: String| {
+        Diagnostic::error("Invalid provider instance key", detail)
+            .at(expr.span)
+            .about(address.to_string())
+    };
     if value.has_mark(&Mark::Sensitive) {
         return Err(wrong("The key of a provider instance shows in every plan, and so must not rest on a sensitive value.".to_owned()));
     }
@@ -116,7 +165,9 @@ fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Di
     }
     let value = value.unmark().0;
     if value.is_known() && value.is_null() {
-        return Err(wrong("The key of a provider instance must not be null.".to_owned()));
+        return Err(wrong(
+            "The key of a provider instance must not be null.".to_owned(),
+        ));
     }
     if !value.is_known() {
         let detail = format!(
@@ -126,6 +177,8 @@ fn text(value: Value, expr: &Expr, address: &AbsInstance) -> Result<Arc<str>, Di
     }
     match cty::convert::convert(&value, &Type::String) {
         Ok(text) => Ok(text.as_str().unwrap_or_default().into()),
-        Err(error) => Err(wrong(format!("The key of a provider instance is a text: {error}."))),
+        Err(error) => Err(wrong(format!(
+            "The key of a provider instance is a text: {error}."
+        ))),
     }
 }

@@ -1,5 +1,6 @@
-//! Commands and copies of provisioners as they are named before anything runs: worked out with the planned object as `self`,
-//! piece by piece, so that one unknown or sensitive part of a command leaves the rest of it to be read.
+//! Commands and copies of provisioners as they are named before anything runs: worked out with the
+//! planned object as `self`, piece by piece, so that one unknown or sensitive part of a command
+//! leaves the rest of it to be read.
 
 use super::diff;
 use super::scope::ModuleScope;
@@ -12,8 +13,8 @@ use lang::syntax::Expr;
 use lang::syntax::ast::ExprKind;
 use serde::{Deserialize, Serialize};
 
-/// What a provisioner would run on this machine or another, or copy to another. What is sensitive in it is masked, and what
-/// only the deploy can tell says so.
+/// What a provisioner would run on this machine or another, or copy to another. What is sensitive
+/// in it is masked, and what only the deploy can tell says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandView {
     pub command: String,
@@ -46,9 +47,19 @@ impl CommandView {
 
     /// When, what it is handed to, and where, around the command.
     pub fn text(&self) -> String {
-        let when = if self.on_destroy { "before it is destroyed: " } else { "" };
-        let interpreter = self.interpreter.as_ref().map_or_else(String::new, |i| format!("{i} "));
-        let place = self.working_dir.as_ref().map_or_else(String::new, |d| format!("  (in {d})"));
+        let when = if self.on_destroy {
+            "before it is destroyed: "
+        } else {
+            ""
+        };
+        let interpreter = self
+            .interpreter
+            .as_ref()
+            .map_or_else(String::new, |i| format!("{i} "));
+        let place = self
+            .working_dir
+            .as_ref()
+            .map_or_else(String::new, |d| format!("  (in {d})"));
         format!("{when}{interpreter}{}{place}", self.command.trim_end())
     }
 
@@ -64,18 +75,31 @@ impl CommandView {
     }
 
     pub(super) fn hide(&mut self, secrets: &Secrets) {
-        let parts = [Some(&mut self.command), self.interpreter.as_mut(), self.working_dir.as_mut(), self.host.as_mut()];
-        parts.into_iter().flatten().for_each(|text| secrets.hide_in(text));
+        let parts = [
+            Some(&mut self.command),
+            self.interpreter.as_mut(),
+            self.working_dir.as_mut(),
+            self.host.as_mut(),
+        ];
+        parts
+            .into_iter()
+            .flatten()
+            .for_each(|text| secrets.hide_in(text));
     }
 }
 
-/// So many commands are named where a yes is asked for; the others are counted, and stand in the stage.
+/// So many commands are named where a yes is asked for; the others are counted, and stand in the
+/// stage.
 const NAMED: usize = 8;
 
-/// What these changes would run here and elsewhere, before a yes: how many commands, and the first of them, a line each.
-/// Nothing where they run none.
-pub fn asked_for<'c>(changes: impl Iterator<Item = &'c ChangeView>) -> Option<(String, Vec<String>)> {
-    let all: Vec<(&ChangeView, &CommandView)> = changes.flat_map(|c| c.commands.iter().map(move |command| (c, command))).collect();
+/// What these changes would run here and elsewhere, before a yes: how many commands, and the first
+/// of them, a line each. Nothing where they run none.
+pub fn asked_for<'c>(
+    changes: impl Iterator<Item = &'c ChangeView>,
+) -> Option<(String, Vec<String>)> {
+    let all: Vec<(&ChangeView, &CommandView)> = changes
+        .flat_map(|c| c.commands.iter().map(move |command| (c, command)))
+        .collect();
     if all.is_empty() {
         return None;
     }
@@ -83,7 +107,11 @@ pub fn asked_for<'c>(changes: impl Iterator<Item = &'c ChangeView>) -> Option<(S
         None => format!("{}: {}", c.address, command.line()),
         Some(_) => format!("{} {}: {}", c.address, command.lead(), command.line()),
     };
-    let mut lines: Vec<String> = all.iter().take(NAMED).map(|(c, command)| line(c, command)).collect();
+    let mut lines: Vec<String> = all
+        .iter()
+        .take(NAMED)
+        .map(|(c, command)| line(c, command))
+        .collect();
     if all.len() > NAMED {
         lines.push(format!("and {} more", all.len() - NAMED));
     }
@@ -94,25 +122,58 @@ pub fn asked_for<'c>(changes: impl Iterator<Item = &'c ChangeView>) -> Option<(S
 fn counted<'c>(all: impl Iterator<Item = &'c CommandView>) -> String {
     let mut counts = [0; 3];
     for command in all {
-        counts[if command.copies { 2 } else { usize::from(command.host.is_some()) }] += 1;
+        counts[if command.copies {
+            2
+        } else {
+            usize::from(command.host.is_some())
+        }] += 1;
     }
     let words = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let [here, elsewhere, copies] = counts;
     let runs = match (here, elsewhere) {
         (0, 0) => None,
         (here, 0) => Some(format!("runs {} on this machine", words(here, "command"))),
-        (0, elsewhere) => Some(format!("runs {} on other machines", words(elsewhere, "command"))),
-        (here, elsewhere) => Some(format!("runs {} on this machine and {elsewhere} on others", words(here, "command"))),
+        (0, elsewhere) => Some(format!(
+            "runs {} on other machines",
+            words(elsewhere, "command")
+        )),
+        (here, elsewhere) => Some(format!(
+            "runs {} on this machine and {elsewhere} on others",
+            words(here, "command")
+        )),
     };
-    let copies = (copies > 0)
-        .then(|| format!("makes {} to other machines", if copies == 1 { "1 copy".to_owned() } else { format!("{copies} copies") }));
-    runs.into_iter().chain(copies).collect::<Vec<_>>().join(" and ")
+    let copies = (copies > 0).then(|| {
+        format!(
+            "makes {} to other machines",
+            if copies == 1 {
+                "1 copy".to_owned()
+            } else {
+                format!("{copies} copies")
+            }
+        )
+    });
+    runs.into_iter()
+        .chain(copies)
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 /// What a provisioner would do.
 pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<CommandView> {
-    let names = ["command", "interpreter", "working_dir", "inline", "script", "scripts", "source", "content", "destination"];
-    let (content, ..) = provisioner.body.partial_content(&BodySchema::new().optional(&names));
+    let names = [
+        "command",
+        "interpreter",
+        "working_dir",
+        "inline",
+        "script",
+        "scripts",
+        "source",
+        "content",
+        "destination",
+    ];
+    let (content, ..) = provisioner
+        .body
+        .partial_content(&BodySchema::new().optional(&names));
     let text = |name: &str| content.attribute(name).map(|a| text(scope, &a.expr));
     // An empty list of words, and no text, are as none.
     let given = |text: &String| !matches!(text.as_str(), "" | "[]" | "null");
@@ -133,16 +194,44 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
             ..view
         }),
         "remote-exec" => {
-            let inline = content.attribute("inline").map(|a| lines(scope, &a.expr)).filter(given);
-            let script = || text("script").filter(given).map(|path| format!("the script {path}"));
-            let scripts = || text("scripts").filter(given).map(|paths| format!("the scripts {paths}"));
-            let command = inline.or_else(script).or_else(scripts).unwrap_or_else(unknown);
-            Some(CommandView { command, host: Some(host(scope, provisioner)), ..view })
+            let inline = content
+                .attribute("inline")
+                .map(|a| lines(scope, &a.expr))
+                .filter(given);
+            let script = || {
+                text("script")
+                    .filter(given)
+                    .map(|path| format!("the script {path}"))
+            };
+            let scripts = || {
+                text("scripts")
+                    .filter(given)
+                    .map(|paths| format!("the scripts {paths}"))
+            };
+            let command = inline
+                .or_else(script)
+                .or_else(scripts)
+                .unwrap_or_else(unknown);
+            Some(CommandView {
+                command,
+                host: Some(host(scope, provisioner)),
+                ..view
+            })
         }
         "file" => {
-            let source = text("source").filter(given).unwrap_or_else(|| "a text".to_owned());
-            let command = format!("{source} as {}", text("destination").unwrap_or_else(unknown));
-            Some(CommandView { command, host: Some(host(scope, provisioner)), copies: true, ..view })
+            let source = text("source")
+                .filter(given)
+                .unwrap_or_else(|| "a text".to_owned());
+            let command = format!(
+                "{source} as {}",
+                text("destination").unwrap_or_else(unknown)
+            );
+            Some(CommandView {
+                command,
+                host: Some(host(scope, provisioner)),
+                copies: true,
+                ..view
+            })
         }
         _ => None,
     }
@@ -151,19 +240,35 @@ pub(super) fn of(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Option<C
 /// Who on which machine, as far as it may be shown and is known.
 fn host(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> String {
     let schema = BodySchema::new().optional(&["user", "host"]);
-    let Some((content, ..)) = provisioner.connection.as_ref().map(|body| body.partial_content(&schema)) else {
+    let Some((content, ..)) = provisioner
+        .connection
+        .as_ref()
+        .map(|body| body.partial_content(&schema))
+    else {
         return "another machine".to_owned();
     };
     let part = |name: &str| content.attribute(name).map(|a| text(scope, &a.expr));
-    let host = part("host")
-        .map_or_else(|| "another machine".to_owned(), |host| if host == diff::UNKNOWN { format!("a host {host}") } else { host });
+    let host = part("host").map_or_else(
+        || "another machine".to_owned(),
+        |host| {
+            if host == diff::UNKNOWN {
+                format!("a host {host}")
+            } else {
+                host
+            }
+        },
+    );
     part("user").map_or_else(|| host.clone(), |user| format!("{user}@{host}"))
 }
 
 /// A list of texts, one a line.
 fn lines(scope: &ModuleScope<'_>, expr: &Expr) -> String {
     match &expr.kind {
-        ExprKind::Tuple(items) => items.iter().map(|item| text(scope, item)).collect::<Vec<_>>().join("\n"),
+        ExprKind::Tuple(items) => items
+            .iter()
+            .map(|item| text(scope, item))
+            .collect::<Vec<_>>()
+            .join("\n"),
         _ => text(scope, expr),
     }
 }
@@ -178,12 +283,18 @@ fn text(scope: &ModuleScope<'_>, expr: &Expr) -> String {
             let secret = |m: Mark| value.contains_mark(&m);
             match () {
                 () if diags.has_errors() => diff::UNKNOWN.to_owned(),
-                () if secret(Mark::Sensitive) || secret(Mark::Ephemeral) => diff::SENSITIVE.to_owned(),
+                () if secret(Mark::Sensitive) || secret(Mark::Ephemeral) => {
+                    diff::SENSITIVE.to_owned()
+                }
                 () if !value.is_wholly_known() => diff::UNKNOWN.to_owned(),
                 () => {
                     let plain = value.unmark_deep().0;
-                    let as_text = cty::convert(&plain, &Type::String).ok().filter(|v| !v.is_null());
-                    as_text.and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_else(|| diff::render(&plain))
+                    let as_text = cty::convert(&plain, &Type::String)
+                        .ok()
+                        .filter(|v| !v.is_null());
+                    as_text
+                        .and_then(|v| v.as_str().map(str::to_owned))
+                        .unwrap_or_else(|| diff::render(&plain))
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Conditions: validation, preconditions, postconditions, assertions; and how each checked object stands.
+//! Conditions: validation, preconditions, postconditions, assertions; and how each checked object
+//! stands.
 
 use super::nodes::Node;
 use super::scope::ModuleScope;
@@ -9,7 +10,8 @@ use lang::diag::{Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a condition, or all conditions of an object together, stand. In the order of what counts more.
+/// How a condition, or all conditions of an object together, stand. In the order of what counts
+/// more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -44,23 +46,49 @@ impl Statuses {
 }
 
 impl Statuses {
-    /// Adds what is declared with conditions and was not noted: unknown where it was not looked at, passed where it has
-    /// no instances.
+    /// Adds what is declared with conditions and was not noted: unknown where it was not looked at,
+    /// passed where it has no instances.
     pub fn complete(&mut self, root: &Module, looked_at: impl Fn(&Node) -> bool) {
         let mut declared: Vec<Node> = Vec::new();
         for module in root.all() {
             let path = &module.path;
-            let checked = |r: &lang::config::Resource| !r.lifecycle.preconditions.is_empty() || !r.lifecycle.postconditions.is_empty();
-            let resource = |r: &lang::config::Resource| ConfigResource { module: path.clone(), resource: r.name.clone() };
-            declared.extend(module.checks.keys().map(|n| Node::Check(path.clone(), n.clone())));
-            declared.extend(module.resources.values().filter(|r| checked(r)).map(|r| Node::Resource(resource(r))));
-            let outputs = module.outputs.values().filter(|o| !o.preconditions.is_empty());
+            let checked = |r: &lang::config::Resource| {
+                !r.lifecycle.preconditions.is_empty() || !r.lifecycle.postconditions.is_empty()
+            };
+            let resource = |r: &lang::config::Resource| ConfigResource {
+                module: path.clone(),
+                resource: r.name.clone(),
+            };
+            declared.extend(
+                module
+                    .checks
+                    .keys()
+                    .map(|n| Node::Check(path.clone(), n.clone())),
+            );
+            declared.extend(
+                module
+                    .resources
+                    .values()
+                    .filter(|r| checked(r))
+                    .map(|r| Node::Resource(resource(r))),
+            );
+            let outputs = module
+                .outputs
+                .values()
+                .filter(|o| !o.preconditions.is_empty());
             declared.extend(outputs.map(|o| Node::Output(path.clone(), o.name.clone())));
-            let variables = module.variables.values().filter(|v| !v.validations.is_empty());
+            let variables = module
+                .variables
+                .values()
+                .filter(|v| !v.validations.is_empty());
             declared.extend(variables.map(|v| Node::Variable(path.clone(), v.name.clone())));
         }
         for node in declared {
-            let status = if looked_at(&node) { Status::Pass } else { Status::Unknown };
+            let status = if looked_at(&node) {
+                Status::Pass
+            } else {
+                Status::Unknown
+            };
             self.0.entry(node.text()).or_insert(status);
         }
     }
@@ -109,7 +137,9 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     let (message, found) = scope.evaluate(&condition.message);
     diags.append(found);
     if kind != Kind::Validation {
-        diags.extend(unfit(&message).map(|detail| Diagnostic::error("Invalid error message", detail).at(condition.message.span)));
+        diags.extend(unfit(&message).map(|detail| {
+            Diagnostic::error("Invalid error message", detail).at(condition.message.span)
+        }));
         broken = diags.has_errors();
     }
     if broken {
@@ -122,18 +152,23 @@ pub fn check(scope: &ModuleScope<'_>, condition: &Condition, kind: Kind) -> (Sta
     }
     let refuse = |detail: &'static str| Diagnostic::error(kind.invalid(), detail).at(span);
     if value.is_null() {
-        diags.push(refuse("Condition expression must return either true or false, not null."));
+        diags.push(refuse(
+            "Condition expression must return either true or false, not null.",
+        ));
         return (Status::Error, diags);
     }
     let Ok(result) = cty::convert::convert(&value, &Type::Bool) else {
-        diags.push(refuse("Invalid condition result value: a bool is required."));
+        diags.push(refuse(
+            "Invalid condition result value: a bool is required.",
+        ));
         return (Status::Error, diags);
     };
     if result.as_bool() == Some(true) {
         return (Status::Pass, diags);
     }
     if kind == Kind::Validation && !diags.has_errors() && !message.is_known() {
-        let detail = "The value is not known yet, and cannot be told before the deploy has made it known.";
+        let detail =
+            "The value is not known yet, and cannot be told before the deploy has made it known.";
         diags.push(Diagnostic::error("Invalid error message", detail).at(condition.message.span));
         return (Status::Fail, diags);
     }
@@ -160,12 +195,19 @@ fn told(message: &Value, condition: &Condition, kind: Kind, diags: &mut Diagnost
     let hidden = match () {
         () if message.contains_mark(&cty::Mark::Sensitive) => "sensitive",
         () if message.contains_mark(&cty::Mark::Ephemeral) => "ephemeral",
-        () => return as_text(message).unwrap_or_else(|| "The error message is not known, or is no text.".to_owned()),
+        () => {
+            return as_text(message)
+                .unwrap_or_else(|| "The error message is not known, or is no text.".to_owned());
+        }
     };
-    let detail = format!("The error message refers to {hidden} values, so it will not be displayed.");
+    let detail =
+        format!("The error message refers to {hidden} values, so it will not be displayed.");
     let summary = format!("Error message refers to {hidden} values");
-    let fault =
-        if kind == Kind::Validation { Diagnostic::error(summary, detail.clone()) } else { Diagnostic::warning(summary, detail.clone()) };
+    let fault = if kind == Kind::Validation {
+        Diagnostic::error(summary, detail.clone())
+    } else {
+        Diagnostic::warning(summary, detail.clone())
+    };
     diags.push(fault.at(condition.message.span));
     detail
 }

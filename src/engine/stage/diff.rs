@@ -1,5 +1,5 @@
-//! Two values side by side as rows of leaves, rendered as expressions, with all that is sensitive masked. Pure; this is
-//! the only way from a stage's values to what is shown of them.
+//! Two values side by side as rows of leaves, rendered as expressions, with all that is sensitive
+//! masked. Pure; this is the only way from a stage's values to what is shown of them.
 
 use crate::engine::event::AttributeChange;
 use cty::{Path, PathStep, Value};
@@ -12,10 +12,14 @@ pub const UNKNOWN: &str = "(known after apply)";
 /// The path of a whole value in its own row.
 const WHOLE: &str = "*";
 
-/// One row for each leaf that either side has; nulls are no leaves. A leaf that is sensitive on either side is masked on
-/// both. Elements of sets are numbered: those of before first, then those that are added.
+/// One row for each leaf that either side has; nulls are no leaves. A leaf that is sensitive on
+/// either side is masked on both. Elements of sets are numbered: those of before first, then those
+/// that are added.
 pub fn attributes(before: &Value, after: &Value, forcing: &[Path]) -> Vec<AttributeChange> {
-    let mut rows = Rows { out: Vec::new(), forcing };
+    let mut rows = Rows {
+        out: Vec::new(),
+        forcing,
+    };
     rows.pair(&mut Path::root(), Some(before), Some(after));
     rows.out
 }
@@ -50,7 +54,11 @@ pub fn path_text(path: &Path) -> String {
             }
         }
     }
-    if out.is_empty() { WHOLE.to_owned() } else { out }
+    if out.is_empty() {
+        WHOLE.to_owned()
+    } else {
+        out
+    }
 }
 
 /// Whether a value is not to be shown, looking at its own marks alone.
@@ -113,7 +121,10 @@ fn write(value: &Value, out: &mut String) {
 }
 
 fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -149,7 +160,9 @@ impl Rows<'_> {
         let (before, after) = (before.filter(there), after.filter(there));
         let Some(any) = after.or(before) else { return };
         let secret_set = |v: &Value| shape(v) == Shape::Set && hides(v);
-        if before.is_some_and(|v| hidden(v) || secret_set(v)) || after.is_some_and(|v| hidden(v) || secret_set(v)) {
+        if before.is_some_and(|v| hidden(v) || secret_set(v))
+            || after.is_some_and(|v| hidden(v) || secret_set(v))
+        {
             self.row(at, before, after, true);
             return;
         }
@@ -158,7 +171,8 @@ impl Rows<'_> {
         let alike = shapes.0.is_none_or(|s| s == kind) && shapes.1.is_none_or(|s| s == kind);
         let empty = before.is_none_or(|v| v.is_empty()) && after.is_none_or(|v| v.is_empty());
         if !alike || kind == Shape::Leaf || empty {
-            // Where both sides are of different kinds, what is secret in one cannot be found in the other.
+            // Where both sides are of different kinds, what is secret in one cannot be found in the
+            // other.
             self.row(at, before, after, !alike && any_hides(before, after));
             return;
         }
@@ -170,20 +184,32 @@ impl Rows<'_> {
     }
 
     fn named(&mut self, at: &mut Path, before: Option<&Value>, after: Option<&Value>) {
-        let (b, a) = (before.and_then(Value::as_map), after.and_then(Value::as_map));
-        let names: std::collections::BTreeSet<_> = b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
+        let (b, a) = (
+            before.and_then(Value::as_map),
+            after.and_then(Value::as_map),
+        );
+        let names: std::collections::BTreeSet<_> =
+            b.into_iter().chain(a).flat_map(|m| m.keys()).collect();
         for name in names {
             let value = |m: Option<&cty::Members>| m.and_then(|m| m.get(name)).cloned();
             let (b, a) = (value(b), value(a));
             let object = after.or(before).is_some_and(|v| v.ty().is_object());
-            at.push(if object { PathStep::Attr(name.clone()) } else { PathStep::Index(Value::string(name)) });
+            at.push(if object {
+                PathStep::Attr(name.clone())
+            } else {
+                PathStep::Index(Value::string(name))
+            });
             self.pair(at, b.as_ref(), a.as_ref());
             at.pop();
         }
     }
 
     fn ordered(&mut self, at: &mut Path, before: Option<&Value>, after: Option<&Value>) {
-        let elements = |v: Option<&Value>| v.and_then(Value::as_slice).map(<[Value]>::to_vec).unwrap_or_default();
+        let elements = |v: Option<&Value>| {
+            v.and_then(Value::as_slice)
+                .map(<[Value]>::to_vec)
+                .unwrap_or_default()
+        };
         let (b, a) = (elements(before), elements(after));
         for i in 0..b.len().max(a.len()) {
             at.push(PathStep::Index(Value::number(i)));
@@ -239,7 +265,8 @@ impl Rows<'_> {
     }
 }
 
-/// Whether one path leads to or through the other. Elements of sets cannot be told apart by their paths.
+/// Whether one path leads to or through the other. Elements of sets cannot be told apart by their
+/// paths.
 fn touches(forcing: &Path, at: &Path) -> bool {
     let plain = |key: &Value| key.as_str().is_some() || key.as_number().is_some();
     for (a, b) in forcing.steps().iter().zip(at.steps()) {

@@ -1,4 +1,5 @@
-//! How often a resource or module is there: `count`, `for_each`, `enabled`. Rules as the reference engine's.
+//! How often a resource or module is there: `count`, `for_each`, `enabled`. Rules as the reference
+//! engine's.
 
 use super::scope::{ModuleScope, Phase};
 use super::values::Expansion;
@@ -16,20 +17,30 @@ pub struct Meta<'a> {
     pub enabled: Option<&'a Expr>,
 }
 
-/// Works the expansion out; `None` goes with errors. While validating, what is not known is no error.
+/// Works the expansion out; `None` goes with errors. While validating, what is not known is no
+/// error.
 pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Diagnostics) {
     let validating = scope.around.phase == Phase::Validate;
     match meta {
-        Meta { count: Some(expr), .. } => {
+        Meta {
+            count: Some(expr), ..
+        } => {
             let (n, diags) = count(scope, expr);
-            let expansion = if diags.has_errors() { None } else { n.map(Expansion::Count) };
+            let expansion = if diags.has_errors() {
+                None
+            } else {
+                n.map(Expansion::Count)
+            };
             match expansion {
                 _ if validating => (Some(Expansion::Unknown { count: true }), diags),
                 None if !diags.has_errors() => (None, unknown_count(expr).into()),
                 expansion => (expansion, diags),
             }
         }
-        Meta { for_each: Some(expr), .. } => {
+        Meta {
+            for_each: Some(expr),
+            ..
+        } => {
             let (items, diags) = for_each(scope, expr);
             match items {
                 _ if validating => (Some(Expansion::Unknown { count: false }), diags),
@@ -38,7 +49,10 @@ pub fn expand(scope: &ModuleScope<'_>, meta: Meta<'_>) -> (Option<Expansion>, Di
                 _ => (None, diags),
             }
         }
-        Meta { enabled: Some(expr), .. } => enabled(scope, expr, validating),
+        Meta {
+            enabled: Some(expr),
+            ..
+        } => enabled(scope, expr, validating),
         Meta { .. } => (Some(Expansion::Single), Diagnostics::new()),
     }
 }
@@ -69,7 +83,10 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     }
     let fault = |detail: String| Diagnostic::error("Invalid count argument", detail).at(expr.span);
     if value.contains_mark(&Mark::Ephemeral) {
-        diags.push(fault("The given \"count\" is an ephemeral value, which cannot be kept from plan to apply.".to_owned()));
+        diags.push(fault(
+            "The given \"count\" is an ephemeral value, which cannot be kept from plan to apply."
+                .to_owned(),
+        ));
         return (None, diags);
     }
     let (value, marks) = value.unmark_deep();
@@ -82,11 +99,15 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
     let number = match cty::convert::convert(&value, &Type::Number) {
         Ok(number) => number,
         Err(error) => {
-            diags.push(fault(format!("The given \"count\" argument value is unsuitable: {error}.")));
+            diags.push(fault(format!(
+                "The given \"count\" argument value is unsuitable: {error}."
+            )));
             return (None, diags);
         }
     };
-    let Some(n) = number.as_number() else { return (None, diags) };
+    let Some(n) = number.as_number() else {
+        return (None, diags);
+    };
     match n.to_u64() {
         Some(n) if n <= 1_000_000 => (Some(n), diags),
         Some(n) => {
@@ -103,7 +124,10 @@ fn count(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<u64>, Diagnostics) {
             (None, diags)
         }
         None => {
-            diags.push(fault("The given \"count\" argument value is unsuitable: a whole number is required.".to_owned()));
+            diags.push(fault(
+                "The given \"count\" argument value is unsuitable: a whole number is required."
+                    .to_owned(),
+            ));
             (None, diags)
         }
     }
@@ -124,22 +148,31 @@ fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> (Option<Vec<(Arc<str>, Valu
     }
 }
 
-fn enabled(scope: &ModuleScope<'_>, expr: &Expr, validating: bool) -> (Option<Expansion>, Diagnostics) {
+fn enabled(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+    validating: bool,
+) -> (Option<Expansion>, Diagnostics) {
     let (value, mut diags) = scope.evaluate(expr);
     if diags.has_errors() {
         return (None, diags);
     }
-    let fault = |detail: &'static str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
+    let fault =
+        |detail: &'static str| Diagnostic::error("Invalid enabled argument", detail).at(expr.span);
     if value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral) {
         diags.push(fault("The given \"enabled\" value is sensitive or ephemeral, which would show whether the object is there."));
         return (None, diags);
     }
     if value.is_known() && value.is_null() {
-        diags.push(fault("The given \"enabled\" argument value is null. A bool is required."));
+        diags.push(fault(
+            "The given \"enabled\" argument value is null. A bool is required.",
+        ));
         return (None, diags);
     }
     let Ok(result) = cty::convert::convert(&value, &Type::Bool) else {
-        diags.push(fault("The given \"enabled\" argument value is unsuitable: a bool is required."));
+        diags.push(fault(
+            "The given \"enabled\" argument value is unsuitable: a bool is required.",
+        ));
         return (None, diags);
     };
     match result.as_bool() {

@@ -1,4 +1,5 @@
-//! `lifecycle.ignore_changes`: what the configuration says is replaced by what is there already, before the plan. Pure.
+//! `lifecycle.ignore_changes`: what the configuration says is replaced by what is there already,
+//! before the plan. Pure.
 
 use cty::schema::Block;
 use cty::{Path, PathStep, Value};
@@ -43,10 +44,22 @@ impl Ignore {
 
 /// The prior object as a configuration: what only the provider sets is null.
 fn without_computed_only(block: &Block, prior: &Value) -> Value {
-    let Some(map) = prior.as_map() else { return prior.clone() };
+    let Some(map) = prior.as_map() else {
+        return prior.clone();
+    };
     let attributes = map.iter().map(|(name, value)| {
-        let computed_only = block.attributes.get(name.as_ref()).is_some_and(|a| a.computed && !a.optional);
-        (name.clone(), if computed_only { Value::null(value.ty().clone()) } else { value.clone() })
+        let computed_only = block
+            .attributes
+            .get(name.as_ref())
+            .is_some_and(|a| a.computed && !a.optional);
+        (
+            name.clone(),
+            if computed_only {
+                Value::null(value.ty().clone())
+            } else {
+                value.clone()
+            },
+        )
     });
     Value::object(attributes)
 }
@@ -57,11 +70,19 @@ fn place(prior: &Value, path: &Path) -> Option<Place> {
         if let (Ok(map), Some(key)) = (parent.apply(prior), key.as_str())
             && map.ty().is_map()
         {
-            return Some(Place { path: parent, key: Some(key.to_owned()), prior: map });
+            return Some(Place {
+                path: parent,
+                key: Some(key.to_owned()),
+                prior: map,
+            });
         }
     }
     let value = path.apply(prior).ok()?;
-    Some(Place { path: path.clone(), key: None, prior: value })
+    Some(Place {
+        path: path.clone(),
+        key: None,
+        prior: value,
+    })
 }
 
 /// The value with every ignored place inside it put back to what it was.
@@ -73,7 +94,12 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
     if value.ty().is_map() && !here.is_empty() {
         return rewrite_keys(value, &here);
     }
-    if value.is_null() || !value.is_known() || !places.iter().any(|p| p.path.starts_with(at) && p.path.len() > at.len()) {
+    if value.is_null()
+        || !value.is_known()
+        || !places
+            .iter()
+            .any(|p| p.path.starts_with(at) && p.path.len() > at.len())
+    {
         return value.clone();
     }
     if let Some(map) = value.as_map() {
@@ -81,14 +107,20 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
         let inside: BTreeMap<Arc<str>, Value> = map
             .iter()
             .map(|(name, inner)| {
-                at.push(if is_object { PathStep::Attr(name.clone()) } else { PathStep::Index(Value::string(name)) });
+                at.push(if is_object {
+                    PathStep::Attr(name.clone())
+                } else {
+                    PathStep::Index(Value::string(name))
+                });
                 let new = rewrite(inner, at, places);
                 at.pop();
                 (name.clone(), new)
             })
             .collect();
         return match value.ty().element_type() {
-            Some(element) if !is_object => Value::try_map(element.clone(), inside).unwrap_or_else(|_| value.clone()),
+            Some(element) if !is_object => {
+                Value::try_map(element.clone(), inside).unwrap_or_else(|_| value.clone())
+            }
             _ => Value::object_from_map(inside),
         };
     }
@@ -104,7 +136,9 @@ fn rewrite(value: &Value, at: &mut Path, places: &[Place]) -> Value {
             })
             .collect();
         return match value.ty().element_type() {
-            Some(element) => Value::try_list(element.clone(), inside).unwrap_or_else(|_| value.clone()),
+            Some(element) => {
+                Value::try_list(element.clone(), inside).unwrap_or_else(|_| value.clone())
+            }
             None => Value::tuple(inside),
         };
     }
@@ -116,7 +150,8 @@ fn rewrite_keys(value: &Value, here: &[&Place]) -> Value {
     if !value.is_known() {
         return value.clone();
     }
-    let mut map: BTreeMap<Arc<str>, Value> = value.as_map().map(cty::Members::to_map).unwrap_or_default();
+    let mut map: BTreeMap<Arc<str>, Value> =
+        value.as_map().map(cty::Members::to_map).unwrap_or_default();
     for place in here {
         let Some(key) = &place.key else { continue };
         match place.prior.as_map().and_then(|m| m.get(key.as_str())) {

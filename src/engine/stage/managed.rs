@@ -1,11 +1,13 @@
-//! The plan of one managed resource instance: what the provider is asked, how its answer is checked, and which action
-//! follows. Knows nothing of configuration files: it gets values. Rules: `engine.md` 3.3 of the project's references,
-//! after the reference engine.
+//! The plan of one managed resource instance: what the provider is asked, how its answer is
+//! checked, and which action follows. Knows nothing of configuration files: it gets values. Rules:
+//! `engine.md` 3.3 of the project's references, after the reference engine.
 
 use super::ignore::Ignore;
 use crate::engine::deploy::instance::at_sensitive;
 use crate::engine::event::Action;
-use crate::engine::provider::{CallContext, PlanRequest, PlanResponse, Provider, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::{
+    CallContext, PlanRequest, PlanResponse, Provider, ProviderDiagnostic, ProviderError,
+};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use proto::Bytes;
@@ -47,8 +49,12 @@ impl Reason {
             Self::DeleteBecauseNoModule => "delete_because_no_module",
             Self::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
             Self::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
-            Self::ForgotBecauseLifecycleDestroyInConfig => "forgot_because_lifecycle_destroy_in_config",
-            Self::ForgotBecauseLifecycleDestroyInState => "forgot_because_lifecycle_destroy_in_state",
+            Self::ForgotBecauseLifecycleDestroyInConfig => {
+                "forgot_because_lifecycle_destroy_in_config"
+            }
+            Self::ForgotBecauseLifecycleDestroyInState => {
+                "forgot_because_lifecycle_destroy_in_state"
+            }
             Self::ReadBecauseConfigUnknown => "read_because_config_unknown",
             Self::ReadBecauseDependencyPending => "read_because_dependency_pending",
             Self::ReadBecauseCheckNested => "read_because_check_nested",
@@ -63,15 +69,23 @@ impl Reason {
             Self::ReplaceByTriggers => "something in replace_triggered_by changes",
             Self::ReplaceBecauseCannotUpdate => "an attribute cannot be changed in place",
             Self::DeleteBecauseNoResourceConfig => "no longer in the configuration",
-            Self::DeleteBecauseWrongRepetition => "the resource's repetition (count, for_each) changed",
+            Self::DeleteBecauseWrongRepetition => {
+                "the resource's repetition (count, for_each) changed"
+            }
             Self::DeleteBecauseCountIndex => "the index is out of range of count",
             Self::DeleteBecauseEachKey => "the key is no longer in for_each",
             Self::DeleteBecauseNoModule => "its module instance is gone",
-            Self::DeleteBecauseNoMoveTarget => "it was moved to an address that is not in the configuration",
+            Self::DeleteBecauseNoMoveTarget => {
+                "it was moved to an address that is not in the configuration"
+            }
             Self::DeleteBecauseEnabledFalse => "enabled is false",
             Self::ForgotBecauseLifecycleDestroyInConfig => "its lifecycle says destroy = false",
-            Self::ForgotBecauseLifecycleDestroyInState => "its lifecycle said destroy = false when it was last deployed",
-            Self::ReadBecauseConfigUnknown => "its configuration depends on values known only after apply",
+            Self::ForgotBecauseLifecycleDestroyInState => {
+                "its lifecycle said destroy = false when it was last deployed"
+            }
+            Self::ReadBecauseConfigUnknown => {
+                "its configuration depends on values known only after apply"
+            }
             Self::ReadBecauseDependencyPending => "something it depends on is going to change",
             Self::ReadBecauseCheckNested => "it belongs to a check",
         }
@@ -134,26 +148,50 @@ impl From<ProviderError> for NoPlan {
 
 /// Marks of the configuration and of the schema, put on an object.
 pub fn mark(schema: &Schema, value: Value, config_marks: &[(Path, Marks)]) -> Value {
-    let sensitive: Vec<(Path, Marks)> = schema.block.sensitive_paths(&value).into_iter().map(|p| (p, Marks::sensitive())).collect();
-    value.mark_with_paths(config_marks).mark_with_paths(&sensitive)
+    let sensitive: Vec<(Path, Marks)> = schema
+        .block
+        .sensitive_paths(&value)
+        .into_iter()
+        .map(|p| (p, Marks::sensitive()))
+        .collect();
+    value
+        .mark_with_paths(config_marks)
+        .mark_with_paths(&sensitive)
 }
 
 /// Asks the provider and decides.
-pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallContext) -> Result<Planned, NoPlan> {
+pub async fn plan(
+    provider: &dyn Provider,
+    question: Question<'_>,
+    ctx: &CallContext,
+) -> Result<Planned, NoPlan> {
     let schema = question.schema;
     let ty = schema.implied_type().clone();
     let (config, config_marks) = question.config.clone().unmark_deep_with_paths();
     let tainted = question.prior.is_some_and(|p| p.tainted);
-    let before = question.prior.map_or_else(|| Value::null(ty.clone()), |p| p.value.clone());
+    let before = question
+        .prior
+        .map_or_else(|| Value::null(ty.clone()), |p| p.value.clone());
     let there = before.clone().unmark_deep().0;
     // A tainted object is planned as if it were not there, and replaced.
-    let prior = if tainted { Value::null(ty.clone()) } else { there.clone() };
+    let prior = if tainted {
+        Value::null(ty.clone())
+    } else {
+        there.clone()
+    };
     let asked = question.ignore.apply(&schema.block, &prior, &config);
-    let private = question.prior.map(|p| p.private.clone()).unwrap_or_default();
+    let private = question
+        .prior
+        .map(|p| p.private.clone())
+        .unwrap_or_default();
     let identity = question.prior.and_then(|p| p.identity.clone());
     let first = ask(provider, &question, &prior, &asked, private, identity, ctx).await?;
     let mut warnings = warnings(&first);
-    let planned = if first.legacy { question.ignore.apply(&schema.block, &prior, &first.planned) } else { first.planned.clone() };
+    let planned = if first.legacy {
+        question.ignore.apply(&schema.block, &prior, &first.planned)
+    } else {
+        first.planned.clone()
+    };
 
     if prior.is_null() && !tainted {
         let reason = question.force.filter(|r| *r == Reason::ReplaceByTriggers);
@@ -175,7 +213,11 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
     if !forced && replace_paths.is_empty() {
         let after = mark(schema, planned, &config_marks);
         // Equal objects are one: most of what there is does not change.
-        let (action, after) = if !same || marks_differ(&before, &after) { (Action::Update, after) } else { (Action::NoOp, before.clone()) };
+        let (action, after) = if !same || marks_differ(&before, &after) {
+            (Action::Update, after)
+        } else {
+            (Action::NoOp, before.clone())
+        };
         return Ok(Planned {
             action,
             reason: None,
@@ -189,7 +231,20 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
     }
     // The create half is planned against nothing, with the configuration as written.
     let null = Value::null(ty);
-    let second = if tainted { first } else { ask(provider, &question, &null, &config, first.private, None, ctx).await? };
+    let second = if tainted {
+        first
+    } else {
+        ask(
+            provider,
+            &question,
+            &null,
+            &config,
+            first.private,
+            None,
+            ctx,
+        )
+        .await?
+    };
     warnings.truncate(64);
     let reason = match () {
         // What the configuration asks for says more than what would have come of it anyway.
@@ -199,7 +254,11 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
         () => question.force.unwrap_or(Reason::ReplaceByRequest),
     };
     Ok(Planned {
-        action: if question.create_first { Action::ReplaceCreateFirst } else { Action::Replace },
+        action: if question.create_first {
+            Action::ReplaceCreateFirst
+        } else {
+            Action::Replace
+        },
         reason: Some(reason),
         before,
         after: mark(schema, second.planned, &config_marks),
@@ -211,7 +270,12 @@ pub async fn plan(provider: &dyn Provider, question: Question<'_>, ctx: &CallCon
 }
 
 fn warnings(response: &PlanResponse) -> Vec<ProviderDiagnostic> {
-    response.diagnostics.iter().filter(|d| d.severity == crate::engine::event::Severity::Warning).cloned().collect()
+    response
+        .diagnostics
+        .iter()
+        .filter(|d| d.severity == crate::engine::event::Severity::Warning)
+        .cloned()
+        .collect()
 }
 
 /// One PlanResourceChange, checked.
@@ -235,7 +299,11 @@ async fn ask(
         prior_identity: identity,
     };
     let response = provider.plan(request, ctx).await?;
-    if response.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+    if response
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == crate::engine::event::Severity::Error)
+    {
         return Err(NoPlan::Refused(response.diagnostics));
     }
     if response.planned.is_null() {
@@ -252,10 +320,18 @@ async fn ask(
         if !broken.is_empty() {
             let secret = |path: &Path| {
                 let before = question.prior.and_then(|p| p.value.hides_at(path));
-                question.config.hides_at(path).or(before).or_else(|| at_sensitive(question.schema, &response.planned, path))
+                question
+                    .config
+                    .hides_at(path)
+                    .or(before)
+                    .or_else(|| at_sensitive(question.schema, &response.planned, path))
             };
             let said = |(path, text): (Path, String)| match secret(&path) {
-                Some(path) => invalid(provider, path, "it is not what the configuration and the state have there, and it is sensitive"),
+                Some(path) => invalid(
+                    provider,
+                    path,
+                    "it is not what the configuration and the state have there, and it is sensitive",
+                ),
                 None => invalid(provider, path, &text),
             };
             return Err(NoPlan::Refused(broken.into_iter().map(said).collect()));
@@ -265,20 +341,31 @@ async fn ask(
 }
 
 fn invalid(provider: &dyn Provider, path: Path, text: &str) -> ProviderDiagnostic {
-    let detail =
-        format!("{} planned an invalid value for {path}: {text}. This is a bug in the provider; report it there.", provider.info().address);
+    let detail = format!(
+        "{} planned an invalid value for {path}: {text}. This is a bug in the provider; report it there.",
+        provider.info().address
+    );
     ProviderDiagnostic::error("Provider produced invalid plan", detail).at(path)
 }
 
 /// The paths that really force a replacement: those whose value changes.
-fn replace_paths(prior: &Value, planned: &Value, asked: &[Path], schema: &Schema) -> Result<Vec<Path>, NoPlan> {
+fn replace_paths(
+    prior: &Value,
+    planned: &Value,
+    asked: &[Path],
+    schema: &Schema,
+) -> Result<Vec<Path>, NoPlan> {
     let mut out = Vec::new();
     for path in asked {
         if prior.is_null() {
             continue;
         }
         let write_only = match path.steps() {
-            [cty::PathStep::Attr(name)] => schema.block.attributes.get(name.as_ref()).is_some_and(|a| a.write_only),
+            [cty::PathStep::Attr(name)] => schema
+                .block
+                .attributes
+                .get(name.as_ref())
+                .is_some_and(|a| a.write_only),
             _ => false,
         };
         match (path.apply(prior), path.apply(planned)) {
@@ -292,7 +379,9 @@ fn replace_paths(prior: &Value, planned: &Value, asked: &[Path], schema: &Schema
             (Err(_), Err(_)) => {
                 return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
                     "Provider produced invalid plan",
-                    format!("it says that {path} requires replacement, and there is no such attribute. This is a bug in the provider."),
+                    format!(
+                        "it says that {path} requires replacement, and there is no such attribute. This is a bug in the provider."
+                    ),
                 )]));
             }
             _ => out.push(path.clone()),
@@ -304,15 +393,22 @@ fn replace_paths(prior: &Value, planned: &Value, asked: &[Path], schema: &Schema
 /// Whether what is sensitive differs between two objects of the same value.
 fn marks_differ(before: &Value, after: &Value) -> bool {
     let paths = |v: &Value| {
-        let mut all: Vec<String> =
-            v.clone().unmark_deep_with_paths().1.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p.to_string()).collect();
+        let mut all: Vec<String> = v
+            .clone()
+            .unmark_deep_with_paths()
+            .1
+            .into_iter()
+            .filter(|(_, m)| m.is_sensitive())
+            .map(|(p, _)| p.to_string())
+            .collect();
         all.sort();
         all
     };
     paths(before) != paths(after)
 }
 
-/// The plan of a destroy; asks the provider only where it wants to be asked. `None` means there is nothing to plan with.
+/// The plan of a destroy; asks the provider only where it wants to be asked. `None` means there is
+/// nothing to plan with.
 pub async fn plan_destroy(
     provider: &dyn Provider,
     type_name: &str,
@@ -344,13 +440,20 @@ pub async fn plan_destroy(
         prior_identity: prior.identity.clone(),
     };
     let response = provider.plan(request, ctx).await?;
-    if response.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+    if response
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == crate::engine::event::Severity::Error)
+    {
         return Err(NoPlan::Refused(response.diagnostics));
     }
     if !response.planned.is_null() {
         return Err(NoPlan::Refused(vec![ProviderDiagnostic::error(
             "Provider produced invalid plan",
-            format!("{} planned an object for a destroy. This is a bug in the provider; report it there.", provider.info().address),
+            format!(
+                "{} planned an object for a destroy. This is a bug in the provider; report it there.",
+                provider.info().address
+            ),
         )]));
     }
     planned.warnings = warnings(&response);

@@ -1,11 +1,11 @@
-//! Values as the plan representation writes them: known parts as JSON, and masks of what is unknown and what is
-//! sensitive. Pure.
+//! Values as the plan representation writes them: known parts as JSON, and masks of what is unknown
+//! and what is sensitive. Pure.
 
 use cty::Value;
 use serde_json::{Map, Value as Json};
 
-/// The value without what is unknown: absent from objects and maps, null in sequences (their order tells what is unknown).
-/// Null for a value that is unknown itself.
+/// The value without what is unknown: absent from objects and maps, null in sequences (their order
+/// tells what is unknown). Null for a value that is unknown itself.
 pub fn known_json(value: &Value) -> Json {
     if !value.is_known() || value.is_null() {
         return Json::Null;
@@ -39,7 +39,11 @@ pub fn sensitive(value: &Value) -> Json {
         () if v.ty().is_list() || v.ty().is_set() || v.ty().is_tuple() => Json::Array(Vec::new()),
         () => Json::Bool(false),
     };
-    mask(value, &|v| v.marks().is_sensitive() || v.marks().is_ephemeral(), &unknown_container)
+    mask(
+        value,
+        &|v| v.marks().is_sensitive() || v.marks().is_ephemeral(),
+        &unknown_container,
+    )
 }
 
 fn mask(value: &Value, chosen: &dyn Fn(&Value) -> bool, leaf: &dyn Fn(&Value) -> Json) -> Json {

@@ -1,5 +1,5 @@
-//! Staging: configuration and state to changes. A walk over the configuration's nodes, each worked out once; nothing is
-//! written but the stage itself.
+//! Staging: configuration and state to changes. A walk over the configuration's nodes, each worked
+//! out once; nothing is written but the stage itself.
 
 pub mod adopt;
 pub mod cell;

@@ -1,14 +1,18 @@
-//! Which `moved` statement is made before which: chains from their beginning, and what lies within something that moves
-//! together with it. Pure.
+//! Which `moved` statement is made before which: chains from their beginning, and what lies within
+//! something that moves together with it. Pure.
 
 use crate::engine::graph::{Graph, Step};
 use lang::addr::{InstanceKey, ModuleInstance, ModulePath, Resource, Target};
 use lang::config::Moved;
 use std::sync::Arc;
 
-/// The order of statements, each with the module that it stands in, by their number; or those that wait for each other.
+/// The order of statements, each with the module that it stands in, by their number; or those that
+/// wait for each other.
 pub fn order(all: &[(ModulePath, &Moved)]) -> Result<Vec<Step>, Vec<Step>> {
-    let statements: Vec<Statement<'_>> = all.iter().map(|(path, moved)| Statement::of(path, moved)).collect();
+    let statements: Vec<Statement<'_>> = all
+        .iter()
+        .map(|(path, moved)| Statement::of(path, moved))
+        .collect();
     let mut graph = Graph::default();
     for _ in &statements {
         graph.add();
@@ -58,7 +62,11 @@ impl<'m> Statement<'m> {
             Target::Instance(_) => true,
         };
         let one = last_key(&moved.from) || last_key(&moved.to);
-        Self { from: End::of(path, &moved.from, one), to: End::of(path, &moved.to, one), depth: path.0.len() }
+        Self {
+            from: End::of(path, &moved.from, one),
+            to: End::of(path, &moved.to, one),
+            depth: path.0.len(),
+        }
     }
 
     /// Whether this one is made after `other`.
@@ -70,13 +78,22 @@ impl<'m> Statement<'m> {
         if !inside && !other.from.within(&self.from) && !other.to.within(&self.from) {
             return false;
         }
-        // A call that only changes its keys keeps its name, and what moves within it would match on both sides.
+        // A call that only changes its keys keeps its name, and what moves within it would match on
+        // both sides.
         self.depth >= other.depth || !self.keeps_its_name()
     }
 
     fn keeps_its_name(&self) -> bool {
-        let names = |end: &End<'_>| end.path.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        let modules = matches!((self.from.what, self.to.what), (What::Call | What::Module, What::Call | What::Module));
+        let names = |end: &End<'_>| {
+            end.path
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect::<Vec<_>>()
+        };
+        let modules = matches!(
+            (self.from.what, self.to.what),
+            (What::Call | What::Module, What::Call | What::Module)
+        );
         modules && names(&self.from) == names(&self.to)
     }
 }
@@ -87,7 +104,12 @@ impl<'m> End<'m> {
         const NO_KEY: &InstanceKey = &InstanceKey::None;
         let mut steps: Vec<_> = path.0.iter().map(|name| (name.clone(), None)).collect();
         let inner: &ModuleInstance = target.module();
-        steps.extend(inner.0.iter().map(|(name, key)| (name.clone(), Some(key.clone()))));
+        steps.extend(
+            inner
+                .0
+                .iter()
+                .map(|(name, key)| (name.clone(), Some(key.clone()))),
+        );
         let what = match target {
             Target::Module(_) if one => What::Module,
             Target::Module(_) => {
@@ -105,9 +127,10 @@ impl<'m> End<'m> {
 
     /// Whether this path can begin with that of `other`.
     fn begins_with(&self, other: &Self) -> bool {
-        let same = |(a, b): (&(Arc<str>, Option<InstanceKey>), &(Arc<str>, Option<InstanceKey>))| {
-            a.0 == b.0 && (a.1.is_none() || b.1.is_none() || a.1 == b.1)
-        };
+        let same = |(a, b): (
+            &(Arc<str>, Option<InstanceKey>),
+            &(Arc<str>, Option<InstanceKey>),
+        )| { a.0 == b.0 && (a.1.is_none() || b.1.is_none() || a.1 == b.1) };
         other.path.len() <= self.path.len() && other.path.iter().zip(&self.path).all(same)
     }
 

@@ -1,5 +1,5 @@
-//! Moves: what `moved` blocks say, and what adding or removing `count` implies, made in a copy of the state before
-//! anything is staged. Pure.
+//! Moves: what `moved` blocks say, and what adding or removing `count` implies, made in a copy of
+//! the state before anything is staged. Pure.
 
 use super::move_order;
 use super::prior::PriorState;
@@ -15,18 +15,26 @@ use std::collections::HashSet;
 pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagnostics> {
     let mut diags = Diagnostics::new();
     // What a block has moved does not move on by itself.
-    let mut here: HashSet<AbsInstance> =
-        state.resources.iter().flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone()))).collect();
+    let mut here: HashSet<AbsInstance> = state
+        .resources
+        .iter()
+        .flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone())))
+        .collect();
     let mut all: Vec<(ModulePath, &Moved)> = Vec::new();
     for module in root.all() {
         all.extend(module.moved.iter().map(|m| (module.path.clone(), m)));
     }
     match move_order::order(&all) {
-        Ok(order) => order.into_iter().for_each(|i| explicit(&all[i].0, all[i].1, state, &mut diags)),
+        Ok(order) => order
+            .into_iter()
+            .for_each(|i| explicit(&all[i].0, all[i].1, state, &mut diags)),
         Err(circle) => {
             for i in circle {
                 let detail = "The moved blocks form a cycle, so there is no end to where an object is to go.";
-                diags.push(Diagnostic::error("Cyclic dependency in move statements", detail).at(all[i].1.span));
+                diags.push(
+                    Diagnostic::error("Cyclic dependency in move statements", detail)
+                        .at(all[i].1.span),
+                );
             }
             return Err(diags);
         }
@@ -36,28 +44,48 @@ pub fn apply(root: &Module, state: &mut PriorState) -> Result<Diagnostics, Diagn
 }
 
 fn explicit(path: &ModulePath, moved: &Moved, state: &mut PriorState, diags: &mut Diagnostics) {
-    let all: Vec<AbsInstance> = state.resources.iter().flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone()))).collect();
+    let all: Vec<AbsInstance> = state
+        .resources
+        .iter()
+        .flat_map(|(r, instances)| instances.keys().map(|k| r.instance(k.clone())))
+        .collect();
     for from in all {
-        if from.module.0.len() < path.0.len() || from.module.path().0[..path.0.len()] != path.0[..] {
+        if from.module.0.len() < path.0.len() || from.module.path().0[..path.0.len()] != path.0[..]
+        {
             continue;
         }
         let outer = ModuleInstance(from.module.0[..path.0.len()].to_vec());
-        let inner = AbsInstance { module: ModuleInstance(from.module.0[path.0.len()..].to_vec()), ..from.clone() };
-        let Some(to) = translate(&inner, &moved.from, &moved.to) else { continue };
+        let inner = AbsInstance {
+            module: ModuleInstance(from.module.0[path.0.len()..].to_vec()),
+            ..from.clone()
+        };
+        let Some(to) = translate(&inner, &moved.from, &moved.to) else {
+            continue;
+        };
         let mut steps = outer.0.clone();
         steps.extend(to.module.0);
-        let to = AbsInstance { module: ModuleInstance(steps), resource: to.resource, key: to.key };
+        let to = AbsInstance {
+            module: ModuleInstance(steps),
+            resource: to.resource,
+            key: to.key,
+        };
         if to == from {
             continue;
         }
         if !state.rename(&from, &to) {
-            let detail = format!("{from} was to move to {to}, and there is an object already. It stays where it is.");
-            diags.push(Diagnostic::warning("Unresolved resource instance address changes", detail).at(moved.span));
+            let detail = format!(
+                "{from} was to move to {to}, and there is an object already. It stays where it is."
+            );
+            diags.push(
+                Diagnostic::warning("Unresolved resource instance address changes", detail)
+                    .at(moved.span),
+            );
         }
     }
 }
 
-/// Where an instance goes by one move; `None` where it is not concerned. All relative to the module of the move.
+/// Where an instance goes by one move; `None` where it is not concerned. All relative to the module
+/// of the move.
 fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsInstance> {
     match (from, to) {
         (Target::Module(a), Target::Module(b)) => {
@@ -68,18 +96,31 @@ fn translate(instance: &AbsInstance, from: &Target, to: &Target) -> Option<AbsIn
             if before_a != before_head || last_a.0 != last_head.0 {
                 return None;
             }
-            // A call named without a key means all of its instances, unless the other side says which.
+            // A call named without a key means all of its instances, unless the other side says
+            // which.
             let (last_b, before_b) = b.0.split_last()?;
             let whole = last_a.1 == InstanceKey::None && last_b.1 == InstanceKey::None;
             if !whole && last_a.1 != last_head.1 {
                 return None;
             }
             let mut steps = before_b.to_vec();
-            steps.push((last_b.0.clone(), if whole { last_head.1.clone() } else { last_b.1.clone() }));
+            steps.push((
+                last_b.0.clone(),
+                if whole {
+                    last_head.1.clone()
+                } else {
+                    last_b.1.clone()
+                },
+            ));
             steps.extend_from_slice(rest);
-            Some(AbsInstance { module: ModuleInstance(steps), ..instance.clone() })
+            Some(AbsInstance {
+                module: ModuleInstance(steps),
+                ..instance.clone()
+            })
         }
-        (Target::Resource(a), Target::Resource(b)) => (instance.abs() == *a).then(|| b.instance(instance.key.clone())),
+        (Target::Resource(a), Target::Resource(b)) => {
+            (instance.abs() == *a).then(|| b.instance(instance.key.clone()))
+        }
         (from, to) => {
             let a = single(from)?;
             (instance.abs() == a.abs() && instance.key == a.key).then(|| single(to))?
@@ -96,7 +137,8 @@ fn single(target: &Target) -> Option<AbsInstance> {
     }
 }
 
-/// `x` becomes `x[0]` where `count` was added, and back where it was taken away; the same for module calls.
+/// `x` becomes `x[0]` where `count` was added, and back where it was taken away; the same for
+/// module calls.
 fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance>) {
     for module in root.all() {
         for call in module.calls.values() {
@@ -114,8 +156,11 @@ fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance
             let at = path.0.len() - 1;
             for from in all {
                 let mut to = from.clone();
-                let (was, becomes) =
-                    if counted { (InstanceKey::None, InstanceKey::Int(0)) } else { (InstanceKey::Int(0), InstanceKey::None) };
+                let (was, becomes) = if counted {
+                    (InstanceKey::None, InstanceKey::Int(0))
+                } else {
+                    (InstanceKey::Int(0), InstanceKey::None)
+                };
                 if from.module.0[at].1 == was && here.contains(&from) {
                     to.module.0[at].1 = becomes;
                     state.rename(&from, &to);
@@ -124,8 +169,12 @@ fn implied(root: &Module, state: &mut PriorState, here: &mut HashSet<AbsInstance
             }
         }
         for resource in module.resources.values().filter(|r| r.for_each.is_none()) {
-            let instances: Vec<AbsResource> =
-                state.resources.keys().filter(|r| r.resource == resource.name && r.module.path() == module.path).cloned().collect();
+            let instances: Vec<AbsResource> = state
+                .resources
+                .keys()
+                .filter(|r| r.resource == resource.name && r.module.path() == module.path)
+                .cloned()
+                .collect();
             for abs in instances {
                 let (was, becomes) = if resource.count.is_some() {
                     (InstanceKey::None, InstanceKey::Int(0))

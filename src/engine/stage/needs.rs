@@ -1,6 +1,7 @@
-//! What each resource instance needs, by instance wherever its expressions say which one (`a["x"]`, `a[each.key]`,
-//! `module.app["billing"].id`), else by resource. Only what is referred to without another managed resource between: whoever
-//! asks further goes on from there. Filled in the order of the walk, so that nothing here descends deeper than one step.
+//! What each resource instance needs, by instance wherever its expressions say which one (`a["x"]`,
+//! `a[each.key]`, `module.app["billing"].id`), else by resource. Only what is referred to without
+//! another managed resource between: whoever asks further goes on from there. Filled in the order
+//! of the walk, so that nothing here descends deeper than one step.
 
 use super::nodes::Node;
 use super::scope::{ModuleScope, Surroundings};
@@ -65,7 +66,8 @@ impl Needing<'_> {
         }
     }
 
-    /// Looks at a data source or ephemeral resource whose instance the walk has passed: what refers to it goes on from what it needs.
+    /// Looks at a data source or ephemeral resource whose instance the walk has passed: what refers
+    /// to it goes on from what it needs.
     pub fn pass_data(&self, address: &AbsInstance) {
         for key in [None, Some(address.key.clone())] {
             self.named(&address.module, Named::Data(address.resource.clone(), key));
@@ -78,8 +80,19 @@ impl Needing<'_> {
     }
 
     /// What an instance of a declared resource needs.
-    pub fn of_instance(&self, module: &Module, resource: &Resource, address: &AbsInstance, repetition: Repetition) -> Needs {
-        let place = Place { module, instance: &address.module, repetition, for_each: resource.for_each.as_ref() };
+    pub fn of_instance(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+        repetition: Repetition,
+    ) -> Needs {
+        let place = Place {
+            module,
+            instance: &address.module,
+            repetition,
+            for_each: resource.for_each.as_ref(),
+        };
         let mut out = Needs::new();
         self.resource(resource, &place, &mut out);
         out
@@ -89,7 +102,10 @@ impl Needing<'_> {
         for lookup in self.lookups_of(place.module, resource).iter() {
             self.lookup(lookup, place, out);
         }
-        for expr in [&resource.count, &resource.lifecycle.enabled].into_iter().flatten() {
+        for expr in [&resource.count, &resource.lifecycle.enabled]
+            .into_iter()
+            .flatten()
+        {
             self.expr(expr, place, out);
         }
         self.repeated_over(place, out);
@@ -120,7 +136,13 @@ impl Needing<'_> {
         let Some(expr) = place.for_each else { return };
         match chained(expr) {
             // The value of one key of another resource or module: the one instance with that key.
-            Some(t) => self.reference(t, key_of(place.repetition.each_key.as_ref()), &[], place, out),
+            Some(t) => self.reference(
+                t,
+                key_of(place.repetition.each_key.as_ref()),
+                &[],
+                place,
+                out,
+            ),
             None => self.expr(expr, place, out),
         }
     }
@@ -133,9 +155,22 @@ impl Needing<'_> {
                 && let Some(call) = parent.calls.get(name)
             {
                 let repetition = self.around.values.repetition(&at);
-                let place = Place { module: parent, instance: &outer, repetition, for_each: call.for_each.as_ref() };
-                let instances = call.providers.iter().flatten().filter_map(|(_, outer)| outer.key.as_deref());
-                for expr in [&call.count, &call.enabled].into_iter().flatten().chain(instances) {
+                let place = Place {
+                    module: parent,
+                    instance: &outer,
+                    repetition,
+                    for_each: call.for_each.as_ref(),
+                };
+                let instances = call
+                    .providers
+                    .iter()
+                    .flatten()
+                    .filter_map(|(_, outer)| outer.key.as_deref());
+                for expr in [&call.count, &call.enabled]
+                    .into_iter()
+                    .flatten()
+                    .chain(instances)
+                {
                     self.expr(expr, &place, out);
                 }
                 self.repeated_over(&place, out);
@@ -162,39 +197,85 @@ impl Needing<'_> {
     }
 
     fn work_out(&self, module: &Module, instance: &ModuleInstance, named: &Named, out: &mut Needs) {
-        let inside = Place { module, instance, repetition: Repetition::default(), for_each: None };
+        let inside = Place {
+            module,
+            instance,
+            repetition: Repetition::default(),
+            for_each: None,
+        };
         match named {
             Named::Local(name) => {
-                module.locals.get(name).into_iter().for_each(|local| self.expr(&local.expr, &inside, out));
+                module
+                    .locals
+                    .get(name)
+                    .into_iter()
+                    .for_each(|local| self.expr(&local.expr, &inside, out));
             }
             Named::Variable(name) => {
-                let (Some(outer), Some((path, call))) = (instance.parent(), instance.path().parent().map(|(p, c)| (p, c.clone()))) else {
+                let (Some(outer), Some((path, call))) = (
+                    instance.parent(),
+                    instance.path().parent().map(|(p, c)| (p, c.clone())),
+                ) else {
                     return;
                 };
-                let Some(parent) = self.around.root.descendant(&path.0) else { return };
-                let Some(call) = parent.calls.get(&call) else { return };
+                let Some(parent) = self.around.root.descendant(&path.0) else {
+                    return;
+                };
+                let Some(call) = parent.calls.get(&call) else {
+                    return;
+                };
                 let repetition = self.around.values.repetition(instance);
-                let place = Place { module: parent, instance: &outer, repetition, for_each: call.for_each.as_ref() };
-                call.arguments.get(name).into_iter().for_each(|given| self.expr(&given.expr, &place, out));
+                let place = Place {
+                    module: parent,
+                    instance: &outer,
+                    repetition,
+                    for_each: call.for_each.as_ref(),
+                };
+                call.arguments
+                    .get(name)
+                    .into_iter()
+                    .for_each(|given| self.expr(&given.expr, &place, out));
             }
             Named::Output(name) => {
-                let Some(output) = module.outputs.get(name) else { return };
+                let Some(output) = module.outputs.get(name) else {
+                    return;
+                };
                 self.expr(&output.value, &inside, out);
                 conditions(&output.preconditions).for_each(|expr| self.expr(expr, &inside, out));
-                output.depends_on.iter().for_each(|t| self.whole(t, &inside, out));
+                output
+                    .depends_on
+                    .iter()
+                    .for_each(|t| self.whole(t, &inside, out));
                 self.of_calls(instance, out);
             }
             Named::Provider(key) => {
-                let Some(block) = provider_addr::block_of(&self.around.root, key) else { return };
-                let Some(schema) = self.around.schemas.get(&key.address) else { return };
+                let Some(block) = provider_addr::block_of(&self.around.root, key) else {
+                    return;
+                };
+                let Some(schema) = self.around.schemas.get(&key.address) else {
+                    return;
+                };
                 for lookup in lang::decode::lookups(&block.body, &schema.provider.block) {
                     self.lookup(&lookup, &inside, out);
                 }
             }
             Named::Data(name, key) => {
-                let Some(resource) = module.resources.get(name) else { return };
-                let repetition = key.as_ref().map(super::plan::repetition).unwrap_or_default();
-                self.resource(resource, &Place { repetition, for_each: resource.for_each.as_ref(), ..inside }, out);
+                let Some(resource) = module.resources.get(name) else {
+                    return;
+                };
+                let repetition = key
+                    .as_ref()
+                    .map(super::plan::repetition)
+                    .unwrap_or_default();
+                self.resource(
+                    resource,
+                    &Place {
+                        repetition,
+                        for_each: resource.for_each.as_ref(),
+                        ..inside
+                    },
+                    out,
+                );
             }
         }
     }
@@ -207,14 +288,29 @@ impl Needing<'_> {
         }
         let address = provider_addr::for_resource(&self.around.root, module, resource).address;
         let schema = self.around.schema(&address, &resource.name);
-        let mut all = schema.map(|s| lang::decode::lookups(&resource.body, &s.block)).unwrap_or_default();
+        let mut all = schema
+            .map(|s| lang::decode::lookups(&resource.body, &s.block))
+            .unwrap_or_default();
         let lifecycle = &resource.lifecycle;
-        let expressions = lifecycle.prevent_destroy.iter().chain(&lifecycle.replace_triggered_by);
-        let expressions = expressions.chain(conditions(&lifecycle.preconditions)).chain(conditions(&lifecycle.postconditions));
+        let expressions = lifecycle
+            .prevent_destroy
+            .iter()
+            .chain(&lifecycle.replace_triggered_by);
+        let expressions = expressions
+            .chain(conditions(&lifecycle.preconditions))
+            .chain(conditions(&lifecycle.postconditions));
         all.extend(expressions.flat_map(Expr::lookups));
         for provisioner in resource.provisioners.iter().filter(|p| !p.on_destroy) {
-            for body in [Some(&provisioner.body), provisioner.connection.as_ref()].into_iter().flatten() {
-                all.extend(body.just_attributes().0.values().flat_map(|attribute| attribute.expr.lookups()));
+            for body in [Some(&provisioner.body), provisioner.connection.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                all.extend(
+                    body.just_attributes()
+                        .0
+                        .values()
+                        .flat_map(|attribute| attribute.expr.lookups()),
+                );
             }
         }
         let all = Arc::new(all);
@@ -223,12 +319,15 @@ impl Needing<'_> {
     }
 
     fn expr(&self, expr: &Expr, place: &Place<'_>, out: &mut Needs) {
-        expr.lookups().iter().for_each(|lookup| self.lookup(lookup, place, out));
+        expr.lookups()
+            .iter()
+            .for_each(|lookup| self.lookup(lookup, place, out));
     }
 
     fn lookup(&self, lookup: &Lookup, place: &Place<'_>, out: &mut Needs) {
         let key = lookup.key.as_ref().and_then(|expr| {
-            let scope = ModuleScope::new(self.around, place.module, place.instance).repeated(place.repetition.clone());
+            let scope = ModuleScope::new(self.around, place.module, place.instance)
+                .repeated(place.repetition.clone());
             key_of(Some(&scope.evaluate(expr).0))
         });
         self.reference(&lookup.traversal, key, &lookup.then, place, out);
@@ -243,63 +342,144 @@ impl Needing<'_> {
         place: &Place<'_>,
         out: &mut Needs,
     ) {
-        let Ok(reference) = refs::parse(t) else { return };
+        let Ok(reference) = refs::parse(t) else {
+            return;
+        };
         match reference {
-            Ref::Var(name) => out.extend(self.named(place.instance, Named::Variable(name)).iter().cloned()),
-            Ref::Local(name) => out.extend(self.named(place.instance, Named::Local(name)).iter().cloned()),
+            Ref::Var(name) => out.extend(
+                self.named(place.instance, Named::Variable(name))
+                    .iter()
+                    .cloned(),
+            ),
+            Ref::Local(name) => out.extend(
+                self.named(place.instance, Named::Local(name))
+                    .iter()
+                    .cloned(),
+            ),
             Ref::Each(name) if &*name == "value" => self.each_value(place, out),
-            Ref::Resource { resource, key, .. } => self.of_resource(&resource, key.or(looked_up), place, out),
+            Ref::Resource { resource, key, .. } => {
+                self.of_resource(&resource, key.or(looked_up), place, out)
+            }
             Ref::ModuleOutput { call, key, output } => {
-                let named = place.module.calls.get(&call).and_then(|c| c.module.as_ref()).is_some_and(|m| m.outputs.contains_key(&output));
-                self.of_module(&call, key.as_ref(), Some(&output).filter(|_| named), place, out);
+                let named = place
+                    .module
+                    .calls
+                    .get(&call)
+                    .and_then(|c| c.module.as_ref())
+                    .is_some_and(|m| m.outputs.contains_key(&output));
+                self.of_module(
+                    &call,
+                    key.as_ref(),
+                    Some(&output).filter(|_| named),
+                    place,
+                    out,
+                );
             }
             Ref::Module { call, key } => {
                 let output = match then.first().map(|step| &step.kind) {
                     Some(StepKind::Attr(name)) if looked_up.is_some() => Some(name),
                     _ => None,
                 };
-                self.of_module(&call, key.as_ref().or(looked_up.as_ref()), output, place, out);
+                self.of_module(
+                    &call,
+                    key.as_ref().or(looked_up.as_ref()),
+                    output,
+                    place,
+                    out,
+                );
             }
             _ => {}
         }
     }
 
-    fn of_resource(&self, name: &Name, key: Option<InstanceKey>, place: &Place<'_>, out: &mut Needs) {
-        let Some(declared) = place.module.resources.get(name) else { return };
+    fn of_resource(
+        &self,
+        name: &Name,
+        key: Option<InstanceKey>,
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        let Some(declared) = place.module.resources.get(name) else {
+            return;
+        };
         let repeated = declared.count.is_some() || declared.for_each.is_some();
-        let abs = AbsResource { module: place.instance.clone(), resource: name.clone() };
-        let key = if repeated { key } else { Some(InstanceKey::None) };
+        let abs = AbsResource {
+            module: place.instance.clone(),
+            resource: name.clone(),
+        };
+        let key = if repeated {
+            key
+        } else {
+            Some(InstanceKey::None)
+        };
         // What is opened anew each time is in no stage and no state.
         if name.mode != Mode::Ephemeral {
-            out.insert(key.clone().map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()));
+            out.insert(
+                key.clone()
+                    .map_or_else(|| abs.to_string(), |key| abs.instance(key).to_string()),
+            );
         }
         // What was read while staging is no change, and leads on to what it needed.
         if name.mode != Mode::Managed {
-            out.extend(self.named(place.instance, Named::Data(name.clone(), key)).iter().cloned());
+            out.extend(
+                self.named(place.instance, Named::Data(name.clone(), key))
+                    .iter()
+                    .cloned(),
+            );
         }
     }
 
     /// One output or all of a module call, in one of its instances or in all.
-    fn of_module(&self, call: &Arc<str>, key: Option<&InstanceKey>, output: Option<&Arc<str>>, place: &Place<'_>, out: &mut Needs) {
-        let Some(module) = place.module.calls.get(call).and_then(|c| c.module.as_ref()) else { return };
+    fn of_module(
+        &self,
+        call: &Arc<str>,
+        key: Option<&InstanceKey>,
+        output: Option<&Arc<str>>,
+        place: &Place<'_>,
+        out: &mut Needs,
+    ) {
+        let Some(module) = place.module.calls.get(call).and_then(|c| c.module.as_ref()) else {
+            return;
+        };
         for child in self.children(place.instance, call, key) {
             match output {
-                Some(name) => out.extend(self.named(&child, Named::Output(name.clone())).iter().cloned()),
+                Some(name) => out.extend(
+                    self.named(&child, Named::Output(name.clone()))
+                        .iter()
+                        .cloned(),
+                ),
                 None => {
-                    let all = module.outputs.keys().map(|name| self.named(&child, Named::Output(name.clone())));
+                    let all = module
+                        .outputs
+                        .keys()
+                        .map(|name| self.named(&child, Named::Output(name.clone())));
                     all.for_each(|needs| out.extend(needs.iter().cloned()));
                 }
             }
         }
     }
 
-    fn children(&self, instance: &ModuleInstance, call: &Arc<str>, key: Option<&InstanceKey>) -> Vec<ModuleInstance> {
-        let Some(expansion) = self.around.values.call(instance, call) else { return Vec::new() };
-        let all: Vec<InstanceKey> = expansion.instances().into_iter().map(|(key, _)| key).collect();
+    fn children(
+        &self,
+        instance: &ModuleInstance,
+        call: &Arc<str>,
+        key: Option<&InstanceKey>,
+    ) -> Vec<ModuleInstance> {
+        let Some(expansion) = self.around.values.call(instance, call) else {
+            return Vec::new();
+        };
+        let all: Vec<InstanceKey> = expansion
+            .instances()
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect();
         let one = key.filter(|key| all.contains(key) && *expansion != Expansion::Single);
         match one {
             Some(key) => vec![instance.child(call, key.clone())],
-            None => all.into_iter().map(|key| instance.child(call, key)).collect(),
+            None => all
+                .into_iter()
+                .map(|key| instance.child(call, key))
+                .collect(),
         }
     }
 
@@ -310,13 +490,31 @@ impl Needing<'_> {
             _ => return self.reference(t, None, &[], place, out),
         };
         self.of_module(&call, key.as_ref(), None, place, out);
-        let Some(module) = place.module.calls.get(&call).and_then(|c| c.module.as_ref()) else { return };
+        let Some(module) = place
+            .module
+            .calls
+            .get(&call)
+            .and_then(|c| c.module.as_ref())
+        else {
+            return;
+        };
         let within = self.children(place.instance, &call, key.as_ref());
         for inner in module.all() {
             let instances = self.around.values.instances(&inner.path);
-            for instance in instances.iter().filter(|i| within.iter().any(|w| i.0.starts_with(&w.0))) {
-                let place = Place { module: inner, instance, repetition: Repetition::default(), for_each: None };
-                inner.resources.keys().for_each(|name| self.of_resource(name, None, &place, out));
+            for instance in instances
+                .iter()
+                .filter(|i| within.iter().any(|w| i.0.starts_with(&w.0)))
+            {
+                let place = Place {
+                    module: inner,
+                    instance,
+                    repetition: Repetition::default(),
+                    for_each: None,
+                };
+                inner
+                    .resources
+                    .keys()
+                    .for_each(|name| self.of_resource(name, None, &place, out));
             }
         }
     }
@@ -324,9 +522,13 @@ impl Needing<'_> {
 
 /// The resource or module of which `for_each` takes all instances as they are.
 fn chained(expr: &Expr) -> Option<&Traversal> {
-    let lang::syntax::ast::ExprKind::Traversal(t) = &expr.kind else { return None };
+    let lang::syntax::ast::ExprKind::Traversal(t) = &expr.kind else {
+        return None;
+    };
     match refs::parse(t).ok()? {
-        Ref::Resource { used, key: None, .. } if t.steps.len() == used => Some(t),
+        Ref::Resource {
+            used, key: None, ..
+        } if t.steps.len() == used => Some(t),
         Ref::Module { key: None, .. } => Some(t),
         _ => None,
     }

@@ -1,12 +1,14 @@
-//! Between the state's records and values: decoding what is stored (after the provider has upgraded it) and encoding what
-//! is to be stored.
+//! Between the state's records and values: decoding what is stored (after the provider has upgraded
+//! it) and encoding what is to be stored.
 
 use super::managed::Prior;
 use super::needs::Needs;
 use super::prior;
 use super::scope::Surroundings;
 use crate::engine::deploy::instance::sensitive_paths;
-use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest};
+use crate::engine::provider::{
+    CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest,
+};
 use crate::engine::store::model::StateObject;
 use crate::engine::workspace::provider_addr::ConfigKey;
 use cty::schema::Schema;
@@ -42,10 +44,20 @@ pub async fn load(
             ),
         )]));
     }
-    let request =
-        UpgradeRequest { type_name: type_name.to_owned(), version: stored, raw_json: Bytes::from(object.attributes.clone().into_bytes()) };
-    let answer = provider.upgrade(request, ctx).await.map_err(Unusable::Call)?;
-    if answer.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+    let request = UpgradeRequest {
+        type_name: type_name.to_owned(),
+        version: stored,
+        raw_json: Bytes::from(object.attributes.clone().into_bytes()),
+    };
+    let answer = provider
+        .upgrade(request, ctx)
+        .await
+        .map_err(Unusable::Call)?;
+    if answer
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == crate::engine::event::Severity::Error)
+    {
         return Err(Unusable::Refused(answer.diagnostics));
     }
     Ok(Prior {
@@ -56,16 +68,23 @@ pub async fn load(
     })
 }
 
-/// What the provider knows a stored object by, fit for the identity's schema of now. One that was kept for a type without
-/// identities (any more) is none.
+/// What the provider knows a stored object by, fit for the identity's schema of now. One that was
+/// kept for a type without identities (any more) is none.
 async fn load_identity(
     provider: &dyn Provider,
     object: &StateObject,
     type_name: &str,
     ctx: &CallContext,
 ) -> Result<Option<Value>, Unusable> {
-    let Some(text) = &object.identity else { return Ok(None) };
-    let Some(schema) = provider.known_schema().and_then(|s| s.identities.get(type_name).cloned()) else { return Ok(None) };
+    let Some(text) = &object.identity else {
+        return Ok(None);
+    };
+    let Some(schema) = provider
+        .known_schema()
+        .and_then(|s| s.identities.get(type_name).cloned())
+    else {
+        return Ok(None);
+    };
     let stored = object.identity_version;
     if stored > schema.version {
         let detail = format!(
@@ -74,28 +93,63 @@ async fn load_identity(
             provider.info().address,
             schema.version
         );
-        return Err(Unusable::Refused(vec![ProviderDiagnostic::error("Resource identity managed by newer provider version", detail)]));
+        return Err(Unusable::Refused(vec![ProviderDiagnostic::error(
+            "Resource identity managed by newer provider version",
+            detail,
+        )]));
     }
     if stored == schema.version {
         let broken = |e: cty::CodecError| {
-            let detail = format!("The identity of {} that the state keeps cannot be read: {e}.", object.address);
-            Unusable::Refused(vec![ProviderDiagnostic::error("Invalid resource identity in state", detail)])
+            let detail = format!(
+                "The identity of {} that the state keeps cannot be read: {e}.",
+                object.address
+            );
+            Unusable::Refused(vec![ProviderDiagnostic::error(
+                "Invalid resource identity in state",
+                detail,
+            )])
         };
-        return cty::json::decode(text.as_bytes(), &schema.ty).map(Some).map_err(broken);
+        return cty::json::decode(text.as_bytes(), &schema.ty)
+            .map(Some)
+            .map_err(broken);
     }
-    let request = UpgradeRequest { type_name: type_name.to_owned(), version: stored, raw_json: Bytes::from(text.clone().into_bytes()) };
-    let answer = provider.upgrade_identity(request, ctx).await.map_err(Unusable::Call)?;
-    if answer.diagnostics.iter().any(|d| d.severity == crate::engine::event::Severity::Error) {
+    let request = UpgradeRequest {
+        type_name: type_name.to_owned(),
+        version: stored,
+        raw_json: Bytes::from(text.clone().into_bytes()),
+    };
+    let answer = provider
+        .upgrade_identity(request, ctx)
+        .await
+        .map_err(Unusable::Call)?;
+    if answer
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == crate::engine::event::Severity::Error)
+    {
         return Err(Unusable::Refused(answer.diagnostics));
     }
     Ok(answer.identity)
 }
 
-/// An identity as the state keeps it: its JSON and the version of its schema. One that is not wholly known is not kept.
-pub fn kept_identity(around: &Surroundings, provider: &ConfigKey, kind: &str, identity: Option<&Value>) -> Option<(String, i64)> {
-    let schema = around.schemas.get(&provider.address)?.identities.get(kind)?;
+/// An identity as the state keeps it: its JSON and the version of its schema. One that is not
+/// wholly known is not kept.
+pub fn kept_identity(
+    around: &Surroundings,
+    provider: &ConfigKey,
+    kind: &str,
+    identity: Option<&Value>,
+) -> Option<(String, i64)> {
+    let schema = around
+        .schemas
+        .get(&provider.address)?
+        .identities
+        .get(kind)?;
     let identity = identity.filter(|v| !v.is_null() && v.is_wholly_known())?;
-    Some((cty::json::encode(identity, &schema.ty).ok()?, schema.version))
+    Some((
+        cty::json::encode(identity, &schema.ty).ok()?,
+        schema.version,
+    ))
 }
 
 /// Everything of a state record but the value.
@@ -114,10 +168,19 @@ pub struct Around<'a> {
 }
 
 /// The record of an object; marks of `value` and of the schema become its sensitive paths.
-pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8]) -> Result<StateObject, String> {
+pub fn record(
+    around: &Around<'_>,
+    schema: &Schema,
+    value: &Value,
+    private: &[u8],
+) -> Result<StateObject, String> {
     let (plain, marks) = value.clone().unmark_deep_with_paths();
-    let sensitive: Vec<(Path, Marks)> = marks.into_iter().filter(|(_, m)| m.is_sensitive()).collect();
-    let attributes = cty::json::encode(&plain, schema.implied_type()).map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
+    let sensitive: Vec<(Path, Marks)> = marks
+        .into_iter()
+        .filter(|(_, m)| m.is_sensitive())
+        .collect();
+    let attributes = cty::json::encode(&plain, schema.implied_type())
+        .map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
     Ok(StateObject {
         address: around.address.to_string(),
         deposed: around.deposed.to_owned(),
@@ -136,15 +199,20 @@ pub fn record(around: &Around<'_>, schema: &Schema, value: &Value, private: &[u8
     })
 }
 
-/// What an object needed when it was written; `None` where the record does not say. Whoever depends on something needs
-/// something.
+/// What an object needed when it was written; `None` where the record does not say. Whoever depends
+/// on something needs something.
 pub fn recorded_needs(object: &StateObject) -> Option<Needs> {
-    (!object.needs.is_empty() || object.dependencies.is_empty()).then(|| object.needs.iter().cloned().collect())
+    (!object.needs.is_empty() || object.dependencies.is_empty())
+        .then(|| object.needs.iter().cloned().collect())
 }
 
 /// A stored output's value, marked where it is sensitive.
 pub fn output_value(output: &crate::engine::store::model::StateOutput) -> Option<Value> {
     let ty = Type::from_json(output.ty.as_bytes()).ok()?;
     let value = cty::json::decode(output.value.as_bytes(), &ty).ok()?;
-    Some(if output.sensitive { value.mark(cty::Mark::Sensitive) } else { value })
+    Some(if output.sensitive {
+        value.mark(cty::Mark::Sensitive)
+    } else {
+        value
+    })
 }

@@ -1,5 +1,6 @@
-//! A stage as Terraform's plan representation (`format_version` 1.2), shaped as OpenTofu shapes it, so that policy and
-//! cost tools read it. Values are whole, sensitive ones too: what is made here goes to a file of mode 0600 alone.
+//! A stage as Terraform's plan representation (`format_version` 1.2), shaped as OpenTofu shapes it,
+//! so that policy and cost tools read it. Values are whole, sensitive ones too: what is made here
+//! goes to a file of mode 0600 alone.
 
 use super::change::{Change, Drift, Importing, Stage};
 use super::masks;
@@ -25,14 +26,26 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
     out.insert("format_version".into(), FORMAT_VERSION.into());
     out.insert("terraform_version".into(), TERRAFORM_VERSION.into());
     // An ephemeral value is nobody's to keep, and the representation is kept.
-    let kept = || stage.variables.iter().filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral));
+    let kept = || {
+        stage
+            .variables
+            .iter()
+            .filter(|(_, value)| !value.contains_mark(&cty::Mark::Ephemeral))
+    };
     if kept().next().is_some() {
-        let all = kept().map(|(name, value)| (name.to_string(), json!({ "value": masks::known_json(value) }))).collect();
+        let all = kept()
+            .map(|(name, value)| {
+                (
+                    name.to_string(),
+                    json!({ "value": masks::known_json(value) }),
+                )
+            })
+            .collect();
         out.insert("variables".into(), Json::Object(all));
     }
     out.insert("planned_values".into(), planned_values(stage));
-    // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone stands among the changes
-    // where there are any.
+    // A destroy begins with what there is. Left-over objects are no part of it; what is moved alone
+    // stands among the changes where there are any.
     let whose = |d: &&&Drift| {
         stage.request.mode != StageMode::Destroy
             && d.deposed.is_none()
@@ -43,7 +56,10 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
     if !drift.is_empty() {
         out.insert("resource_drift".into(), drift.into());
     }
-    let changes: Vec<Json> = sorted(&stage.changes, |c| (c.address.clone(), c.deposed.clone())).into_iter().map(resource_change).collect();
+    let changes: Vec<Json> = sorted(&stage.changes, |c| (c.address.clone(), c.deposed.clone()))
+        .into_iter()
+        .map(resource_change)
+        .collect();
     out.insert("resource_changes".into(), changes.into());
     out.insert("output_changes".into(), output_changes(stage));
     let prior = prior_values::after_edits(state, &stage.edits);
@@ -58,11 +74,22 @@ pub fn plan_json(stage: &Stage, state: &State) -> Json {
         );
     }
     if !stage.statuses.0.is_empty() {
-        out.insert("checks".into(), stage.statuses.0.iter().map(|(address, status)| check(address, status.word())).collect());
+        out.insert(
+            "checks".into(),
+            stage
+                .statuses
+                .0
+                .iter()
+                .map(|(address, status)| check(address, status.word()))
+                .collect(),
+        );
     }
     out.insert("timestamp".into(), timestamp(stage.at).into());
     out.insert("applyable".into(), applyable(stage).into());
-    out.insert("complete".into(), (stage.request.target.is_empty() && stage.request.exclude.is_empty()).into());
+    out.insert(
+        "complete".into(),
+        (stage.request.target.is_empty() && stage.request.exclude.is_empty()).into(),
+    );
     out.insert("errored".into(), false.into());
     Json::Object(out)
 }
@@ -75,7 +102,10 @@ fn sorted<T, K: Ord>(all: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
 
 /// Whether deploying would do anything.
 fn applyable(stage: &Stage) -> bool {
-    stage.changes.iter().any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
+    stage
+        .changes
+        .iter()
+        .any(|c| c.action != Action::NoOp || c.importing.is_some() || c.previous.is_some())
         || stage.outputs.iter().any(|o| o.action != Action::NoOp)
         || stage.request.mode == StageMode::RefreshOnly && !stage.edits.is_empty()
 }
@@ -108,7 +138,10 @@ fn mode(mode: Mode) -> &'static str {
 
 fn resource_change(change: &Change) -> Json {
     let mut out = named(&change.address);
-    out.insert("provider_name".into(), change.provider.address.as_ref().into());
+    out.insert(
+        "provider_name".into(),
+        change.provider.address.as_ref().into(),
+    );
     if let Some(key) = &change.deposed {
         out.insert("deposed".into(), key.as_str().into());
     }
@@ -117,9 +150,15 @@ fn resource_change(change: &Change) -> Json {
     }
     let mut what = sides(change.plan_words(), &change.before, &change.after);
     if !change.replace_paths.is_empty() {
-        what.insert("replace_paths".into(), change.replace_paths.iter().map(path).collect());
+        what.insert(
+            "replace_paths".into(),
+            change.replace_paths.iter().map(path).collect(),
+        );
     }
-    for (name, identity) in [("before_identity", &change.identity_before), ("after_identity", &change.identity_after)] {
+    for (name, identity) in [
+        ("before_identity", &change.identity_before),
+        ("after_identity", &change.identity_after),
+    ] {
         // One that is not wholly known is not told: its unknown parts have no place here.
         if let Some(identity) = identity.as_ref().filter(|v| v.is_wholly_known()) {
             what.insert(name.into(), masks::known_json(identity));
@@ -128,7 +167,9 @@ fn resource_change(change: &Change) -> Json {
     match &change.importing {
         None => {}
         Some(Importing::Id(id)) => drop(what.insert("importing".into(), json!({ "id": id }))),
-        Some(Importing::Identity { identity }) => drop(what.insert("importing".into(), json!({ "identity": identity }))),
+        Some(Importing::Identity { identity }) => {
+            drop(what.insert("importing".into(), json!({ "identity": identity })))
+        }
     }
     out.insert("change".into(), what.into());
     if let Some(reason) = change.reason {
@@ -139,11 +180,17 @@ fn resource_change(change: &Change) -> Json {
 
 fn drifted(drift: &Drift) -> Json {
     let mut out = named(&drift.address);
-    out.insert("provider_name".into(), drift.provider.address.as_ref().into());
+    out.insert(
+        "provider_name".into(),
+        drift.provider.address.as_ref().into(),
+    );
     if let Some(previous) = &drift.previous {
         out.insert("previous_address".into(), previous.to_string().into());
     }
-    out.insert("change".into(), sides(drift.action.plan_words(), &drift.before, &drift.after).into());
+    out.insert(
+        "change".into(),
+        sides(drift.action.plan_words(), &drift.before, &drift.after).into(),
+    );
     out.into()
 }
 
@@ -155,7 +202,14 @@ fn sides(actions: &[&str], before: &Value, after: &Value) -> Map<String, Json> {
     if after.is_known() {
         out.insert("after".into(), masks::known_json(after));
     }
-    out.insert("after_unknown".into(), if after.is_wholly_known() { json!({}) } else { masks::unknown(after) });
+    out.insert(
+        "after_unknown".into(),
+        if after.is_wholly_known() {
+            json!({})
+        } else {
+            masks::unknown(after)
+        },
+    );
     out.insert("before_sensitive".into(), masks::sensitive(before));
     out.insert("after_sensitive".into(), masks::sensitive(after));
     out
@@ -175,11 +229,19 @@ fn output_changes(stage: &Stage) -> Json {
         let after = change.after.as_ref();
         let mut one = Map::new();
         one.insert("actions".into(), json!(change.action.plan_words()));
-        one.insert("before".into(), change.before.as_ref().map_or(Json::Null, masks::known_json));
+        one.insert(
+            "before".into(),
+            change.before.as_ref().map_or(Json::Null, masks::known_json),
+        );
         if after.is_none_or(Value::is_known) {
             one.insert("after".into(), after.map_or(Json::Null, masks::known_json));
         }
-        one.insert("after_unknown".into(), after.filter(|v| !v.is_wholly_known()).map_or(false.into(), masks::unknown));
+        one.insert(
+            "after_unknown".into(),
+            after
+                .filter(|v| !v.is_wholly_known())
+                .map_or(false.into(), masks::unknown),
+        );
         // A plan knows only whether an output was or is sensitive, so both sides say the same.
         one.insert("before_sensitive".into(), change.sensitive.into());
         one.insert("after_sensitive".into(), change.sensitive.into());
@@ -211,11 +273,17 @@ fn planned_values(stage: &Stage) -> Json {
         }
         let mut one = named(&change.address);
         one.shift_remove("module_address");
-        one.insert("provider_name".into(), change.provider.address.as_ref().into());
+        one.insert(
+            "provider_name".into(),
+            change.provider.address.as_ref().into(),
+        );
         one.insert("schema_version".into(), change.schema_version.into());
         one.insert("values".into(), masks::known_json(&change.after));
         one.insert("sensitive_values".into(), masks::sensitive(&change.after));
-        modules.entry(change.address.module.clone()).or_default().push(one.into());
+        modules
+            .entry(change.address.module.clone())
+            .or_default()
+            .push(one.into());
     }
     out.insert("root_module".into(), prior_values::module_tree(modules));
     out.into()
@@ -225,7 +293,9 @@ fn planned_values(stage: &Stage) -> Json {
 fn check(address: &str, status: &str) -> Json {
     let mut rest = address;
     while let Some(after) = rest.strip_prefix("module.") {
-        let Some((_, inner)) = after.split_once('.') else { break };
+        let Some((_, inner)) = after.split_once('.') else {
+            break;
+        };
         rest = inner;
     }
     let module = address[..address.len() - rest.len()].trim_end_matches('.');

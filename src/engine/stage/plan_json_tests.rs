@@ -9,10 +9,28 @@ use cty::{Mark, Number, Type};
 fn object() -> Value {
     Value::object([
         ("id", Value::unknown(Type::String)),
-        ("n", Value::number(Number::parse("123456789012345678901234567890.5").unwrap())),
+        (
+            "n",
+            Value::number(Number::parse("123456789012345678901234567890.5").unwrap()),
+        ),
         ("secret", Value::string("s").mark(Mark::Sensitive)),
-        ("list", Value::list(Type::String, vec![Value::string("a"), Value::unknown(Type::String)])),
-        ("map", Value::map(Type::String, [("k", Value::unknown(Type::String)), ("l", Value::string("x"))])),
+        (
+            "list",
+            Value::list(
+                Type::String,
+                vec![Value::string("a"), Value::unknown(Type::String)],
+            ),
+        ),
+        (
+            "map",
+            Value::map(
+                Type::String,
+                [
+                    ("k", Value::unknown(Type::String)),
+                    ("l", Value::string("x")),
+                ],
+            ),
+        ),
         ("unknown_list", Value::unknown(Type::list(Type::String))),
         ("none", Value::null(Type::String)),
     ])
@@ -43,7 +61,12 @@ fn unknowns_are_left_out_and_masked() {
 #[test]
 fn names_keys_paths_and_reasons_are_there() {
     let known = Value::object([("a", Value::int(1))]);
-    let mut replaced = change("module.m[\"k\"].thing_x.a[3]", Action::ReplaceCreateFirst, known.clone(), known.clone());
+    let mut replaced = change(
+        "module.m[\"k\"].thing_x.a[3]",
+        Action::ReplaceCreateFirst,
+        known.clone(),
+        known.clone(),
+    );
     replaced.previous = "thing_x.old".parse().ok();
     replaced.deposed = Some("0badcafe".into());
     replaced.reason = Some(Reason::ReplaceBecauseCannotUpdate);
@@ -71,8 +94,12 @@ fn changes_are_sorted_and_no_ops_are_listed() {
         ]),
         &State::default(),
     );
-    let all: Vec<(&str, &Json)> =
-        got["resource_changes"].as_array().unwrap().iter().map(|c| (c["address"].as_str().unwrap(), &c["change"]["actions"][0])).collect();
+    let all: Vec<(&str, &Json)> = got["resource_changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["address"].as_str().unwrap(), &c["change"]["actions"][0]))
+        .collect();
     let want = [
         ("data.thing_x.b", json!("read")),
         ("thing_x.b[9]", json!("delete")),
@@ -96,8 +123,20 @@ fn outputs_say_sensitive_on_both_sides() {
     made.outputs = vec![
         one("gone", Action::Destroy, Some(Value::int(1)), None, false),
         one("new", Action::Create, None, Some(Value::string("s")), true),
-        one("part", Action::Update, Some(Value::int(1)), Some(Value::tuple(vec![Value::int(1), Value::dynamic()])), false),
-        one("later", Action::Create, None, Some(Value::unknown(Type::String)), false),
+        one(
+            "part",
+            Action::Update,
+            Some(Value::int(1)),
+            Some(Value::tuple(vec![Value::int(1), Value::dynamic()])),
+            false,
+        ),
+        one(
+            "later",
+            Action::Create,
+            None,
+            Some(Value::unknown(Type::String)),
+            false,
+        ),
     ];
     let got = plan_json(&made, &State::default());
     let want = parse(
@@ -161,13 +200,24 @@ fn the_prior_state_is_the_one_after_refreshing() {
             stored("thing_x.old", "0badcafe", r#"{"s":[]}"#, "[]"),
             stored("thing_x.gone", "", "{}", "[]"),
         ],
-        outputs: vec![StateOutput { name: "o".into(), value: "[1]".into(), ty: r#"["list","number"]"#.into(), sensitive: true }],
+        outputs: vec![StateOutput {
+            name: "o".into(),
+            value: "[1]".into(),
+            ty: r#"["list","number"]"#.into(),
+            sensitive: true,
+        }],
         ..State::default()
     };
     let mut made = stage(Vec::new());
     made.edits = vec![
-        StateEdit::Move { from: "thing_x.old".into(), to: "thing_x.new".into() },
-        StateEdit::Remove { address: "thing_x.gone".into(), deposed: String::new() },
+        StateEdit::Move {
+            from: "thing_x.old".into(),
+            to: "thing_x.new".into(),
+        },
+        StateEdit::Remove {
+            address: "thing_x.gone".into(),
+            deposed: String::new(),
+        },
     ];
     let got = plan_json(&made, &state);
     let want = parse(
@@ -190,7 +240,12 @@ fn planned_values_have_what_stays_and_comes() {
     let null = Value::null(known.ty().clone());
     let mut made = stage(vec![
         change("thing_x.stays", Action::NoOp, known.clone(), known.clone()),
-        change("module.m.thing_x.comes", Action::Create, null.clone(), known.clone()),
+        change(
+            "module.m.thing_x.comes",
+            Action::Create,
+            null.clone(),
+            known.clone(),
+        ),
         change("thing_x.goes", Action::Destroy, known, null),
     ]);
     made.variables = [("v".into(), Value::int(3))].into();
@@ -198,9 +253,15 @@ fn planned_values_have_what_stays_and_comes() {
     let root = &got["planned_values"]["root_module"];
     assert_eq!(root["resources"].as_array().unwrap().len(), 1);
     assert_eq!(root["resources"][0]["sensitive_values"], json!({"a": true}));
-    assert_eq!(root["child_modules"][0]["resources"][0]["address"], json!("module.m.thing_x.comes"));
+    assert_eq!(
+        root["child_modules"][0]["resources"][0]["address"],
+        json!("module.m.thing_x.comes")
+    );
     assert_eq!(got["variables"], json!({"v": {"value": 3}}));
     assert_eq!(got["format_version"], json!("1.2"));
     assert_eq!(got["timestamp"], json!("2023-11-14T22:13:20Z"));
-    assert_eq!((&got["complete"], &got["errored"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        (&got["complete"], &got["errored"]),
+        (&json!(true), &json!(false))
+    );
 }

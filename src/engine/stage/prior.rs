@@ -1,4 +1,5 @@
-//! The state as a stage starts from it: objects by resource and instance, with moves already made. Owned by one walk.
+//! The state as a stage starts from it: objects by resource and instance, with moves already made.
+//! Owned by one walk.
 
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::workspace::provider_addr::ConfigKey;
@@ -28,30 +29,50 @@ pub struct PriorState {
 impl PriorState {
     /// Indexes a state. Objects whose address cannot be read are left alone.
     pub fn new(state: &State) -> Self {
-        let mut out = Self { serial: state.serial, ..Self::default() };
+        let mut out = Self {
+            serial: state.serial,
+            ..Self::default()
+        };
         for object in &state.objects {
-            let Ok(address) = object.address.parse::<AbsInstance>() else { continue };
-            let objects = out.resources.entry(address.abs()).or_default().entry(address.key).or_default();
+            let Ok(address) = object.address.parse::<AbsInstance>() else {
+                continue;
+            };
+            let objects = out
+                .resources
+                .entry(address.abs())
+                .or_default()
+                .entry(address.key)
+                .or_default();
             if object.deposed.is_empty() {
                 objects.current = Some(object.clone());
             } else {
                 objects.deposed.push(object.clone());
             }
         }
-        out.outputs = state.outputs.iter().map(|o| (o.name.clone(), o.clone())).collect();
+        out.outputs = state
+            .outputs
+            .iter()
+            .map(|o| (o.name.clone(), o.clone()))
+            .collect();
         out
     }
 
     /// Resources as declared that have objects.
     pub fn config_resources(&self) -> BTreeSet<ConfigResource> {
-        self.resources.iter().filter(|(_, i)| !i.is_empty()).map(|(r, _)| r.config()).collect()
+        self.resources
+            .iter()
+            .filter(|(_, i)| !i.is_empty())
+            .map(|(r, _)| r.config())
+            .collect()
     }
 
     /// The provider configuration of each resource, as the state names it.
     pub fn providers(&self) -> BTreeMap<ConfigResource, ConfigKey> {
         let mut out = BTreeMap::new();
         for (resource, instances) in &self.resources {
-            let object = instances.values().find_map(|o| o.current.as_ref().or(o.deposed.first()));
+            let object = instances
+                .values()
+                .find_map(|o| o.current.as_ref().or(o.deposed.first()));
             if let Some(key) = object.and_then(|o| ConfigKey::parse(&o.provider)) {
                 out.insert(resource.config(), key);
             }
@@ -64,7 +85,9 @@ impl PriorState {
         &'a self,
         resource: &'a ConfigResource,
     ) -> impl Iterator<Item = (&'a AbsResource, &'a BTreeMap<InstanceKey, Objects>)> {
-        self.resources.iter().filter(move |(r, _)| r.resource == resource.resource && r.module.path() == resource.module)
+        self.resources.iter().filter(move |(r, _)| {
+            r.resource == resource.resource && r.module.path() == resource.module
+        })
     }
 
     /// One instance's objects.
@@ -77,8 +100,12 @@ impl PriorState {
         if self.objects(to).is_some_and(|o| o.current.is_some()) {
             return false;
         }
-        let Some(instances) = self.resources.get_mut(&from.abs()) else { return false };
-        let Some(mut objects) = instances.remove(&from.key) else { return false };
+        let Some(instances) = self.resources.get_mut(&from.abs()) else {
+            return false;
+        };
+        let Some(mut objects) = instances.remove(&from.key) else {
+            return false;
+        };
         if instances.is_empty() {
             self.resources.remove(&from.abs());
         }
@@ -89,16 +116,24 @@ impl PriorState {
         for object in objects.current.iter_mut().chain(&mut objects.deposed) {
             object.address = to.to_string();
         }
-        self.moves.push(StateEdit::Move { from: from.to_string(), to: to.to_string() });
-        self.resources.entry(to.abs()).or_default().insert(to.key.clone(), objects);
+        self.moves.push(StateEdit::Move {
+            from: from.to_string(),
+            to: to.to_string(),
+        });
+        self.resources
+            .entry(to.abs())
+            .or_default()
+            .insert(to.key.clone(), objects);
         true
     }
 }
 
 /// Paths as state version 4 writes them.
 pub fn paths_to_json(paths: &[Path]) -> String {
-    let all: Vec<serde_json::Value> =
-        paths.iter().map(|p| serde_json::Value::Array(p.steps().iter().map(step_to_json).collect())).collect();
+    let all: Vec<serde_json::Value> = paths
+        .iter()
+        .map(|p| serde_json::Value::Array(p.steps().iter().map(step_to_json).collect()))
+        .collect();
     serde_json::Value::Array(all).to_string()
 }
 
@@ -108,7 +143,10 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
         PathStep::Index(key) => {
             let (ty, value) = match (key.as_str(), key.as_number()) {
                 (Some(text), _) => ("string", serde_json::Value::from(text)),
-                (None, Some(n)) => ("number", n.to_i64().map_or(serde_json::Value::Null, Into::into)),
+                (None, Some(n)) => (
+                    "number",
+                    n.to_i64().map_or(serde_json::Value::Null, Into::into),
+                ),
                 // A set's element: its place in the set's order is all that can be written.
                 _ => ("dynamic", serde_json::Value::Null),
             };
@@ -117,10 +155,23 @@ fn step_to_json(step: &PathStep) -> serde_json::Value {
     }
 }
 
-/// Reads what [`paths_to_json`] writes. What cannot be read ends a path early, so that more is meant and not less.
+/// Reads what [`paths_to_json`] writes. What cannot be read ends a path early, so that more is
+/// meant and not less.
 pub fn paths_from_json(text: &str) -> Vec<Path> {
-    let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else { return vec![Path::root()] };
-    all.iter().map(|path| Path::new(path.as_array().into_iter().flatten().map_while(step_from_json).collect())).collect()
+    let Ok(serde_json::Value::Array(all)) = serde_json::from_str(text) else {
+        return vec![Path::root()];
+    };
+    all.iter()
+        .map(|path| {
+            Path::new(
+                path.as_array()
+                    .into_iter()
+                    .flatten()
+                    .map_while(step_from_json)
+                    .collect(),
+            )
+        })
+        .collect()
 }
 
 fn step_from_json(step: &serde_json::Value) -> Option<PathStep> {
@@ -137,6 +188,13 @@ fn step_from_json(step: &serde_json::Value) -> Option<PathStep> {
 
 /// The value marked sensitive where the state says so.
 pub fn marked(value: Value, sensitive: &str) -> Value {
-    let paths: Vec<(Path, Marks)> = paths_from_json(sensitive).into_iter().map(|p| (p, Marks::sensitive())).collect();
-    if paths.is_empty() { value } else { value.mark_with_paths(&paths) }
+    let paths: Vec<(Path, Marks)> = paths_from_json(sensitive)
+        .into_iter()
+        .map(|p| (p, Marks::sensitive()))
+        .collect();
+    if paths.is_empty() {
+        value
+    } else {
+        value.mark_with_paths(&paths)
+    }
 }

@@ -1,5 +1,5 @@
-//! The state as the plan representation's `values`: modules in a tree with their resources. Made from the store's
-//! records alone.
+//! The state as the plan representation's `values`: modules in a tree with their resources. Made
+//! from the store's records alone.
 
 use super::plan_json::named;
 use crate::engine::store::model::{State, StateEdit, StateObject};
@@ -11,13 +11,24 @@ use std::collections::BTreeMap;
 
 /// The state as it is once these edits are made, as the store makes them.
 pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
-    let mut objects: BTreeMap<(String, String), StateObject> =
-        state.objects.iter().map(|o| ((o.address.clone(), o.deposed.clone()), o.clone())).collect();
-    let mut outputs: BTreeMap<String, _> = state.outputs.iter().map(|o| (o.name.clone(), o.clone())).collect();
+    let mut objects: BTreeMap<(String, String), StateObject> = state
+        .objects
+        .iter()
+        .map(|o| ((o.address.clone(), o.deposed.clone()), o.clone()))
+        .collect();
+    let mut outputs: BTreeMap<String, _> = state
+        .outputs
+        .iter()
+        .map(|o| (o.name.clone(), o.clone()))
+        .collect();
     for edit in edits {
         match edit {
-            StateEdit::Put(o) => drop(objects.insert((o.address.clone(), o.deposed.clone()), (**o).clone())),
-            StateEdit::Remove { address, deposed } => drop(objects.remove(&(address.clone(), deposed.clone()))),
+            StateEdit::Put(o) => {
+                drop(objects.insert((o.address.clone(), o.deposed.clone()), (**o).clone()))
+            }
+            StateEdit::Remove { address, deposed } => {
+                drop(objects.remove(&(address.clone(), deposed.clone())))
+            }
             StateEdit::Move { from, to } => {
                 let keys: Vec<(String, String)> = objects
                     .range((from.clone(), String::new())..)
@@ -25,14 +36,24 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
                     .map(|(k, _)| k.clone())
                     .collect();
                 for key in keys {
-                    let Some(object) = objects.remove(&key) else { continue };
-                    objects.insert((to.clone(), key.1), StateObject { address: to.clone(), ..object });
+                    let Some(object) = objects.remove(&key) else {
+                        continue;
+                    };
+                    objects.insert(
+                        (to.clone(), key.1),
+                        StateObject {
+                            address: to.clone(),
+                            ..object
+                        },
+                    );
                 }
             }
             StateEdit::PutOutput(o) => drop(outputs.insert(o.name.clone(), o.clone())),
             StateEdit::RemoveOutput { name } => drop(outputs.remove(name)),
             StateEdit::Depose { address, key } => rekey(&mut objects, address, "", key),
-            StateEdit::Restore { address, key } if !objects.contains_key(&(address.clone(), String::new())) => {
+            StateEdit::Restore { address, key }
+                if !objects.contains_key(&(address.clone(), String::new())) =>
+            {
                 rekey(&mut objects, address, key, "");
             }
             StateEdit::Restore { .. } => {}
@@ -46,9 +67,20 @@ pub fn after_edits(state: &State, edits: &[StateEdit]) -> State {
     }
 }
 
-fn rekey(objects: &mut BTreeMap<(String, String), StateObject>, address: &str, from: &str, to: &str) {
+fn rekey(
+    objects: &mut BTreeMap<(String, String), StateObject>,
+    address: &str,
+    from: &str,
+    to: &str,
+) {
     if let Some(object) = objects.remove(&(address.to_owned(), from.to_owned())) {
-        objects.insert((address.to_owned(), to.to_owned()), StateObject { deposed: to.to_owned(), ..object });
+        objects.insert(
+            (address.to_owned(), to.to_owned()),
+            StateObject {
+                deposed: to.to_owned(),
+                ..object
+            },
+        );
     }
 }
 
@@ -63,12 +95,18 @@ pub fn values(state: &State) -> Json {
     if !outputs.is_empty() {
         out.insert("outputs".into(), outputs.into());
     }
-    let mut objects: Vec<(AbsInstance, &StateObject)> =
-        state.objects.iter().filter_map(|o| Some((o.address.parse::<AbsInstance>().ok()?, o))).collect();
+    let mut objects: Vec<(AbsInstance, &StateObject)> = state
+        .objects
+        .iter()
+        .filter_map(|o| Some((o.address.parse::<AbsInstance>().ok()?, o)))
+        .collect();
     objects.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.deposed.cmp(&y.deposed)));
     let mut modules: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
     for (address, object) in objects {
-        modules.entry(address.module.clone()).or_default().push(resource(&address, object));
+        modules
+            .entry(address.module.clone())
+            .or_default()
+            .push(resource(&address, object));
     }
     out.insert("root_module".into(), module_tree(modules));
     out.into()
@@ -77,7 +115,8 @@ pub fn values(state: &State) -> Json {
 fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     let mut out = named(address);
     out.shift_remove("module_address");
-    let provider = ConfigKey::parse(&object.provider).map_or_else(|| object.provider.clone(), |key| key.address.to_string());
+    let provider = ConfigKey::parse(&object.provider)
+        .map_or_else(|| object.provider.clone(), |key| key.address.to_string());
     let (values, sensitive) = value_and_mask(&Paths::of(object).from(&parsed(&object.attributes)));
     out.insert("provider_name".into(), provider.into());
     out.insert("schema_version".into(), object.schema_version.into());
@@ -95,18 +134,34 @@ fn resource(address: &AbsInstance, object: &StateObject) -> Json {
     out.into()
 }
 
-/// The values as they are, without the types that are kept beside them, and the mask of what is sensitive.
+/// The values as they are, without the types that are kept beside them, and the mask of what is
+/// sensitive.
 fn value_and_mask(at: &Place<'_>) -> (Json, Json) {
     let hidden = at.hidden() && !at.value.is_null();
     let (value, mask) = match at.value {
         Json::Object(_) => {
-            let all: Vec<(&str, (Json, Json))> = at.members().map(|(name, inner)| (name, value_and_mask(&inner))).collect();
-            let masks = all.iter().filter(|(_, (_, mask))| *mask != Json::Bool(false)).map(|(name, (_, mask))| (*name, mask.clone()));
-            let masks: Map<String, Json> = masks.map(|(name, mask)| (name.to_owned(), mask)).collect();
-            (Json::Object(all.into_iter().map(|(name, (value, _))| (name.to_owned(), value)).collect()), Json::Object(masks))
+            let all: Vec<(&str, (Json, Json))> = at
+                .members()
+                .map(|(name, inner)| (name, value_and_mask(&inner)))
+                .collect();
+            let masks = all
+                .iter()
+                .filter(|(_, (_, mask))| *mask != Json::Bool(false))
+                .map(|(name, (_, mask))| (*name, mask.clone()));
+            let masks: Map<String, Json> =
+                masks.map(|(name, mask)| (name.to_owned(), mask)).collect();
+            (
+                Json::Object(
+                    all.into_iter()
+                        .map(|(name, (value, _))| (name.to_owned(), value))
+                        .collect(),
+                ),
+                Json::Object(masks),
+            )
         }
         Json::Array(_) => {
-            let (values, masks): (Vec<Json>, Vec<Json>) = at.elements().map(|inner| value_and_mask(&inner)).unzip();
+            let (values, masks): (Vec<Json>, Vec<Json>) =
+                at.elements().map(|inner| value_and_mask(&inner)).unzip();
             (values.into(), masks.into())
         }
         leaf => (leaf.clone(), false.into()),
@@ -126,7 +181,8 @@ pub fn module_tree(mut modules: BTreeMap<ModuleInstance, Vec<Json>>) -> Json {
         }
     }
     let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
-    // Longer paths come last in the order of modules, so from the end each module's children are complete.
+    // Longer paths come last in the order of modules, so from the end each module's children are
+    // complete.
     while let Some((module, resources)) = modules.pop_last() {
         let mut one = Map::new();
         if !resources.is_empty() {

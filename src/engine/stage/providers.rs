@@ -1,5 +1,5 @@
-//! Provider configurations: each block evaluated, once or for every instance that its `for_each` makes, and given to a
-//! process of its own.
+//! Provider configurations: each block evaluated, once or for every instance that its `for_each`
+//! makes, and given to a process of its own.
 
 use super::cell::Cell;
 use super::scope::{ModuleScope, Phase};
@@ -17,23 +17,36 @@ const AT_A_TIME: usize = 8;
 impl Walk {
     /// Evaluates a provider block and gives it to its processes.
     pub(super) async fn provider_block(&self, key: &ConfigKey, cell: &mut Cell) -> bool {
-        let Some(schema) = self.around.schemas.get(&key.address).cloned() else { return true };
+        let Some(schema) = self.around.schemas.get(&key.address).cloned() else {
+            return true;
+        };
         let Some(block) = provider_addr::block_of(&self.around.root, key) else {
-            // Only the default configuration of the root may be left out; objects of another one are told of where they are met.
+            // Only the default configuration of the root may be left out; objects of another one
+            // are told of where they are met.
             return !provider_addr::is_there(&self.around.root, key)
-                || self.provider(key, &schema, None, Repetition::default(), cell).await;
+                || self
+                    .provider(key, &schema, None, Repetition::default(), cell)
+                    .await;
         };
         let Some(instances) = &block.instances else {
-            return self.provider(key, &schema, Some(block), Repetition::default(), cell).await;
+            return self
+                .provider(key, &schema, Some(block), Repetition::default(), cell)
+                .await;
         };
         let mut work = Vec::new();
         for (instance, value) in instances {
             let (each_key, each_value) = (Some(Value::string(instance)), Some(value.clone()));
-            let repetition = Repetition { each_key, each_value, ..Repetition::default() };
+            let repetition = Repetition {
+                each_key,
+                each_value,
+                ..Repetition::default()
+            };
             let (key, schema) = (key.with_instance(Some(instance.clone())), &schema);
             work.push(async move {
                 let mut part = Cell::default();
-                let good = self.provider(&key, schema, Some(block), repetition, &mut part).await;
+                let good = self
+                    .provider(&key, schema, Some(block), repetition, &mut part)
+                    .await;
                 part.ended(good)
             });
         }
@@ -54,9 +67,13 @@ impl Walk {
         let span = declared.map(|d| d.span);
         let config = match declared {
             Some(block) => {
-                let Some(module) = self.module(&key.module) else { return true };
+                let Some(module) = self.module(&key.module) else {
+                    return true;
+                };
                 let instances = self.around.values.instances(&key.module);
-                let Some(instance) = instances.first() else { return true };
+                let Some(instance) = instances.first() else {
+                    return true;
+                };
                 let scope = ModuleScope::new(&self.around, module, instance).repeated(repetition);
                 let (value, diags) = self.decode(&block.body, &schema.provider.block, &scope);
                 if !cell.report(diags) {
@@ -75,7 +92,10 @@ impl Walk {
             if self.around.phase != Phase::Validate || declared.is_none() {
                 return Ok(None);
             }
-            plain.validate_provider(config.clone(), &ctx).await.map(Some)
+            plain
+                .validate_provider(config.clone(), &ctx)
+                .await
+                .map(Some)
         };
         match checked.await {
             Err(error) => return cell.report_call(&error, &address, span),

@@ -1,4 +1,5 @@
-//! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what is staged. Pure.
+//! What is wrong with `moved` and `removed` blocks, seen against what is declared and against what
+//! is staged. Pure.
 
 use super::nodes::Node;
 use super::prior::PriorState;
@@ -27,8 +28,15 @@ pub fn removed(root: &Module) -> Diagnostics {
                     "This statement declares that {} was removed, and it is declared in the configuration. Take one of the two out.",
                     removed.from
                 );
-                let what = if matches!(removed.from, Target::Module(_)) { "module" } else { "resource" };
-                diags.push(Diagnostic::error(format!("Removed {what} still exists"), detail).at(removed.span));
+                let what = if matches!(removed.from, Target::Module(_)) {
+                    "module"
+                } else {
+                    "resource"
+                };
+                diags.push(
+                    Diagnostic::error(format!("Removed {what} still exists"), detail)
+                        .at(removed.span),
+                );
             }
         }
     }
@@ -40,13 +48,23 @@ pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> 
     if targets.is_empty() && excludes.is_empty() {
         return None;
     }
-    let inside = |i: &AbsInstance| (targets.is_empty() || targets.iter().any(|t| t.contains(i))) && !excludes.iter().any(|t| t.contains(i));
+    let inside = |i: &AbsInstance| {
+        (targets.is_empty() || targets.iter().any(|t| t.contains(i)))
+            && !excludes.iter().any(|t| t.contains(i))
+    };
     let mut outside = BTreeSet::new();
     for (resource, instances) in &state.resources {
         for (key, objects) in instances {
-            let Some(from) = &objects.previous else { continue };
+            let Some(from) = &objects.previous else {
+                continue;
+            };
             let to = resource.instance(key.clone());
-            outside.extend([from, &to].into_iter().filter(|i| !inside(i)).map(ToString::to_string));
+            outside.extend(
+                [from, &to]
+                    .into_iter()
+                    .filter(|i| !inside(i))
+                    .map(ToString::to_string),
+            );
         }
     }
     if outside.is_empty() {
@@ -57,10 +75,14 @@ pub fn targeted(state: &PriorState, targets: &[Target], excludes: &[Target]) -> 
         "Objects in the state have moved to other addresses, and the targets leave out some of those: {}. Name both the old and the new address with --target (or exclude neither), or stage everything.",
         names.join(", ")
     );
-    Some(Diagnostic::error("Moved resource instances excluded by targeting", detail))
+    Some(Diagnostic::error(
+        "Moved resource instances excluded by targeting",
+        detail,
+    ))
 }
 
-/// One side of a move in one module instance. A resource or call named without a key on both sides means all its instances.
+/// One side of a move in one module instance. A resource or call named without a key on both sides
+/// means all its instances.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum End {
     Call(ModuleInstance),
@@ -80,20 +102,37 @@ impl fmt::Display for End {
 }
 
 fn ends(moved: &Moved, within: &ModuleInstance) -> Option<(End, End)> {
-    let full = |inner: &ModuleInstance| ModuleInstance(within.0.iter().chain(&inner.0).cloned().collect());
-    let resource = |r: &AbsResource| AbsResource { module: full(&r.module), resource: r.resource.clone() };
+    let full =
+        |inner: &ModuleInstance| ModuleInstance(within.0.iter().chain(&inner.0).cloned().collect());
+    let resource = |r: &AbsResource| AbsResource {
+        module: full(&r.module),
+        resource: r.resource.clone(),
+    };
     let instance = |t: &Target| match t {
-        Target::Instance(i) => Some(End::Instance(AbsInstance { module: full(&i.module), ..i.clone() })),
+        Target::Instance(i) => Some(End::Instance(AbsInstance {
+            module: full(&i.module),
+            ..i.clone()
+        })),
         Target::Resource(r) => Some(End::Instance(resource(r).instance(InstanceKey::None))),
         Target::Module(_) => None,
     };
     match (&moved.from, &moved.to) {
         (Target::Module(a), Target::Module(b)) => {
-            let whole = [a, b].iter().all(|m| m.0.last().is_none_or(|(_, key)| *key == InstanceKey::None));
-            let end = |m: &ModuleInstance| if whole { End::Call(full(m)) } else { End::Module(full(m)) };
+            let whole = [a, b]
+                .iter()
+                .all(|m| m.0.last().is_none_or(|(_, key)| *key == InstanceKey::None));
+            let end = |m: &ModuleInstance| {
+                if whole {
+                    End::Call(full(m))
+                } else {
+                    End::Module(full(m))
+                }
+            };
             Some((end(a), end(b)))
         }
-        (Target::Resource(a), Target::Resource(b)) => Some((End::Resource(resource(a)), End::Resource(resource(b)))),
+        (Target::Resource(a), Target::Resource(b)) => {
+            Some((End::Resource(resource(a)), End::Resource(resource(b))))
+        }
         (a, b) => Some((instance(a)?, instance(b)?)),
     }
 }
@@ -108,12 +147,18 @@ impl PlanWalk {
         for module in root.all() {
             for moved in &module.moved {
                 for within in self.walk.around.values.instances(&module.path).iter() {
-                    let Some((from, to)) = ends(moved, within) else { continue };
-                    let mut fault = |summary: &str, detail: String| diags.push(Diagnostic::error(summary, detail).at(moved.span));
+                    let Some((from, to)) = ends(moved, within) else {
+                        continue;
+                    };
+                    let mut fault = |summary: &str, detail: String| {
+                        diags.push(Diagnostic::error(summary, detail).at(moved.span))
+                    };
                     if from == to {
                         fault(
                             "Redundant move statement",
-                            format!("This statement declares a move from {from} to the same address. Take it out."),
+                            format!(
+                                "This statement declares a move from {from} to the same address. Take it out."
+                            ),
                         );
                         continue;
                     }
@@ -125,8 +170,9 @@ impl PlanWalk {
                     }
                     match to_of.get(&from) {
                         Some((other, _)) if *other != to => {
-                            let detail =
-                                format!("Another statement declares that {from} moved to {other}, and this one that it moved to {to}.");
+                            let detail = format!(
+                                "Another statement declares that {from} moved to {other}, and this one that it moved to {to}."
+                            );
                             fault("Ambiguous move statements", detail);
                         }
                         Some(_) => {}
@@ -134,8 +180,9 @@ impl PlanWalk {
                     }
                     match from_of.get(&to) {
                         Some((other, _)) if *other != from => {
-                            let detail =
-                                format!("Another statement declares that {other} moved to {to}, and this one that {from} moved there.");
+                            let detail = format!(
+                                "Another statement declares that {other} moved to {to}, and this one that {from} moved there."
+                            );
                             fault("Ambiguous move statements", detail);
                         }
                         Some(_) => {}
@@ -148,24 +195,37 @@ impl PlanWalk {
     }
 
     /// Whether a resource was expanded, to keys like these.
-    fn has_keys(&self, resource: &AbsResource, wanted: impl Fn(&BTreeSet<InstanceKey>) -> bool) -> bool {
+    fn has_keys(
+        &self,
+        resource: &AbsResource,
+        wanted: impl Fn(&BTreeSet<InstanceKey>) -> bool,
+    ) -> bool {
         let step = self.walk.nodes.step(&Node::Resource(resource.config()));
-        step.and_then(|step| self.walk.cells.of(step)).is_some_and(|cell| cell.expansions.get(resource).is_some_and(wanted))
+        step.and_then(|step| self.walk.cells.of(step))
+            .is_some_and(|cell| cell.expansions.get(resource).is_some_and(wanted))
     }
 
     fn declared(&self, end: &End) -> bool {
         let root = &self.walk.around.root;
         match end {
-            End::Module(module) => self.walk.around.values.instances(&module.path()).contains(module),
+            End::Module(module) => self
+                .walk
+                .around
+                .values
+                .instances(&module.path())
+                .contains(module),
             End::Call(module) => match (module.parent(), module.path().parent()) {
                 (Some(parent), Some((path, call))) => {
                     let calls = |m: &Module| m.calls.contains_key(call);
-                    self.walk.around.values.instances(&path).contains(&parent) && root.descendant(&path.0).is_some_and(calls)
+                    self.walk.around.values.instances(&path).contains(&parent)
+                        && root.descendant(&path.0).is_some_and(calls)
                 }
                 _ => false,
             },
             End::Resource(resource) => self.has_keys(resource, |_| true),
-            End::Instance(instance) => self.has_keys(&instance.abs(), |keys| keys.contains(&instance.key)),
+            End::Instance(instance) => {
+                self.has_keys(&instance.abs(), |keys| keys.contains(&instance.key))
+            }
         }
     }
 }

@@ -58,7 +58,11 @@ pub fn stage(changes: Vec<Change>) -> Stage {
         request: StageRequest::default(),
         at: 1_700_000_000_123,
         took_ms: 5,
-        digests: Digests { config: "c".into(), variables: "v".into(), plugins: "p".into() },
+        digests: Digests {
+            config: "c".into(),
+            variables: "v".into(),
+            plugins: "p".into(),
+        },
         sights: Default::default(),
         state_serial: 3,
         changes,

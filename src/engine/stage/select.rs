@@ -1,5 +1,5 @@
-//! Taking and leaving changes of a stage: a selection stays closed under dependency, and says what was pulled in or
-//! dropped and by what. Pure; linear in changes and their dependencies.
+//! Taking and leaving changes of a stage: a selection stays closed under dependency, and says what
+//! was pulled in or dropped and by what. Pure; linear in changes and their dependencies.
 
 use super::change::{Change, Stage};
 use super::needs::Needs;
@@ -18,7 +18,8 @@ pub struct ChangeRef {
     /// Whether deploying it does something although the action is a no-op: an import.
     pub imports: bool,
     pub needs: Needs,
-    /// What the old object needed: itself, where that is on record, else by resource and in any number of steps.
+    /// What the old object needed: itself, where that is on record, else by resource and in any
+    /// number of steps.
     pub needed: Needed,
 }
 
@@ -38,7 +39,10 @@ impl From<&Change> for ChangeRef {
             action: change.action,
             imports: change.importing.is_some(),
             needs: change.needs.clone(),
-            needed: change.prior_needs.clone().map_or_else(dependencies, Needed::Itself),
+            needed: change
+                .prior_needs
+                .clone()
+                .map_or_else(dependencies, Needed::Itself),
         }
     }
 }
@@ -48,13 +52,21 @@ pub fn references(stage: &Stage) -> Vec<ChangeRef> {
     stage.changes.iter().map(ChangeRef::from).collect()
 }
 
-/// The selection after `how`, where `left` are the changes left out so far. Changes that do nothing belong to neither side.
+/// The selection after `how`, where `left` are the changes left out so far. Changes that do nothing
+/// belong to neither side.
 ///
 /// # Errors
 /// In words, for an address without a change to take or leave.
-pub fn select(changes: &[ChangeRef], left: &BTreeSet<String>, how: &Select) -> Result<Selection, String> {
+pub fn select(
+    changes: &[ChangeRef],
+    left: &BTreeSet<String>,
+    how: &Select,
+) -> Result<Selection, String> {
     let web = Web::new(changes);
-    let mut taken: Vec<bool> = changes.iter().map(|c| acts(c) && !left.contains(&c.id)).collect();
+    let mut taken: Vec<bool> = changes
+        .iter()
+        .map(|c| acts(c) && !left.contains(&c.id))
+        .collect();
     let along = match how {
         Select::Take(address) => {
             let start = find(changes, address)?;
@@ -75,7 +87,11 @@ pub fn select(changes: &[ChangeRef], left: &BTreeSet<String>, how: &Select) -> R
             Vec::new()
         }
         Select::Invert => {
-            taken = changes.iter().zip(&taken).map(|(c, taken)| acts(c) && !taken).collect();
+            taken = changes
+                .iter()
+                .zip(&taken)
+                .map(|(c, taken)| acts(c) && !taken)
+                .collect();
             let all = (0..changes.len()).filter(|i| taken[*i]).collect();
             web.pull(&mut taken, all)
         }
@@ -89,10 +105,18 @@ pub fn select(changes: &[ChangeRef], left: &BTreeSet<String>, how: &Select) -> R
 /// In words, for an address without a change to take.
 pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, String> {
     let mut taken = vec![false; changes.len()];
-    let by_id: HashMap<&str, usize> = changes.iter().enumerate().filter(|(_, c)| acts(c)).map(|(i, c)| (c.id.as_str(), i)).collect();
+    let by_id: HashMap<&str, usize> = changes
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| acts(c))
+        .map(|(i, c)| (c.id.as_str(), i))
+        .collect();
     let mut start = Vec::with_capacity(addresses.len());
     for address in addresses {
-        let at = by_id.get(address.as_str()).copied().map_or_else(|| find(changes, address), Ok)?;
+        let at = by_id
+            .get(address.as_str())
+            .copied()
+            .map_or_else(|| find(changes, address), Ok)?;
         if !std::mem::replace(&mut taken[at], true) {
             start.push(at);
         }
@@ -103,13 +127,19 @@ pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, St
 
 fn selection(changes: &[ChangeRef], taken: &[bool], along: Vec<(usize, usize)>) -> Selection {
     let ids = |wanted: bool| {
-        let picked = changes.iter().zip(taken).filter(|(c, taken)| acts(c) && **taken == wanted);
+        let picked = changes
+            .iter()
+            .zip(taken)
+            .filter(|(c, taken)| acts(c) && **taken == wanted);
         picked.map(|(c, _)| c.id.clone()).collect()
     };
     Selection {
         taken: ids(true),
         left: ids(false),
-        along: along.into_iter().map(|(what, cause)| (changes[what].id.clone(), changes[cause].id.clone())).collect(),
+        along: along
+            .into_iter()
+            .map(|(what, cause)| (changes[what].id.clone(), changes[cause].id.clone()))
+            .collect(),
     }
 }
 
@@ -121,18 +151,31 @@ fn acts(change: &ChangeRef) -> bool {
 fn find(changes: &[ChangeRef], address: &str) -> Result<usize, String> {
     match changes.iter().position(|c| c.id == address) {
         Some(at) if acts(&changes[at]) => Ok(at),
-        Some(_) => Err(format!("{address} does not change in this stage, so there is nothing to take or to leave")),
+        Some(_) => Err(format!(
+            "{address} does not change in this stage, so there is nothing to take or to leave"
+        )),
         None => {
             let of = |c: &&ChangeRef| acts(c) && c.address.config().to_string() == address;
-            let alike: Vec<&str> = changes.iter().filter(of).map(|c| c.id.as_str()).take(5).collect();
-            let hint = if alike.is_empty() { String::new() } else { format!("; of its instances there are {}", alike.join(", ")) };
-            Err(format!("there is no change of {address} in this stage{hint}"))
+            let alike: Vec<&str> = changes
+                .iter()
+                .filter(of)
+                .map(|c| c.id.as_str())
+                .take(5)
+                .collect();
+            let hint = if alike.is_empty() {
+                String::new()
+            } else {
+                format!("; of its instances there are {}", alike.join(", "))
+            };
+            Err(format!(
+                "there is no change of {address} in this stage{hint}"
+            ))
         }
     }
 }
 
-/// For each change by number the names of what it needs itself and what changes too: an instance, or a resource where it
-/// is not known which instance, or where it is several.
+/// For each change by number the names of what it needs itself and what changes too: an instance,
+/// or a resource where it is not known which instance, or where it is several.
 pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
     let web = Web::new(changes);
     let of = |(i, change): (usize, &ChangeRef)| {
@@ -141,35 +184,57 @@ pub fn named_needs(changes: &[ChangeRef]) -> Vec<Vec<String>> {
             return Vec::new();
         }
         if applies(change) {
-            let changing =
-                |need: &&String| web.point_of(Point::Applied, need).is_some_and(|p| web.needs[p].iter().any(|&j| acts(&changes[j])));
+            let changing = |need: &&String| {
+                web.point_of(Point::Applied, need)
+                    .is_some_and(|p| web.needs[p].iter().any(|&j| acts(&changes[j])))
+            };
             names.extend(change.needs.iter().filter(changing).cloned());
         }
         if change.action.destroys() {
             let mut by_resource: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-            for point in keys(&change.address).iter().filter_map(|key| web.point_of(Point::Dependents, key)) {
-                for &j in web.needs[point].iter().filter(|&&j| j < changes.len() && j != i && acts(&changes[j])) {
-                    by_resource.entry(changes[j].address.abs().to_string()).or_default().push(j);
+            for point in keys(&change.address)
+                .iter()
+                .filter_map(|key| web.point_of(Point::Dependents, key))
+            {
+                for &j in web.needs[point]
+                    .iter()
+                    .filter(|&&j| j < changes.len() && j != i && acts(&changes[j]))
+                {
+                    by_resource
+                        .entry(changes[j].address.abs().to_string())
+                        .or_default()
+                        .push(j);
                 }
             }
-            names.extend(by_resource.into_iter().map(|(resource, all)| match all[..] {
-                [one] => changes[one].id.clone(),
-                _ => resource,
-            }));
+            names.extend(
+                by_resource
+                    .into_iter()
+                    .map(|(resource, all)| match all[..] {
+                        [one] => changes[one].id.clone(),
+                        _ => resource,
+                    }),
+            );
         }
         let own = keys(&change.address);
-        names.into_iter().filter(|name| !own.contains(name)).collect()
+        names
+            .into_iter()
+            .filter(|name| !own.contains(name))
+            .collect()
     };
     changes.iter().enumerate().map(of).collect()
 }
 
 /// An instance's own address, that of its resource in its module, and that of what declares it.
 fn keys(address: &AbsInstance) -> [String; 3] {
-    [address.to_string(), address.abs().to_string(), address.config().to_string()]
+    [
+        address.to_string(),
+        address.abs().to_string(),
+        address.config().to_string(),
+    ]
 }
 
-/// Who needs whom. Changes need others through points, so that instances of two resources do not all have edges to one
-/// another. What does nothing itself leads on to what it needs.
+/// Who needs whom. Changes need others through points, so that instances of two resources do not
+/// all have edges to one another. What does nothing itself leads on to what it needs.
 struct Web {
     /// For each node (changes first, then points and passages) the nodes that it needs.
     needs: Vec<Vec<usize>>,
@@ -197,13 +262,21 @@ impl Web {
             points: HashMap::new(),
             acting: changes.iter().map(acts).collect(),
         };
-        for (i, change) in changes.iter().enumerate().filter(|(_, c)| applies(c) || !acts(c)) {
+        for (i, change) in changes
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| applies(c) || !acts(c))
+        {
             for key in keys(&change.address).into_iter().collect::<BTreeSet<_>>() {
                 let at = web.point(Point::Applied, key);
                 web.need(at, i);
             }
         }
-        for (i, change) in changes.iter().enumerate().filter(|(_, c)| applies(c) || !acts(c)) {
+        for (i, change) in changes
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| applies(c) || !acts(c))
+        {
             let own = keys(&change.address);
             for need in change.needs.iter().filter(|need| !own.contains(need)) {
                 if let Some(at) = web.point_of(Point::Applied, need) {
@@ -214,11 +287,14 @@ impl Web {
         for point in [Point::Dependents, Point::DependentsMoved] {
             web.dependents(changes, point);
         }
-        // The old object goes before its replacement comes, and dependents that are updated look at the replacement
-        // afterwards; in all other cases they must have let go of the old object first.
+        // The old object goes before its replacement comes, and dependents that are updated look at
+        // the replacement afterwards; in all other cases they must have let go of the old object
+        // first.
         for (i, change) in changes.iter().enumerate() {
             match change.action {
-                Action::Destroy | Action::ReplaceCreateFirst => web.need_dependents(i, change, Point::DependentsMoved),
+                Action::Destroy | Action::ReplaceCreateFirst => {
+                    web.need_dependents(i, change, Point::DependentsMoved)
+                }
                 Action::Replace => web.need_dependents(i, change, Point::Dependents),
                 _ => {}
             }
@@ -226,10 +302,12 @@ impl Web {
         web
     }
 
-    /// What must let go of an object first: each change stands behind what its old object needed, and passes on to those
-    /// that needed its own.
+    /// What must let go of an object first: each change stands behind what its old object needed,
+    /// and passes on to those that needed its own.
     fn dependents(&mut self, changes: &[ChangeRef], point: Point) {
-        let moves = |c: &ChangeRef| c.action.destroys() || point == Point::DependentsMoved && c.action == Action::Update;
+        let moves = |c: &ChangeRef| {
+            c.action.destroys() || point == Point::DependentsMoved && c.action == Action::Update
+        };
         let mut passages = Vec::with_capacity(changes.len());
         for (i, change) in changes.iter().enumerate() {
             let passage = self.add();
@@ -290,7 +368,13 @@ impl Web {
         self.spread(&self.needed_by, taken, start, false)
     }
 
-    fn spread(&self, edges: &[Vec<usize>], taken: &mut [bool], start: Vec<usize>, to: bool) -> Vec<(usize, usize)> {
+    fn spread(
+        &self,
+        edges: &[Vec<usize>],
+        taken: &mut [bool],
+        start: Vec<usize>,
+        to: bool,
+    ) -> Vec<(usize, usize)> {
         let mut seen = vec![false; edges.len()];
         let mut along = Vec::new();
         let mut queue: VecDeque<(usize, usize)> = start.into_iter().map(|i| (i, i)).collect();
@@ -319,11 +403,19 @@ impl Web {
 
 /// Whether a change has a part that others can need: what is there after it.
 fn applies(change: &ChangeRef) -> bool {
-    matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst | Action::Read) || change.imports
+    matches!(
+        change.action,
+        Action::Create
+            | Action::Update
+            | Action::Replace
+            | Action::ReplaceCreateFirst
+            | Action::Read
+    ) || change.imports
 }
 
-/// What the old object of a change needed, as names of points. Of what only the resource is known, all instances count; in
-/// its own module those of its own instance, since names mean other objects in another one.
+/// What the old object of a change needed, as names of points. Of what only the resource is known,
+/// all instances count; in its own module those of its own instance, since names mean other objects
+/// in another one.
 fn needed(change: &ChangeRef) -> BTreeSet<String> {
     let own = keys(&change.address);
     let all: BTreeSet<String> = match &change.needed {
@@ -335,9 +427,11 @@ fn needed(change: &ChangeRef) -> BTreeSet<String> {
 
 fn within(on: &str, address: &AbsInstance) -> String {
     match on.parse::<Target>() {
-        Ok(Target::Resource(r)) if r.module.path() == address.module.path() => {
-            AbsResource { module: address.module.clone(), ..r }.to_string()
+        Ok(Target::Resource(r)) if r.module.path() == address.module.path() => AbsResource {
+            module: address.module.clone(),
+            ..r
         }
+        .to_string(),
         _ => on.to_owned(),
     }
 }

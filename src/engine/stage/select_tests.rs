@@ -5,7 +5,11 @@ use Action::{Create, Destroy, Forget, NoOp, Replace, ReplaceCreateFirst, Update}
 type Row<'a> = (&'a str, Action, &'a [&'a str], &'a [&'a str]);
 
 fn refs(rows: &[Row<'_>]) -> Vec<ChangeRef> {
-    references(&stage(rows.iter().map(|(a, action, needs, before)| bare(a, *action, needs, before)).collect()))
+    references(&stage(
+        rows.iter()
+            .map(|(a, action, needs, before)| bare(a, *action, needs, before))
+            .collect(),
+    ))
 }
 
 fn left(all: &[&str]) -> BTreeSet<String> {
@@ -13,13 +17,19 @@ fn left(all: &[&str]) -> BTreeSet<String> {
 }
 
 /// What is left afterwards, and what went along with what.
-fn run(changes: &[ChangeRef], before: &[&str], how: Select) -> (Vec<String>, Vec<(String, String)>) {
+fn run(
+    changes: &[ChangeRef],
+    before: &[&str],
+    how: Select,
+) -> (Vec<String>, Vec<(String, String)>) {
     let out = select(changes, &left(before), &how).unwrap();
     (out.left, out.along)
 }
 
 fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
-    all.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    all.iter()
+        .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+        .collect()
 }
 
 const CHAIN: &[Row<'static>] = &[
@@ -37,13 +47,20 @@ fn leaving_drops_what_depends() {
     assert_eq!(left, ["x.net", "x.sub", "x.web"]);
     assert_eq!(along, pairs(&[("x.sub", "x.net"), ("x.web", "x.sub")]));
     let (left, along) = run(&changes, &[], Select::Leave("x.web".into()));
-    assert_eq!((left.as_slice(), along.len()), (["x.web".to_owned()].as_slice(), 0));
+    assert_eq!(
+        (left.as_slice(), along.len()),
+        (["x.web".to_owned()].as_slice(), 0)
+    );
 }
 
 #[test]
 fn taking_pulls_in_what_is_needed() {
     let changes = refs(CHAIN);
-    let (left, along) = run(&changes, &["x.net", "x.sub", "x.web", "x.apart"], Select::Take("x.web".into()));
+    let (left, along) = run(
+        &changes,
+        &["x.net", "x.sub", "x.web", "x.apart"],
+        Select::Take("x.web".into()),
+    );
     assert_eq!(left, ["x.apart"]);
     assert_eq!(along, pairs(&[("x.sub", "x.web"), ("x.net", "x.sub")]));
 }
@@ -52,24 +69,47 @@ fn taking_pulls_in_what_is_needed() {
 fn all_none_and_invert() {
     let changes = refs(CHAIN);
     assert!(run(&changes, &["x.net"], Select::All).0.is_empty());
-    assert_eq!(run(&changes, &[], Select::None).0, ["x.net", "x.sub", "x.web", "x.apart"]);
+    assert_eq!(
+        run(&changes, &[], Select::None).0,
+        ["x.net", "x.sub", "x.web", "x.apart"]
+    );
     // The inverse of all but web is web alone, and what web needs.
     let (left, along) = run(&changes, &["x.web"], Select::Invert);
     assert_eq!(left, ["x.apart"]);
     assert_eq!(along, pairs(&[("x.sub", "x.web"), ("x.net", "x.sub")]));
     let out = select(&changes, &BTreeSet::new(), &Select::None).unwrap();
-    assert!(out.taken.is_empty(), "a change that does nothing is on neither side");
+    assert!(
+        out.taken.is_empty(),
+        "a change that does nothing is on neither side"
+    );
 }
 
 #[test]
 fn destroys_go_the_other_way_round() {
-    let changes = refs(&[("x.low", Destroy, &[], &[]), ("x.high", Destroy, &["x.low"], &["x.low"])]);
+    let changes = refs(&[
+        ("x.low", Destroy, &[], &[]),
+        ("x.high", Destroy, &["x.low"], &["x.low"]),
+    ]);
     let (left, along) = run(&changes, &["x.low", "x.high"], Select::Take("x.low".into()));
     assert!(left.is_empty());
     assert_eq!(along, pairs(&[("x.high", "x.low")]));
-    assert_eq!(run(&changes, &["x.low", "x.high"], Select::Take("x.high".into())).0, ["x.low"]);
-    assert_eq!(run(&changes, &[], Select::Leave("x.high".into())).0, ["x.low", "x.high"]);
-    assert_eq!(run(&changes, &[], Select::Leave("x.low".into())).0, ["x.low"]);
+    assert_eq!(
+        run(
+            &changes,
+            &["x.low", "x.high"],
+            Select::Take("x.high".into())
+        )
+        .0,
+        ["x.low"]
+    );
+    assert_eq!(
+        run(&changes, &[], Select::Leave("x.high".into())).0,
+        ["x.low", "x.high"]
+    );
+    assert_eq!(
+        run(&changes, &[], Select::Leave("x.low".into())).0,
+        ["x.low"]
+    );
 }
 
 /// Taking the change of `x.low` with this action: is the change of what depended on it pulled in?
@@ -116,36 +156,77 @@ fn an_instance_needs_the_one_that_it_names() {
         ("x.b[\"z\"]", Create, &["x.a[\"z\"]"], &[]),
         ("module.app[\"billing\"].x.in", Create, &["x.a[\"x\"]"], &[]),
         ("module.app[\"shop\"].x.in", Create, &["x.a[\"x\"]"], &[]),
-        ("module.app[\"billing\"].x.out", Create, &["module.app[\"billing\"].x.in"], &[]),
-        ("module.app[\"shop\"].x.out", Create, &["module.app[\"shop\"].x.in"], &[]),
+        (
+            "module.app[\"billing\"].x.out",
+            Create,
+            &["module.app[\"billing\"].x.in"],
+            &[],
+        ),
+        (
+            "module.app[\"shop\"].x.out",
+            Create,
+            &["module.app[\"shop\"].x.in"],
+            &[],
+        ),
         ("x.all", Create, &["x.b"], &[]),
     ]);
-    assert_eq!(run(&changes, &[], Select::Leave("x.a[\"z\"]".into())).0, ["x.a[\"z\"]", "x.b[\"z\"]", "x.all"]);
-    let left = run(&changes, &[], Select::Leave("module.app[\"billing\"].x.in".into())).0;
-    assert_eq!(left, ["module.app[\"billing\"].x.in", "module.app[\"billing\"].x.out"]);
-    let taken = select(&changes, &changes.iter().map(|c| c.id.clone()).collect(), &Select::Take("x.b[\"x\"]".into())).unwrap().taken;
+    assert_eq!(
+        run(&changes, &[], Select::Leave("x.a[\"z\"]".into())).0,
+        ["x.a[\"z\"]", "x.b[\"z\"]", "x.all"]
+    );
+    let left = run(
+        &changes,
+        &[],
+        Select::Leave("module.app[\"billing\"].x.in".into()),
+    )
+    .0;
+    assert_eq!(
+        left,
+        [
+            "module.app[\"billing\"].x.in",
+            "module.app[\"billing\"].x.out"
+        ]
+    );
+    let taken = select(
+        &changes,
+        &changes.iter().map(|c| c.id.clone()).collect(),
+        &Select::Take("x.b[\"x\"]".into()),
+    )
+    .unwrap()
+    .taken;
     assert_eq!(taken, ["x.a[\"x\"]", "x.b[\"x\"]"]);
 }
 
-/// An object whose record says which instance it needed is in the way of that one alone; of another one's every instance.
+/// An object whose record says which instance it needed is in the way of that one alone; of another
+/// one's every instance.
 #[test]
 fn replacing_an_instance_drags_along_what_needed_it() {
-    let all: Vec<Change> = [("x", Some("x.a[\"x\"]")), ("y", Some("x.a[\"y\"]")), ("old", None)]
-        .into_iter()
-        .map(|(key, needed)| Change {
-            prior_needs: needed.map(|n| [n.to_owned()].into()),
-            ..bare(&format!("x.b[\"{key}\"]"), Replace, &[], &["x.a"])
-        })
-        .chain(["x", "y"].map(|key| bare(&format!("x.a[\"{key}\"]"), Replace, &[], &[])))
-        .collect();
+    let all: Vec<Change> = [
+        ("x", Some("x.a[\"x\"]")),
+        ("y", Some("x.a[\"y\"]")),
+        ("old", None),
+    ]
+    .into_iter()
+    .map(|(key, needed)| Change {
+        prior_needs: needed.map(|n| [n.to_owned()].into()),
+        ..bare(&format!("x.b[\"{key}\"]"), Replace, &[], &["x.a"])
+    })
+    .chain(["x", "y"].map(|key| bare(&format!("x.a[\"{key}\"]"), Replace, &[], &[])))
+    .collect();
     let changes = references(&stage(all));
     let nothing = changes.iter().map(|c| c.id.clone()).collect();
-    let taken = select(&changes, &nothing, &Select::Take("x.a[\"x\"]".into())).unwrap().taken;
+    let taken = select(&changes, &nothing, &Select::Take("x.a[\"x\"]".into()))
+        .unwrap()
+        .taken;
     assert_eq!(taken, ["x.b[\"x\"]", "x.b[\"old\"]", "x.a[\"x\"]"]);
-    assert_eq!(run(&changes, &[], Select::Leave("x.b[\"y\"]".into())).0, ["x.b[\"y\"]", "x.a[\"y\"]"]);
+    assert_eq!(
+        run(&changes, &[], Select::Leave("x.b[\"y\"]".into())).0,
+        ["x.b[\"y\"]", "x.a[\"y\"]"]
+    );
 }
 
-/// Of what the state says of dependencies within a module only the instance counts that the object is in.
+/// Of what the state says of dependencies within a module only the instance counts that the object
+/// is in.
 #[test]
 fn instances_of_a_module_are_apart_from_each_other() {
     let changes = refs(&[
@@ -163,8 +244,15 @@ fn instances_of_a_module_are_apart_from_each_other() {
 /// What does not change itself leads on to what it needs.
 #[test]
 fn needs_go_through_what_stays() {
-    let changes = refs(&[("x.a", Update, &[], &[]), ("x.b", NoOp, &["x.a"], &[]), ("x.c", Update, &["x.b"], &[])]);
-    assert_eq!(run(&changes, &[], Select::Leave("x.a".into())).0, ["x.a", "x.c"]);
+    let changes = refs(&[
+        ("x.a", Update, &[], &[]),
+        ("x.b", NoOp, &["x.a"], &[]),
+        ("x.c", Update, &["x.b"], &[]),
+    ]);
+    assert_eq!(
+        run(&changes, &[], Select::Leave("x.a".into())).0,
+        ["x.a", "x.c"]
+    );
 }
 
 #[test]
@@ -179,8 +267,15 @@ fn only_takes_with_what_is_needed() {
 #[test]
 fn unknown_addresses_are_refused_in_words() {
     let changes = refs(&[("x.a[0]", Create, &[], &[]), ("x.same", NoOp, &[], &[])]);
-    for (address, part) in [("x.nope", "no change of x.nope"), ("x.a", "x.a[0]"), ("x.same", "does not change")] {
-        for how in [Select::Take(address.to_owned()), Select::Leave(address.to_owned())] {
+    for (address, part) in [
+        ("x.nope", "no change of x.nope"),
+        ("x.a", "x.a[0]"),
+        ("x.same", "does not change"),
+    ] {
+        for how in [
+            Select::Take(address.to_owned()),
+            Select::Leave(address.to_owned()),
+        ] {
             let error = select(&changes, &BTreeSet::new(), &how).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
@@ -191,8 +286,19 @@ fn unknown_addresses_are_refused_in_words() {
 #[test]
 fn selections_are_closed() {
     use proptest::prelude::*;
-    let actions = [NoOp, Create, Update, Replace, ReplaceCreateFirst, Destroy, Forget];
-    let change = (0..actions.len(), prop::collection::vec(any::<prop::sample::Index>(), 0..4));
+    let actions = [
+        NoOp,
+        Create,
+        Update,
+        Replace,
+        ReplaceCreateFirst,
+        Destroy,
+        Forget,
+    ];
+    let change = (
+        0..actions.len(),
+        prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+    );
     let steps = prop::collection::vec((0u8..5, any::<prop::sample::Index>()), 1..8);
     proptest!(|(all in prop::collection::vec(change, 1..24), steps in steps)| {
         let ids: Vec<String> = (0..all.len()).map(|i| format!("x.r{i}")).collect();
@@ -233,7 +339,8 @@ fn selections_are_closed() {
     });
 }
 
-/// Two resources with 5,000 instances each, all of which depend on one another through their resources.
+/// Two resources with 5,000 instances each, all of which depend on one another through their
+/// resources.
 #[test]
 fn of_ten_thousand_changes_those_that_need_one_are_left_with_it() {
     let mut rows = Vec::new();

@@ -1,5 +1,5 @@
-//! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass through
-//! [`super::diff`] alone, which masks what is sensitive.
+//! A stage as people see it: changes as rows, why each of them is, what it needs. Pure; values pass
+//! through [`super::diff`] alone, which masks what is sensitive.
 
 use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::diff;
@@ -15,15 +15,34 @@ use std::collections::BTreeSet;
 /// How many attributes are named in words.
 const NAMED: usize = 3;
 
-/// The whole stage, ready to be shown. A provider may repeat in one attribute what is sensitive in another: known secrets
-/// are hidden wherever they stand.
+/// The whole stage, ready to be shown. A provider may repeat in one attribute what is sensitive in
+/// another: known secrets are hidden wherever they stand.
 pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
     let mut summary = summary(stage);
-    summary.changes.iter_mut().flat_map(|c| &mut c.commands).for_each(|c| c.hide(secrets));
-    let attributes = summary.changes.iter_mut().flat_map(|c| &mut c.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
-    let drift = summary.drift.iter_mut().flat_map(|d| &mut d.attributes).flat_map(|a| [&mut a.before, &mut a.after]);
-    let outputs = summary.outputs.iter_mut().flat_map(|o| [&mut o.before, &mut o.after]);
-    attributes.chain(drift).chain(outputs).flatten().for_each(|text| secrets.hide_in(text));
+    summary
+        .changes
+        .iter_mut()
+        .flat_map(|c| &mut c.commands)
+        .for_each(|c| c.hide(secrets));
+    let attributes = summary
+        .changes
+        .iter_mut()
+        .flat_map(|c| &mut c.attributes)
+        .flat_map(|a| [&mut a.before, &mut a.after]);
+    let drift = summary
+        .drift
+        .iter_mut()
+        .flat_map(|d| &mut d.attributes)
+        .flat_map(|a| [&mut a.before, &mut a.after]);
+    let outputs = summary
+        .outputs
+        .iter_mut()
+        .flat_map(|o| [&mut o.before, &mut o.after]);
+    attributes
+        .chain(drift)
+        .chain(outputs)
+        .flatten()
+        .for_each(|text| secrets.hide_in(text));
     summary
 }
 
@@ -41,7 +60,12 @@ pub fn summary(stage: &Stage) -> StageSummary {
         at: stage.at,
         took_ms: stage.took_ms,
         counts,
-        changes: stage.changes.iter().zip(needs).map(|(c, needs)| view(c, stage.request.mode, needs)).collect(),
+        changes: stage
+            .changes
+            .iter()
+            .zip(needs)
+            .map(|(c, needs)| view(c, stage.request.mode, needs))
+            .collect(),
         left: stage.left.clone(),
         outputs: stage.outputs.iter().map(output).collect(),
         drift: stage.drift.iter().map(drift).collect(),
@@ -49,7 +73,10 @@ pub fn summary(stage: &Stage) -> StageSummary {
 }
 
 fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
-    let (before, after) = (echoed(change, &change.before), echoed(change, &change.after));
+    let (before, after) = (
+        echoed(change, &change.before),
+        echoed(change, &change.after),
+    );
     let attributes = diff::attributes(&before, &after, &change.replace_paths);
     ChangeView {
         address: change.id(),
@@ -66,8 +93,9 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
     }
 }
 
-/// A side of a change, marked where it repeats what is marked: what a `terraform_data` gives back is as sensitive as what it
-/// was given. For showing alone: an expression that reads it gets a value without marks.
+/// A side of a change, marked where it repeats what is marked: what a `terraform_data` gives back
+/// is as sensitive as what it was given. For showing alone: an expression that reads it gets a
+/// value without marks.
 fn echoed(change: &Change, side: &Value) -> Value {
     let resource = &change.address.resource;
     if resource.mode != Mode::Managed || &*resource.kind != "terraform_data" || !diff::hides(side) {
@@ -76,7 +104,12 @@ fn echoed(change: &Change, side: &Value) -> Value {
     let (_, marks) = side.clone().unmark_deep_with_paths();
     let back = marks.into_iter().filter_map(|(path, marks)| {
         let (first, rest) = path.steps().split_first()?;
-        (*first == PathStep::Attr("input".into())).then(|| (Path::root().attr("output").join(&Path::new(rest.to_vec())), marks))
+        (*first == PathStep::Attr("input".into())).then(|| {
+            (
+                Path::root().attr("output").join(&Path::new(rest.to_vec())),
+                marks,
+            )
+        })
     });
     side.clone().mark_with_paths(&back.collect::<Vec<_>>())
 }
@@ -84,7 +117,10 @@ fn echoed(change: &Change, side: &Value) -> Value {
 fn drift(drift: &Drift) -> DriftView {
     let address = drift.address.to_string();
     DriftView {
-        address: drift.deposed.as_ref().map_or_else(|| address.clone(), |key| format!("{address} (deposed {key})")),
+        address: drift.deposed.as_ref().map_or_else(
+            || address.clone(),
+            |key| format!("{address} (deposed {key})"),
+        ),
         previous_address: drift.previous.as_ref().map(ToString::to_string),
         resource_type: drift.address.resource.kind.to_string(),
         provider: short(&drift.provider.address).to_owned(),
@@ -119,8 +155,12 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
     let mut parts = Vec::new();
     match &change.importing {
         None => {}
-        Some(Importing::Id(id)) => parts.push(format!("imported under the id {}", lang::addr::quote(id))),
-        Some(Importing::Identity { identity }) => parts.push(format!("imported by the identity {identity}")),
+        Some(Importing::Id(id)) => {
+            parts.push(format!("imported under the id {}", lang::addr::quote(id)))
+        }
+        Some(Importing::Identity { identity }) => {
+            parts.push(format!("imported by the identity {identity}"))
+        }
     }
     if let Some(from) = &change.previous {
         parts.push(format!("moved from {from}"));
@@ -131,13 +171,24 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
     match change.action {
         Action::NoOp if parts.is_empty() => parts.push("as configured".to_owned()),
         Action::NoOp => {}
-        Action::Create if change.drifted => parts.push("it is gone and is created again".to_owned()),
+        Action::Create if change.drifted => {
+            parts.push("it is gone and is created again".to_owned())
+        }
         Action::Create => parts.push("in the configuration and not yet there".to_owned()),
         Action::Read => parts.push(format!("read during the deploy: {}", reason(change))),
         Action::Update => parts.push(match names(attributes, |a| a.changed) {
             // A change of what the state says without one in any value.
-            names if names.is_empty() => "the plugin plans an update without a visible change".to_owned(),
-            names => format!("{names} {}", if names.contains(", ") { "change" } else { "changes" }),
+            names if names.is_empty() => {
+                "the plugin plans an update without a visible change".to_owned()
+            }
+            names => format!(
+                "{names} {}",
+                if names.contains(", ") {
+                    "change"
+                } else {
+                    "changes"
+                }
+            ),
         }),
         Action::Replace | Action::ReplaceCreateFirst => {
             let forcing = names(attributes, |a| a.forces_replacement);
@@ -151,18 +202,27 @@ fn why(change: &Change, mode: StageMode, attributes: &[AttributeChange]) -> Stri
                 parts.push("the old object stays, only the state forgets it".to_owned());
             }
         }
-        Action::Destroy if change.deposed.is_some() => parts.push("left over from a replacement".to_owned()),
-        Action::Destroy | Action::Forget if change.reason.is_none() && mode == StageMode::Destroy => {
+        Action::Destroy if change.deposed.is_some() => {
+            parts.push("left over from a replacement".to_owned())
+        }
+        Action::Destroy | Action::Forget
+            if change.reason.is_none() && mode == StageMode::Destroy =>
+        {
             parts.push("everything is to be destroyed".to_owned());
         }
         Action::Destroy => parts.push(reason(change)),
-        Action::Forget => parts.push(format!("{}; the object stays, only the state forgets it", reason(change))),
+        Action::Forget => parts.push(format!(
+            "{}; the object stays, only the state forgets it",
+            reason(change)
+        )),
     }
     parts.join("; ")
 }
 
 fn reason(change: &Change) -> String {
-    change.reason.map_or_else(|| change.action.word().to_owned(), |r| r.text().to_owned())
+    change
+        .reason
+        .map_or_else(|| change.action.word().to_owned(), |r| r.text().to_owned())
 }
 
 /// The attributes that are concerned, outermost names, those with known values first.
@@ -171,7 +231,8 @@ fn names(attributes: &[AttributeChange], pick: impl Fn(&AttributeChange) -> bool
     let mut seen = BTreeSet::new();
     let mut names: Vec<&str> = Vec::new();
     for unknown in [false, true] {
-        // What is only known after apply follows from what is changed; it is named where nothing else is.
+        // What is only known after apply follows from what is changed; it is named where nothing
+        // else is.
         if unknown && !names.is_empty() {
             break;
         }

@@ -11,20 +11,40 @@ fn secret(s: &str) -> Value {
     Value::string(s).mark(Mark::Sensitive)
 }
 
-fn row(path: &str, before: Option<&str>, after: Option<&str>) -> (String, Option<String>, Option<String>) {
-    (path.to_owned(), before.map(str::to_owned), after.map(str::to_owned))
+fn row(
+    path: &str,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> (String, Option<String>, Option<String>) {
+    (
+        path.to_owned(),
+        before.map(str::to_owned),
+        after.map(str::to_owned),
+    )
 }
 
 fn rows(before: &Value, after: &Value) -> Vec<(String, Option<String>, Option<String>)> {
-    diff::attributes(before, after, &[]).into_iter().map(|a| (a.path, a.before, a.after)).collect()
+    diff::attributes(before, after, &[])
+        .into_iter()
+        .map(|a| (a.path, a.before, a.after))
+        .collect()
 }
 
 #[test]
 fn values_are_flattened_to_leaves() {
     let before = Value::object([
         ("name", text("a")),
-        ("tags", Value::map(Type::String, [("k e", text("v")), ("gone", text("x"))])),
-        ("rule", Value::list(Type::object([("port", Type::Number)]), vec![Value::object([("port", Value::int(80))])])),
+        (
+            "tags",
+            Value::map(Type::String, [("k e", text("v")), ("gone", text("x"))]),
+        ),
+        (
+            "rule",
+            Value::list(
+                Type::object([("port", Type::Number)]),
+                vec![Value::object([("port", Value::int(80))])],
+            ),
+        ),
         ("none", Value::null(Type::String)),
         ("empty", Value::list(Type::String, vec![])),
     ]);
@@ -35,7 +55,10 @@ fn values_are_flattened_to_leaves() {
             "rule",
             Value::list(
                 Type::object([("port", Type::Number)]),
-                vec![Value::object([("port", Value::int(80))]), Value::object([("port", Value::int(443))])],
+                vec![
+                    Value::object([("port", Value::int(80))]),
+                    Value::object([("port", Value::int(443))]),
+                ],
             ),
         ),
         ("none", Value::null(Type::String)),
@@ -50,24 +73,49 @@ fn values_are_flattened_to_leaves() {
         row("tags[\"k e\"]", Some("\"v\""), Some("\"w\"")),
     ];
     assert_eq!(rows(&before, &after), expected);
-    let changed: Vec<bool> = diff::attributes(&before, &after, &[]).iter().map(|a| a.changed).collect();
+    let changed: Vec<bool> = diff::attributes(&before, &after, &[])
+        .iter()
+        .map(|a| a.changed)
+        .collect();
     assert_eq!(changed, [false, false, false, true, true, true]);
 }
 
 #[test]
 fn creates_and_destroys_show_one_side() {
-    let object = Value::object([("a", Value::int(1)), ("b", Value::object([("c", text("x"))]))]);
+    let object = Value::object([
+        ("a", Value::int(1)),
+        ("b", Value::object([("c", text("x"))])),
+    ]);
     let null = Value::null(object.ty().clone());
-    assert_eq!(rows(&null, &object), vec![row("a", None, Some("1")), row("b.c", None, Some("\"x\""))]);
-    assert_eq!(rows(&object, &null), vec![row("a", Some("1"), None), row("b.c", Some("\"x\""), None)]);
-    assert!(diff::attributes(&object, &null, &[]).iter().all(|a| a.changed));
+    assert_eq!(
+        rows(&null, &object),
+        vec![row("a", None, Some("1")), row("b.c", None, Some("\"x\""))]
+    );
+    assert_eq!(
+        rows(&object, &null),
+        vec![row("a", Some("1"), None), row("b.c", Some("\"x\""), None)]
+    );
+    assert!(
+        diff::attributes(&object, &null, &[])
+            .iter()
+            .all(|a| a.changed)
+    );
 }
 
 #[test]
 fn elements_of_sets_are_matched_by_value() {
-    let set = |all: &[&str]| Value::object([("s", Value::set(Type::String, all.iter().map(|s| text(s)).collect()))]);
+    let set = |all: &[&str]| {
+        Value::object([(
+            "s",
+            Value::set(Type::String, all.iter().map(|s| text(s)).collect()),
+        )])
+    };
     let all = diff::attributes(&set(&["a", "b", "c"]), &set(&["b", "c", "d"]), &[]);
-    let changed: Vec<_> = all.iter().filter(|a| a.changed).map(|a| (a.before.as_deref(), a.after.as_deref())).collect();
+    let changed: Vec<_> = all
+        .iter()
+        .filter(|a| a.changed)
+        .map(|a| (a.before.as_deref(), a.after.as_deref()))
+        .collect();
     assert_eq!(changed, [(Some("\"a\""), None), (None, Some("\"d\""))]);
     assert_eq!(all.len(), 4);
     let paths: BTreeSet<&str> = all.iter().map(|a| a.path.as_str()).collect();
@@ -76,8 +124,14 @@ fn elements_of_sets_are_matched_by_value() {
 
 #[test]
 fn unknown_values_are_known_after_apply() {
-    let before = Value::object([("id", text("i-1")), ("tags", Value::map(Type::String, [("a", text("b"))]))]);
-    let after = Value::object([("id", Value::unknown(Type::String)), ("tags", Value::unknown(Type::map(Type::String)))]);
+    let before = Value::object([
+        ("id", text("i-1")),
+        ("tags", Value::map(Type::String, [("a", text("b"))])),
+    ]);
+    let after = Value::object([
+        ("id", Value::unknown(Type::String)),
+        ("tags", Value::unknown(Type::map(Type::String))),
+    ]);
     let all = diff::attributes(&before, &after, &[Path::root().attr("id")]);
     assert_eq!(all[0].after.as_deref(), Some("(known after apply)"));
     assert!(all[0].unknown && all[0].changed && all[0].forces_replacement);
@@ -87,29 +141,68 @@ fn unknown_values_are_known_after_apply() {
 
 #[test]
 fn only_what_changes_forces_replacement() {
-    let object = |a: i64, b: i64| Value::object([("t", Value::object([("a", Value::int(a)), ("b", Value::int(b))]))]);
+    let object = |a: i64, b: i64| {
+        Value::object([(
+            "t",
+            Value::object([("a", Value::int(a)), ("b", Value::int(b))]),
+        )])
+    };
     let all = diff::attributes(&object(1, 1), &object(1, 2), &[Path::root().attr("t")]);
-    assert_eq!(all.iter().map(|a| a.forces_replacement).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        all.iter().map(|a| a.forces_replacement).collect::<Vec<_>>(),
+        [false, true]
+    );
     // An element of a set is named by its value.
     let set = |n: i64| Value::object([("t", Value::set(Type::Number, vec![Value::int(n)]))]);
-    let into_set = Path::root().attr("t").index(Value::object([("x", text("y"))]));
-    assert!(diff::attributes(&set(1), &set(2), &[into_set]).iter().all(|a| a.forces_replacement));
+    let into_set = Path::root()
+        .attr("t")
+        .index(Value::object([("x", text("y"))]));
+    assert!(
+        diff::attributes(&set(1), &set(2), &[into_set])
+            .iter()
+            .all(|a| a.forces_replacement)
+    );
 }
 
 #[test]
 fn secrets_are_in_no_summary() {
     const SECRET: &str = "hunter2";
-    let plain = Value::object([("a", Value::object([("b", text(SECRET))])), ("c", text("open"))]);
-    let at = |path: Path| plain.clone().mark_with_paths(&[(path, cty::Marks::sensitive())]);
+    let plain = Value::object([
+        ("a", Value::object([("b", text(SECRET))])),
+        ("c", text("open")),
+    ]);
+    let at = |path: Path| {
+        plain
+            .clone()
+            .mark_with_paths(&[(path, cty::Marks::sensitive())])
+    };
     let whole = plain.clone().mark(Mark::Sensitive);
     let deep = at(Path::root().attr("a").attr("b"));
     let outer = at(Path::root().attr("a"));
     let null = Value::null(plain.ty().clone());
-    let other_kind = Value::object([("a", Value::tuple(vec![secret(SECRET)])), ("c", text("open"))]);
-    let set = Value::object([("a", Value::set(Type::String, vec![text(SECRET)]).mark(Mark::Sensitive)), ("c", text("open"))]);
-    let set_inside = Value::object([("a", Value::set(Type::String, vec![secret(SECRET)])), ("c", text("open"))]);
-    let in_map = Value::object([("a", Value::map(Type::String, [("x", secret(SECRET))])), ("c", text("open"))]);
-    let ephemeral = Value::object([("a", text(SECRET).mark(Mark::Ephemeral)), ("c", text("open"))]);
+    let other_kind = Value::object([
+        ("a", Value::tuple(vec![secret(SECRET)])),
+        ("c", text("open")),
+    ]);
+    let set = Value::object([
+        (
+            "a",
+            Value::set(Type::String, vec![text(SECRET)]).mark(Mark::Sensitive),
+        ),
+        ("c", text("open")),
+    ]);
+    let set_inside = Value::object([
+        ("a", Value::set(Type::String, vec![secret(SECRET)])),
+        ("c", text("open")),
+    ]);
+    let in_map = Value::object([
+        ("a", Value::map(Type::String, [("x", secret(SECRET))])),
+        ("c", text("open")),
+    ]);
+    let ephemeral = Value::object([
+        ("a", text(SECRET).mark(Mark::Ephemeral)),
+        ("c", text("open")),
+    ]);
     // The same text is masked where only the other side says that it is secret.
     let pairs: Vec<(Value, Value)> = vec![
         (null.clone(), deep.clone()),
@@ -160,7 +253,10 @@ fn secrets_are_in_no_summary() {
         }];
         staged.variables = [("v".into(), secret(SECRET))].into();
         let shown = serde_json::to_string(&summary(&staged)).unwrap();
-        assert!(!shown.contains(SECRET), "{before:?} -> {after:?} shows {shown}");
+        assert!(
+            !shown.contains(SECRET),
+            "{before:?} -> {after:?} shows {shown}"
+        );
     }
 }
 
@@ -170,7 +266,10 @@ fn a_change_of_sensitivity_alone_is_seen() {
     let after = Value::object([("a", secret("x"))]);
     let all = diff::attributes(&before, &after, &[]);
     assert!(all[0].changed && all[0].sensitive);
-    assert_eq!((all[0].before.as_deref(), all[0].after.as_deref()), (Some(diff::SENSITIVE), Some(diff::SENSITIVE)));
+    assert_eq!(
+        (all[0].before.as_deref(), all[0].after.as_deref()),
+        (Some(diff::SENSITIVE), Some(diff::SENSITIVE))
+    );
 }
 
 #[test]
@@ -182,9 +281,18 @@ fn reasons_are_in_words() {
         edit(&mut change);
         summary(&stage(vec![change])).changes.remove(0).why
     };
-    assert_eq!(with(|_| {}, Action::NoOp, &object(1), &object(1)), "as configured");
-    assert_eq!(with(|_| {}, Action::Create, &null, &object(1)), "in the configuration and not yet there");
-    assert_eq!(with(|_| {}, Action::Update, &object(1), &object(2)), "a, b change");
+    assert_eq!(
+        with(|_| {}, Action::NoOp, &object(1), &object(1)),
+        "as configured"
+    );
+    assert_eq!(
+        with(|_| {}, Action::Create, &null, &object(1)),
+        "in the configuration and not yet there"
+    );
+    assert_eq!(
+        with(|_| {}, Action::Update, &object(1), &object(2)),
+        "a, b change"
+    );
     let forced = with(
         |c| {
             c.reason = Some(Reason::ReplaceBecauseCannotUpdate);
@@ -195,15 +303,35 @@ fn reasons_are_in_words() {
         &object(2),
     );
     assert_eq!(forced, "a cannot be changed in place");
-    let tainted = with(|c| c.reason = Some(Reason::ReplaceBecauseTainted), Action::Replace, &object(1), &object(2));
+    let tainted = with(
+        |c| c.reason = Some(Reason::ReplaceBecauseTainted),
+        Action::Replace,
+        &object(1),
+        &object(2),
+    );
     assert_eq!(tainted, Reason::ReplaceBecauseTainted.text());
-    let gone = with(|c| c.reason = Some(Reason::DeleteBecauseNoResourceConfig), Action::Destroy, &object(1), &null);
+    let gone = with(
+        |c| c.reason = Some(Reason::DeleteBecauseNoResourceConfig),
+        Action::Destroy,
+        &object(1),
+        &null,
+    );
     assert_eq!(gone, "no longer in the configuration");
-    let moved = with(|c| c.previous = "thing_x.old".parse().ok(), Action::NoOp, &object(1), &object(1));
+    let moved = with(
+        |c| c.previous = "thing_x.old".parse().ok(),
+        Action::NoOp,
+        &object(1),
+        &object(1),
+    );
     assert_eq!(moved, "moved from thing_x.old");
     let drifted = with(|c| c.drifted = true, Action::Update, &object(1), &object(2));
     assert_eq!(drifted, "changed outside of deploys; a, b change");
-    let deposed = with(|c| c.deposed = Some("0badcafe".into()), Action::Destroy, &object(1), &null);
+    let deposed = with(
+        |c| c.deposed = Some("0badcafe".into()),
+        Action::Destroy,
+        &object(1),
+        &null,
+    );
     assert_eq!(deposed, "left over from a replacement");
 }
 
@@ -211,7 +339,11 @@ fn reasons_are_in_words() {
 fn imports_count_in_addition() {
     let mut imported = bare("thing_x.a", Action::Update, &[], &[]);
     imported.importing = Some("id".into());
-    let counts = summary(&stage(vec![imported, bare("thing_x.b", Action::NoOp, &[], &[])])).counts;
+    let counts = summary(&stage(vec![
+        imported,
+        bare("thing_x.b", Action::NoOp, &[], &[]),
+    ]))
+    .counts;
     assert_eq!((counts.update, counts.import, counts.no_op), (1, 1, 1));
 }
 
@@ -220,9 +352,19 @@ fn needs_are_what_changes_here() {
     let all = summary(&stage(vec![
         bare("thing_x.net", Action::Update, &[], &[]),
         bare("thing_x.same", Action::NoOp, &[], &[]),
-        bare("module.m[0].thing_x.web[0]", Action::Create, &["thing_x.net", "thing_x.same", "module.m.thing_x.web"], &[]),
+        bare(
+            "module.m[0].thing_x.web[0]",
+            Action::Create,
+            &["thing_x.net", "thing_x.same", "module.m.thing_x.web"],
+            &[],
+        ),
         bare("thing_x.low", Action::Destroy, &[], &[]),
-        bare("thing_x.high", Action::Destroy, &["thing_x.low"], &["thing_x.low"]),
+        bare(
+            "thing_x.high",
+            Action::Destroy,
+            &["thing_x.low"],
+            &["thing_x.low"],
+        ),
     ]));
     let needs: Vec<&[String]> = all.changes.iter().map(|c| c.needs.as_slice()).collect();
     assert_eq!(needs[2], ["thing_x.net"]);
@@ -247,8 +389,18 @@ fn an_output_stays_where_it_rests_on_what_is_left() {
         bare("x.a[1]", Action::Create, &[], &[]),
         bare("x.ab", Action::Create, &[], &[]),
     ]);
-    staged.outputs = vec![output("first", &["x.a[0]"]), output("second", &["x.a[1]"]), output("all", &["x.a"]), output("other", &["x.ab"])];
+    staged.outputs = vec![
+        output("first", &["x.a[0]"]),
+        output("second", &["x.a[1]"]),
+        output("all", &["x.a"]),
+        output("other", &["x.ab"]),
+    ];
     let left = ["x.a[1]".to_owned()];
-    let stays: Vec<String> = summary(&staged).outputs.into_iter().filter(|o| o.stays(&left)).map(|o| o.name).collect();
+    let stays: Vec<String> = summary(&staged)
+        .outputs
+        .into_iter()
+        .filter(|o| o.stays(&left))
+        .map(|o| o.name)
+        .collect();
     assert_eq!(stays, ["second", "all"]);
 }

@@ -1,5 +1,6 @@
-//! What evaluation found outside of the configuration: files that functions read, names that patterns match, answers of
-//! providers' functions. A stage is made by what was found; its deploy goes by the same or not at all. Owned by one walk.
+//! What evaluation found outside of the configuration: files that functions read, names that
+//! patterns match, answers of providers' functions. A stage is made by what was found; its deploy
+//! goes by the same or not at all. Owned by one walk.
 
 use crate::engine::calls::lock;
 use lang::functions::{Finding, Look};
@@ -23,14 +24,18 @@ pub struct Sight {
 #[derive(Debug, Default)]
 pub struct Sights {
     seen: Mutex<Seen>,
-    /// Whether `seen` is what a stage was made by: what is not in it could not be known then, and is not kept.
+    /// Whether `seen` is what a stage was made by: what is not in it could not be known then, and
+    /// is not kept.
     staged: bool,
 }
 
 impl Sights {
     /// Of a deploy: what its stage was made by.
     pub fn of_stage(seen: &Seen) -> Self {
-        Self { seen: Mutex::new(seen.clone()), staged: true }
+        Self {
+            seen: Mutex::new(seen.clone()),
+            staged: true,
+        }
     }
 
     /// All that was seen.
@@ -47,21 +52,34 @@ impl Sights {
         match seen.get_mut(&finding.look) {
             Some(before) => {
                 before.secret |= finding.secret;
-                if before.digest == finding.digest { Ok(()) } else { Err(self.changed(&finding.look, before.secret)) }
+                if before.digest == finding.digest {
+                    Ok(())
+                } else {
+                    Err(self.changed(&finding.look, before.secret))
+                }
             }
             None if self.staged => Ok(()),
             None => {
-                seen.insert(finding.look, Sight { digest: finding.digest, secret: finding.secret });
+                seen.insert(
+                    finding.look,
+                    Sight {
+                        digest: finding.digest,
+                        secret: finding.secret,
+                    },
+                );
                 Ok(())
             }
         }
     }
 
-    /// What a stage found of a file: that one was there, or was not, holds for its deploy, whatever the deploy itself makes
-    /// of it. What it holds is another matter, and must be as it was.
+    /// What a stage found of a file: that one was there, or was not, holds for its deploy, whatever
+    /// the deploy itself makes of it. What it holds is another matter, and must be as it was.
     pub fn approved(&self, look: &Look) -> Option<String> {
         let kept = self.staged && matches!(look, Look::Presence(_) | Look::File(_));
-        lock(&self.seen).get(look).filter(|_| kept).map(|sight| sight.digest.clone())
+        lock(&self.seen)
+            .get(look)
+            .filter(|_| kept)
+            .map(|sight| sight.digest.clone())
     }
 
     /// Takes over all that others have found.
@@ -69,15 +87,32 @@ impl Sights {
     /// # Errors
     /// As [`found`](Self::found).
     pub fn take(&self, others: Self) -> Result<(), String> {
-        let others = others.seen.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        others.into_iter().try_for_each(|(look, Sight { digest, secret })| self.found(Finding { look, digest, secret }))
+        let others = others
+            .seen
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        others
+            .into_iter()
+            .try_for_each(|(look, Sight { digest, secret })| {
+                self.found(Finding {
+                    look,
+                    digest,
+                    secret,
+                })
+            })
     }
 
     fn changed(&self, look: &Look, secret: bool) -> String {
-        let when = if self.staged { "since it was staged" } else { "while it was staged" };
+        let when = if self.staged {
+            "since it was staged"
+        } else {
+            "while it was staged"
+        };
         let hint = match look {
             Look::Answer(_) => "the provider answers otherwise now",
-            _ => "stage again; where a resource of this configuration writes it, refer to that resource instead",
+            _ => {
+                "stage again; where a resource of this configuration writes it, refer to that resource instead"
+            }
         };
         format!("changed {when}: {}; {hint}", name(look, secret))
     }
@@ -85,8 +120,12 @@ impl Sights {
 
 /// What is not any more as a stage found it, seen from the workspace's folder: names, each once.
 pub fn moved_on(seen: &Seen, base: &Path) -> Vec<String> {
-    let moved = seen.iter().filter(|(look, before)| look.again(base).is_some_and(|now| now != before.digest));
-    let mut names: Vec<String> = moved.map(|(look, before)| name(look, before.secret)).collect();
+    let moved = seen
+        .iter()
+        .filter(|(look, before)| look.again(base).is_some_and(|now| now != before.digest));
+    let mut names: Vec<String> = moved
+        .map(|(look, before)| name(look, before.secret))
+        .collect();
     names.dedup();
     names
 }

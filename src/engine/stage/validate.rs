@@ -1,5 +1,5 @@
-//! The validating walk over resources: every block once, with all that a deploy decides unknown. Errors found here hide
-//! those of the planning walk, as with the reference engine.
+//! The validating walk over resources: every block once, with all that a deploy decides unknown.
+//! Errors found here hide those of the planning walk, as with the reference engine.
 
 use super::cell::Cell;
 use super::conditions::{self, Kind};
@@ -37,45 +37,90 @@ pub async fn run(walk: &Walk, step: Step) -> Cell {
 /// Faults of an output's `depends_on`.
 fn depends_on(walk: &Walk, node: &Node, cell: &mut Cell) -> bool {
     let (path, entries) = match node {
-        Node::Output(path, name) => (path, walk.module(path).and_then(|m| m.outputs.get(name)).map(|o| o.depends_on.clone())),
-        Node::Call(path, name) => (path, walk.module(path).and_then(|m| m.calls.get(name)).map(|c| c.depends_on.clone())),
+        Node::Output(path, name) => (
+            path,
+            walk.module(path)
+                .and_then(|m| m.outputs.get(name))
+                .map(|o| o.depends_on.clone()),
+        ),
+        Node::Call(path, name) => (
+            path,
+            walk.module(path)
+                .and_then(|m| m.calls.get(name))
+                .map(|c| c.depends_on.clone()),
+        ),
         _ => return true,
     };
-    let (Some(module), Some(entries)) = (walk.module(path), entries) else { return true };
+    let (Some(module), Some(entries)) = (walk.module(path), entries) else {
+        return true;
+    };
     let instances = walk.around.values.instances(path);
-    let Some(instance) = instances.first() else { return true };
+    let Some(instance) = instances.first() else {
+        return true;
+    };
     let scope = ModuleScope::new(&walk.around, module, instance);
     cell.report(dependency_faults(&scope, &entries))
 }
 
 /// What is wrong with the entries of a `depends_on`.
-fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Traversal]) -> Diagnostics {
+fn dependency_faults(
+    scope: &ModuleScope<'_>,
+    entries: &[lang::syntax::ast::Traversal],
+) -> Diagnostics {
     let mut diags = Diagnostics::new();
     for t in entries {
         match refs::parse(t) {
             Err(d) => diags.push(d),
-            Ok(refs::Ref::Resource { resource, used, .. }) if scope.module.resources.contains_key(&resource) && t.steps.len() > used => {
-                let detail = format!("References in depends_on must be to a whole object; {resource} is one.");
-                diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.steps[used].span));
+            Ok(refs::Ref::Resource { resource, used, .. })
+                if scope.module.resources.contains_key(&resource) && t.steps.len() > used =>
+            {
+                let detail = format!(
+                    "References in depends_on must be to a whole object; {resource} is one."
+                );
+                diags.push(
+                    Diagnostic::error("Invalid depends_on reference", detail)
+                        .at(t.steps[used].span),
+                );
             }
-            Ok(refs::Ref::Resource { resource, .. }) if !scope.module.resources.contains_key(&resource) => {
+            Ok(refs::Ref::Resource { resource, .. })
+                if !scope.module.resources.contains_key(&resource) =>
+            {
                 let detail = format!("{resource} has not been declared in this module.");
-                diags.push(Diagnostic::error("Reference to undeclared resource", detail).at(t.span()));
+                diags.push(
+                    Diagnostic::error("Reference to undeclared resource", detail).at(t.span()),
+                );
             }
-            Ok(refs::Ref::Resource { resource, .. }) if scope.module.resources.get(&resource).is_some_and(|r| r.check.is_some()) => {
-                let detail = format!("{resource} belongs to a check, and nothing outside of that check may refer to it.");
+            Ok(refs::Ref::Resource { resource, .. })
+                if scope
+                    .module
+                    .resources
+                    .get(&resource)
+                    .is_some_and(|r| r.check.is_some()) =>
+            {
+                let detail = format!(
+                    "{resource} belongs to a check, and nothing outside of that check may refer to it."
+                );
                 diags.push(Diagnostic::error("Reference to scoped resource", detail).at(t.span()));
             }
-            Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. }) if !scope.module.calls.contains_key(&call) => {
+            Ok(refs::Ref::Module { call, .. } | refs::Ref::ModuleOutput { call, .. })
+                if !scope.module.calls.contains_key(&call) =>
+            {
                 let detail = format!("No module call named {call:?} is declared in this module.");
-                diags.push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
+                diags
+                    .push(Diagnostic::error("Reference to undeclared module", detail).at(t.span()));
             }
             Ok(refs::Ref::Var(_) | refs::Ref::Local(_)) => diags.append(scope.check(&[t])),
             Ok(refs::Ref::Check(_)) => {
                 let detail = "A check is no object to wait for: it is looked at once everything else is done.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
-            Ok(refs::Ref::Each(_) | refs::Ref::Count(_) | refs::Ref::SelfObject | refs::Ref::Path(_) | refs::Ref::Terraform(_)) => {
+            Ok(
+                refs::Ref::Each(_)
+                | refs::Ref::Count(_)
+                | refs::Ref::SelfObject
+                | refs::Ref::Path(_)
+                | refs::Ref::Terraform(_),
+            ) => {
                 let detail = "\"depends_on\" takes references to resources, modules, variables and local values.";
                 diags.push(Diagnostic::error("Invalid depends_on reference", detail).at(t.span()));
             }
@@ -86,18 +131,37 @@ fn dependency_faults(scope: &ModuleScope<'_>, entries: &[lang::syntax::ast::Trav
 }
 
 async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> bool {
-    let Some(module) = walk.module(&address.module) else { return true };
-    let Some(resource) = module.resources.get(&address.resource) else { return true };
+    let Some(module) = walk.module(&address.module) else {
+        return true;
+    };
+    let Some(resource) = module.resources.get(&address.resource) else {
+        return true;
+    };
     let key = provider_addr::for_resource(&walk.around.root, module, resource);
     let instances = walk.around.values.instances(&address.module);
     for instance in instances.iter() {
-        let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
-        cell.values.push(Worked::Resource(abs, anything(walk, &key.address, resource)));
+        let abs = AbsResource {
+            module: instance.clone(),
+            resource: address.resource.clone(),
+        };
+        cell.values.push(Worked::Resource(
+            abs,
+            anything(walk, &key.address, resource),
+        ));
     }
-    let Some(instance) = instances.first() else { return true };
+    let Some(instance) = instances.first() else {
+        return true;
+    };
     let base = ModuleScope::new(&walk.around, module, instance);
-    let meta = Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
-    let own = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&walk.around, module, instance) };
+    let meta = Meta {
+        count: resource.count.as_ref(),
+        for_each: resource.for_each.as_ref(),
+        enabled: resource.lifecycle.enabled.as_ref(),
+    };
+    let own = ModuleScope {
+        own: Some(&resource.name),
+        ..ModuleScope::new(&walk.around, module, instance)
+    };
     let (expansion, diags) = expand::expand(&base, meta);
     let mut good = cell.report(diags);
     good &= cell.report(dependency_faults(&base, &resource.depends_on));
@@ -107,7 +171,10 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
         return cell.report(no_such_type(&key.address, resource));
     };
-    let repetition = expansion.map(|e| e.instances()).and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1)).unwrap_or_default();
+    let repetition = expansion
+        .map(|e| e.instances())
+        .and_then(|mut all| (!all.is_empty()).then(|| all.remove(0).1))
+        .unwrap_or_default();
     let scope = own.repeated(repetition.clone());
     let (config, diags) = walk.decode(&resource.body, &schema.block, &scope);
     let decoded = cell.report(super::plan::about(diags, &address_of(address, instance)));
@@ -126,14 +193,21 @@ async fn resource(walk: &Walk, address: &ConfigResource, cell: &mut Cell) -> boo
     good
 }
 
-/// A resource of which nothing is known but its type; not even that where it is there in any number.
+/// A resource of which nothing is known but its type; not even that where it is there in any
+/// number.
 fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
     // One that may not be there at all shows with the plan what it is.
     if resource.name.mode == Mode::Ephemeral && resource.lifecycle.enabled.is_none() {
         return nothing_known(resource, walk.around.schema(provider, &resource.name));
     }
     let repeated = resource.count.is_some() || resource.for_each.is_some();
-    let Some(schema) = walk.around.schema(provider, &resource.name).filter(|_| !repeated) else { return Value::dynamic() };
+    let Some(schema) = walk
+        .around
+        .schema(provider, &resource.name)
+        .filter(|_| !repeated)
+    else {
+        return Value::dynamic();
+    };
     if schema.block.contains_sensitive() && resource.lifecycle.enabled.is_none() {
         return super::managed::mark(schema, super::plan::unknown_object(&schema.block), &[]);
     }
@@ -142,10 +216,15 @@ fn anything(walk: &Walk, provider: &str, resource: &Resource) -> Value {
 
 /// `self` of a resource.
 fn some_instance(walk: &Walk, module: &Module, resource: &Resource) -> Value {
-    anything(walk, &provider_addr::for_resource(&walk.around.root, module, resource).address, resource)
+    anything(
+        walk,
+        &provider_addr::for_resource(&walk.around.root, module, resource).address,
+        resource,
+    )
 }
 
-/// Where a configured object has ephemeral values that would be kept: anywhere but in write-only attributes.
+/// Where a configured object has ephemeral values that would be kept: anywhere but in write-only
+/// attributes.
 pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<ProviderDiagnostic> {
     if !config.contains_mark(&cty::Mark::Ephemeral) {
         return Vec::new();
@@ -154,10 +233,19 @@ pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<Provi
     // It is an argument as a whole that may take them or not.
     let argument = |path: &cty::Path| {
         let outer = (1..=path.len()).map(|n| cty::Path::new(path.steps()[..n].to_vec()));
-        outer.filter_map(|outer| Some((block.attribute_at(&outer)?.write_only, outer))).next_back().unwrap_or_else(|| (false, path.clone()))
+        outer
+            .filter_map(|outer| Some((block.attribute_at(&outer)?.write_only, outer)))
+            .next_back()
+            .unwrap_or_else(|| (false, path.clone()))
     };
-    let found = marks.iter().filter(|(_, marks)| marks.is_ephemeral()).map(|(path, _)| argument(path));
-    let mut kept: Vec<cty::Path> = found.filter(|(write_only, _)| !write_only).map(|(_, argument)| argument).collect();
+    let found = marks
+        .iter()
+        .filter(|(_, marks)| marks.is_ephemeral())
+        .map(|(path, _)| argument(path));
+    let mut kept: Vec<cty::Path> = found
+        .filter(|(write_only, _)| !write_only)
+        .map(|(_, argument)| argument)
+        .collect();
     kept.dedup();
     kept.into_iter()
         .map(|path| {
@@ -167,12 +255,26 @@ pub fn ephemeral_faults(block: &cty::schema::Block, config: &Value) -> Vec<Provi
         .collect()
 }
 
-fn address_of(address: &ConfigResource, module: &lang::addr::ModuleInstance) -> lang::addr::AbsInstance {
-    AbsResource { module: module.clone(), resource: address.resource.clone() }.instance(InstanceKey::None)
+fn address_of(
+    address: &ConfigResource,
+    module: &lang::addr::ModuleInstance,
+) -> lang::addr::AbsInstance {
+    AbsResource {
+        module: module.clone(),
+        resource: address.resource.clone(),
+    }
+    .instance(InstanceKey::None)
 }
 
-/// A resource's pre- and postconditions, and `prevent_destroy`, as far as they can be seen without a plan.
-fn conditions_of(walk: &Walk, module: &Module, resource: &Resource, scope: &ModuleScope<'_>, cell: &mut Cell) -> bool {
+/// A resource's pre- and postconditions, and `prevent_destroy`, as far as they can be seen without
+/// a plan.
+fn conditions_of(
+    walk: &Walk,
+    module: &Module,
+    resource: &Resource,
+    scope: &ModuleScope<'_>,
+    cell: &mut Cell,
+) -> bool {
     let mut good = true;
     for condition in &resource.lifecycle.preconditions {
         good &= cell.report(conditions::check(scope, condition, Kind::Precondition).1);
@@ -187,9 +289,16 @@ fn conditions_of(walk: &Walk, module: &Module, resource: &Resource, scope: &Modu
         good &= cell.report(conditions::check(&after, condition, Kind::Postcondition).1);
     }
     // What refers to something is looked at where a plan is made.
-    if let Some(expr) = resource.lifecycle.prevent_destroy.as_ref().filter(|e| e.traversals().is_empty()) {
+    if let Some(expr) = resource
+        .lifecycle
+        .prevent_destroy
+        .as_ref()
+        .filter(|e| e.traversals().is_empty())
+    {
         let (value, diags) = scope.evaluate(expr);
-        if !diags.has_errors() && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err() {
+        if !diags.has_errors()
+            && cty::convert::convert(&value.unmark_deep().0, &cty::Type::Bool).is_err()
+        {
             good &= cell.report(super::plan::no_guard(expr, "is no bool"));
         }
     }
@@ -200,7 +309,13 @@ fn conditions_of(walk: &Walk, module: &Module, resource: &Resource, scope: &Modu
 }
 
 /// A resource's provisioners, as far as they can be seen without an object.
-fn provisioners(walk: &Walk, module: &Module, resource: &Resource, scope: &ModuleScope<'_>, cell: &mut Cell) -> bool {
+fn provisioners(
+    walk: &Walk,
+    module: &Module,
+    resource: &Resource,
+    scope: &ModuleScope<'_>,
+    cell: &mut Cell,
+) -> bool {
     let mut good = true;
     for provisioner in &resource.provisioners {
         let scope = ModuleScope {
@@ -210,7 +325,10 @@ fn provisioners(walk: &Walk, module: &Module, resource: &Resource, scope: &Modul
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
         // What is wrong with a connection that they share is said once.
-        good &= cell.report(crate::engine::deploy::provision::validate(&scope, provisioner));
+        good &= cell.report(crate::engine::deploy::provision::validate(
+            &scope,
+            provisioner,
+        ));
         if !good {
             break;
         }
@@ -219,21 +337,45 @@ fn provisioners(walk: &Walk, module: &Module, resource: &Resource, scope: &Modul
 }
 
 /// The provider's own check of a block.
-async fn ask(walk: &Walk, address: &ConfigResource, resource: &Resource, provider: &str, config: Value, cell: &mut Cell) -> bool {
+async fn ask(
+    walk: &Walk,
+    address: &ConfigResource,
+    resource: &Resource,
+    provider: &str,
+    config: Value,
+    cell: &mut Cell,
+) -> bool {
     let text = address.to_string();
     let plain = config.unmark_deep().0;
     let ctx = walk.context(text.clone());
     let answer = match walk.providers.plain(provider, &ctx).await {
         Err(error) => Err(error),
         Ok(plugin) => match address.resource.mode {
-            Mode::Data => plugin.validate_data(&address.resource.kind, plain, &ctx).await,
-            Mode::Ephemeral => plugin.validate_ephemeral(&address.resource.kind, plain, &ctx).await,
-            Mode::Managed => plugin.validate_resource(&address.resource.kind, plain, &ctx).await,
+            Mode::Data => {
+                plugin
+                    .validate_data(&address.resource.kind, plain, &ctx)
+                    .await
+            }
+            Mode::Ephemeral => {
+                plugin
+                    .validate_ephemeral(&address.resource.kind, plain, &ctx)
+                    .await
+            }
+            Mode::Managed => {
+                plugin
+                    .validate_resource(&address.resource.kind, plain, &ctx)
+                    .await
+            }
         },
     };
     match answer {
         Err(error) => cell.report_call(&error, &text, Some(resource.span)),
-        Ok(answer) => cell.report_provider(&answer.diagnostics, &text, Some(&resource.body), Some(resource.span)),
+        Ok(answer) => cell.report_provider(
+            &answer.diagnostics,
+            &text,
+            Some(&resource.body),
+            Some(resource.span),
+        ),
     }
 }
 
@@ -243,17 +385,30 @@ fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
         Mode::Ephemeral => ("ephemeral resource", "Invalid ephemeral resource type"),
         Mode::Managed => ("resource type", "Invalid resource type"),
     };
-    let detail = format!("The provider {} does not support {what} {:?}.", provider_addr::short(address), &*resource.name.kind);
-    Diagnostic::error(word, detail).at(resource.span).about(resource.name.to_string())
+    let detail = format!(
+        "The provider {} does not support {what} {:?}.",
+        provider_addr::short(address),
+        &*resource.name.kind
+    );
+    Diagnostic::error(word, detail)
+        .at(resource.span)
+        .about(resource.name.to_string())
 }
 
 /// Attributes in `ignore_changes` that the schema does not have.
 fn ignored_faults(resource: &Resource, block: &cty::schema::Block) -> Diagnostics {
     let mut diags = Diagnostics::new();
-    let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else { return diags };
+    let IgnoreChanges::Paths(paths) = &resource.lifecycle.ignore_changes else {
+        return diags;
+    };
     for t in paths {
-        let first = lang::syntax::ast::Step { kind: StepKind::Attr(t.root.clone()), span: t.root_span };
-        let steps: Vec<_> = std::iter::once(first).chain(t.steps.iter().cloned()).collect();
+        let first = lang::syntax::ast::Step {
+            kind: StepKind::Attr(t.root.clone()),
+            span: t.root_span,
+        };
+        let steps: Vec<_> = std::iter::once(first)
+            .chain(t.steps.iter().cloned())
+            .collect();
         diags.extend(lang::decode::traversal_fault(block, &steps));
     }
     diags

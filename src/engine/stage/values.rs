@@ -1,4 +1,5 @@
-//! Values as a walk works them out: each once, then shared. Owned by one walk; locks are held for a look-up only.
+//! Values as a walk works them out: each once, then shared. Owned by one walk; locks are held for a
+//! look-up only.
 
 use cty::Value;
 use lang::addr::{AbsResource, InstanceKey, ModuleInstance, ModulePath};
@@ -35,19 +36,36 @@ impl Expansion {
             Self::Single => vec![(InstanceKey::None, Repetition::default())],
             Self::Disabled => Vec::new(),
             Self::Count(n) => (0..*n)
-                .map(|i| (InstanceKey::Int(i), Repetition { count_index: Some(Value::number(i)), ..Repetition::default() }))
+                .map(|i| {
+                    (
+                        InstanceKey::Int(i),
+                        Repetition {
+                            count_index: Some(Value::number(i)),
+                            ..Repetition::default()
+                        },
+                    )
+                })
                 .collect(),
             Self::Each(items) => items
                 .iter()
                 .map(|(key, value)| {
-                    let repetition =
-                        Repetition { each_key: Some(Value::string(key)), each_value: Some(value.clone()), ..Repetition::default() };
+                    let repetition = Repetition {
+                        each_key: Some(Value::string(key)),
+                        each_value: Some(value.clone()),
+                        ..Repetition::default()
+                    };
                     (InstanceKey::Str(key.clone()), repetition)
                 })
                 .collect(),
             // One stand-in, whose key is not looked at.
             Self::Unknown { count: true } => {
-                vec![(InstanceKey::None, Repetition { count_index: Some(Value::unknown(cty::Type::Number)), ..Repetition::default() })]
+                vec![(
+                    InstanceKey::None,
+                    Repetition {
+                        count_index: Some(Value::unknown(cty::Type::Number)),
+                        ..Repetition::default()
+                    },
+                )]
             }
             Self::Unknown { count: false } => vec![(
                 InstanceKey::None,
@@ -71,11 +89,18 @@ impl<K, V> Default for Map<K, V> {
 
 impl<K: Eq + Hash, V: Clone> Map<K, V> {
     fn get(&self, key: &K) -> Option<V> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     fn put(&self, key: K, value: V) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, value);
     }
 }
 
@@ -136,7 +161,9 @@ impl Values {
                 Worked::Local(module, name, value) => self.locals.put((module, name), value),
                 Worked::Output(module, name, value) => self.outputs.put((module, name), value),
                 Worked::Resource(resource, value) => self.resources.put(resource, value),
-                Worked::Calls(parent, name, expansions) => self.put_calls(&parent, &name, expansions),
+                Worked::Calls(parent, name, expansions) => {
+                    self.put_calls(&parent, &name, expansions)
+                }
             }
         }
     }
@@ -164,7 +191,12 @@ impl Values {
         self.repetitions.get(module).unwrap_or_default()
     }
 
-    fn put_calls(&self, parent: &ModulePath, name: &Arc<str>, expansions: Vec<(ModuleInstance, Expansion)>) {
+    fn put_calls(
+        &self,
+        parent: &ModulePath,
+        name: &Arc<str>,
+        expansions: Vec<(ModuleInstance, Expansion)>,
+    ) {
         let mut all = Vec::new();
         for (module, expansion) in expansions {
             for (key, repetition) in expansion.instances() {

@@ -1,6 +1,7 @@
-//! What validating, planning and applying share: the nodes that are worked out without a resource's provider
-//! (variables, locals, outputs, calls), and the provider configurations. Owns the values and cells of one walk; a node is
-//! worked out to a [`Cell`], and reads what it needs of others from those that are there.
+//! What validating, planning and applying share: the nodes that are worked out without a resource's
+//! provider (variables, locals, outputs, calls), and the provider configurations. Owns the values
+//! and cells of one walk; a node is worked out to a [`Cell`], and reads what it needs of others
+//! from those that are there.
 
 use super::cell::{Cell, Cells};
 use super::conditions::{self, Kind};
@@ -28,10 +29,20 @@ use tokio_util::sync::CancellationToken;
 #[async_trait]
 pub trait Providers: Send + Sync {
     /// A process for calls that need no configuration: schema, validation, upgrades.
-    async fn plain(&self, address: &str, ctx: &CallContext) -> Result<Arc<dyn Provider>, ProviderError>;
+    async fn plain(
+        &self,
+        address: &str,
+        ctx: &CallContext,
+    ) -> Result<Arc<dyn Provider>, ProviderError>;
 
-    /// The process of one provider configuration. Answers whether it has been given this very configuration already.
-    async fn configured(&self, key: &ConfigKey, config: &Value, ctx: &CallContext) -> Result<(Arc<dyn Provider>, bool), ProviderError>;
+    /// The process of one provider configuration. Answers whether it has been given this very
+    /// configuration already.
+    async fn configured(
+        &self,
+        key: &ConfigKey,
+        config: &Value,
+        ctx: &CallContext,
+    ) -> Result<(Arc<dyn Provider>, bool), ProviderError>;
 
     /// The functions of the providers that are up.
     fn functions(&self) -> Functions;
@@ -89,15 +100,26 @@ impl Walk {
         self.cells.absorb(step, cell, &self.around.values)
     }
 
-    /// What was said of the data source of a check is worth a warning and no more; where it is an error, the check has failed.
-    /// Answers whether it was none.
-    pub fn report_of_check(&self, check: &str, address: &AbsInstance, mut said: Diagnostics, cell: &mut Cell) -> bool {
+    /// What was said of the data source of a check is worth a warning and no more; where it is an
+    /// error, the check has failed. Answers whether it was none.
+    pub fn report_of_check(
+        &self,
+        check: &str,
+        address: &AbsInstance,
+        mut said: Diagnostics,
+        cell: &mut Cell,
+    ) -> bool {
         let failed = said.has_errors();
         if failed {
-            cell.statuses.note(&self.object(&address.module.path(), &format!("check.{check}")), conditions::Status::Fail);
+            cell.statuses.note(
+                &self.object(&address.module.path(), &format!("check.{check}")),
+                conditions::Status::Fail,
+            );
             cell.unread.push(address.abs());
         }
-        said.0.iter_mut().for_each(|d| d.severity = lang::diag::Severity::Warning);
+        said.0
+            .iter_mut()
+            .for_each(|d| d.severity = lang::diag::Severity::Warning);
         cell.report(said);
         !failed
     }
@@ -108,19 +130,50 @@ impl Walk {
     }
 
     /// The same with what the instance's module tells the provider; `None` with errors.
-    pub fn context_of(&self, provider: &str, address: &AbsInstance, cell: &mut Cell) -> Option<CallContext> {
+    pub fn context_of(
+        &self,
+        provider: &str,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Option<CallContext> {
         let ctx = self.context(address.to_string());
         let module = self.module(&address.module.path());
-        let told = module.and_then(|m| Some((m, m.provider_metas.iter().find(|p| *provider_addr::address_of(m, &p.name) == *provider)?)));
-        let Some((module, told)) = told else { return Some(ctx) };
-        let Some(schema) = self.around.schemas.get(provider).and_then(|s| s.provider_meta.as_ref()) else {
-            let detail = format!("{address} is of a provider that takes nothing from its modules. Take the block out to go on.");
-            let summary = format!("Provider {} doesn't support provider_meta", provider_addr::short(provider));
+        let told = module.and_then(|m| {
+            Some((
+                m,
+                m.provider_metas
+                    .iter()
+                    .find(|p| *provider_addr::address_of(m, &p.name) == *provider)?,
+            ))
+        });
+        let Some((module, told)) = told else {
+            return Some(ctx);
+        };
+        let Some(schema) = self
+            .around
+            .schemas
+            .get(provider)
+            .and_then(|s| s.provider_meta.as_ref())
+        else {
+            let detail = format!(
+                "{address} is of a provider that takes nothing from its modules. Take the block out to go on."
+            );
+            let summary = format!(
+                "Provider {} doesn't support provider_meta",
+                provider_addr::short(provider)
+            );
             cell.report(Diagnostic::error(summary, detail).at(told.span));
             return None;
         };
-        let (value, diags) = self.decode(&told.body, &schema.block, &ModuleScope::new(&self.around, module, &address.module));
-        cell.report(diags).then(|| CallContext { meta: Some(value.unmark_deep().0), ..ctx })
+        let (value, diags) = self.decode(
+            &told.body,
+            &schema.block,
+            &ModuleScope::new(&self.around, module, &address.module),
+        );
+        cell.report(diags).then(|| CallContext {
+            meta: Some(value.unmark_deep().0),
+            ..ctx
+        })
     }
 
     /// Works out a node that needs no resource's provider; `None` for the others.
@@ -139,43 +192,65 @@ impl Walk {
     }
 
     fn local(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else { return true };
-        let Some(local) = module.locals.get(name) else { return true };
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(local) = module.locals.get(name) else {
+            return true;
+        };
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
-            let (value, diags) = ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
+            let (value, diags) =
+                ModuleScope::new(&self.around, module, instance).evaluate(&local.expr);
             good &= cell.report(diags);
             self.providers.secrets().learn(&value);
-            cell.values.push(Worked::Local(instance.clone(), name.clone(), value));
+            cell.values
+                .push(Worked::Local(instance.clone(), name.clone(), value));
         }
         good
     }
 
     fn call(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else { return true };
-        let Some(call) = module.calls.get(name) else { return true };
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(call) = module.calls.get(name) else {
+            return true;
+        };
         let mut good = true;
         let mut all = Vec::new();
         for instance in self.around.values.instances(path).iter() {
             let scope = ModuleScope::new(&self.around, module, instance);
-            let meta = Meta { count: call.count.as_ref(), for_each: call.for_each.as_ref(), enabled: call.enabled.as_ref() };
+            let meta = Meta {
+                count: call.count.as_ref(),
+                for_each: call.for_each.as_ref(),
+                enabled: call.enabled.as_ref(),
+            };
             let (expansion, diags) = expand::expand(&scope, meta);
             good &= cell.report(diags);
             if let Some(expansion) = expansion {
                 all.push((instance.clone(), expansion));
             }
         }
-        cell.values.push(Worked::Calls(path.clone(), name.clone(), all));
+        cell.values
+            .push(Worked::Calls(path.clone(), name.clone(), all));
         good
     }
 
     fn variable(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else { return true };
-        let Some(variable) = module.variables.get(name) else { return true };
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(variable) = module.variables.get(name) else {
+            return true;
+        };
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
             let (value, span) = match path.parent() {
-                None => (self.root_variable(variable), self.given.get(name).and_then(|(_, s)| *s)),
+                None => (
+                    self.root_variable(variable),
+                    self.given.get(name).and_then(|(_, s)| *s),
+                ),
                 Some((parent, call)) => {
                     let (value, span, fine) = self.passed(&parent, call, instance, variable, cell);
                     good &= fine;
@@ -183,8 +258,16 @@ impl Walk {
                 }
             };
             let marked = |value: Value| {
-                let value = if variable.sensitive { value.mark(Mark::Sensitive) } else { value };
-                if variable.ephemeral { value.mark(Mark::Ephemeral) } else { value }
+                let value = if variable.sensitive {
+                    value.mark(Mark::Sensitive)
+                } else {
+                    value
+                };
+                if variable.ephemeral {
+                    value.mark(Mark::Ephemeral)
+                } else {
+                    value
+                }
             };
             let value = marked(value);
             self.providers.secrets().learn(&value);
@@ -196,7 +279,8 @@ impl Walk {
                 Phase::Validate => marked(Value::unknown(variable.ty.ty.without_optional())),
                 _ => value,
             };
-            cell.values.push(Worked::Variable(instance.clone(), name.clone(), value));
+            cell.values
+                .push(Worked::Variable(instance.clone(), name.clone(), value));
         }
         good
     }
@@ -207,7 +291,10 @@ impl Walk {
         }
         match self.given.get(&variable.name) {
             Some((value, _)) => value.clone(),
-            None => variable.default.clone().unwrap_or_else(|| Value::unknown(variable.ty.ty.without_optional())),
+            None => variable
+                .default
+                .clone()
+                .unwrap_or_else(|| Value::unknown(variable.ty.ty.without_optional())),
         }
     }
 
@@ -222,9 +309,18 @@ impl Walk {
     ) -> (Value, Option<Span>, bool) {
         let unknown = || Value::unknown(variable.ty.ty.without_optional());
         let default = || variable.default.clone().unwrap_or_else(unknown);
-        let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else { return (unknown(), None, true) };
-        let Some(argument) = module.calls.get(call).and_then(|c| c.arguments.get(&variable.name)) else { return (default(), None, true) };
-        let scope = ModuleScope::new(&self.around, module, &outer).repeated(self.around.values.repetition(instance));
+        let (Some(module), Some(outer)) = (self.module(parent), instance.parent()) else {
+            return (unknown(), None, true);
+        };
+        let Some(argument) = module
+            .calls
+            .get(call)
+            .and_then(|c| c.arguments.get(&variable.name))
+        else {
+            return (default(), None, true);
+        };
+        let scope = ModuleScope::new(&self.around, module, &outer)
+            .repeated(self.around.values.repetition(instance));
         let (value, diags) = scope.evaluate(&argument.expr);
         if !cell.report(diags) {
             return (unknown(), None, false);
@@ -235,26 +331,46 @@ impl Walk {
                 "The value of {}.var.{} is ephemeral, and the variable is not declared as such, so that it could be kept. Declare it with ephemeral = true.",
                 instance, variable.name
             );
-            return (unknown(), Some(span), cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)));
+            return (
+                unknown(),
+                Some(span),
+                cell.report(Diagnostic::error("Ephemeral value not allowed", detail).at(span)),
+            );
         }
         match variable.convert(&value) {
-            Ok(value) if value.is_known() && value.is_null() && !variable.nullable => match &variable.default {
-                Some(default) => (default.clone(), Some(span), true),
-                None => {
-                    let detail = format!(
-                        "The given value is not suitable for {}.var.{}: required variable may not be set to null.",
-                        instance, variable.name
-                    );
-                    (unknown(), Some(span), cell.report(Diagnostic::error("Invalid value for input variable", detail).at(span)))
+            Ok(value) if value.is_known() && value.is_null() && !variable.nullable => {
+                match &variable.default {
+                    Some(default) => (default.clone(), Some(span), true),
+                    None => {
+                        let detail = format!(
+                            "The given value is not suitable for {}.var.{}: required variable may not be set to null.",
+                            instance, variable.name
+                        );
+                        (
+                            unknown(),
+                            Some(span),
+                            cell.report(
+                                Diagnostic::error("Invalid value for input variable", detail)
+                                    .at(span),
+                            ),
+                        )
+                    }
                 }
-            },
+            }
             Ok(value) => (value, Some(span), true),
             Err(error) => {
-                let detail = format!("The given value is not suitable for {}.var.{} declared here: {error}.", instance, variable.name);
+                let detail = format!(
+                    "The given value is not suitable for {}.var.{} declared here: {error}.",
+                    instance, variable.name
+                );
                 (
                     unknown(),
                     Some(span),
-                    cell.report(Diagnostic::error("Invalid value for input variable", detail).at(variable.span).within(span)),
+                    cell.report(
+                        Diagnostic::error("Invalid value for input variable", detail)
+                            .at(variable.span)
+                            .within(span),
+                    ),
                 )
             }
         }
@@ -280,8 +396,13 @@ impl Walk {
             for d in &mut diags.0 {
                 if d.is_error() && d.summary == "Invalid value for variable" {
                     d.context = Some(validation.span);
-                    // Of the root's variables it is said where they are declared, whoever gave the value.
-                    d.subject = Some(given.filter(|_| !module.path.is_root()).unwrap_or(variable.span));
+                    // Of the root's variables it is said where they are declared, whoever gave the
+                    // value.
+                    d.subject = Some(
+                        given
+                            .filter(|_| !module.path.is_root())
+                            .unwrap_or(variable.span),
+                    );
                 }
             }
             if !cell.report(diags) {
@@ -293,12 +414,20 @@ impl Walk {
 
     /// The address of a checked object, for statuses.
     pub fn object(&self, path: &ModulePath, rest: &str) -> String {
-        if path.is_root() { rest.to_owned() } else { format!("{path}.{rest}") }
+        if path.is_root() {
+            rest.to_owned()
+        } else {
+            format!("{path}.{rest}")
+        }
     }
 
     fn output(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else { return true };
-        let Some(output) = module.outputs.get(name) else { return true };
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(output) = module.outputs.get(name) else {
+            return true;
+        };
         let address = self.object(path, &format!("output.{name}"));
         let mut good = true;
         for instance in self.around.values.instances(path).iter() {
@@ -306,11 +435,14 @@ impl Walk {
             let mut fine = true;
             if output.ephemeral && path.is_root() {
                 let detail = "Outputs of the root are kept, and what is ephemeral is not. Only a module's outputs may be ephemeral.";
-                good &= cell.report(Diagnostic::error("Invalid output configuration", detail).at(output.span));
+                good &= cell.report(
+                    Diagnostic::error("Invalid output configuration", detail).at(output.span),
+                );
             }
             if !self.destroying {
                 for condition in &output.preconditions {
-                    let (status, diags) = conditions::check(&scope, condition, Kind::OutputPrecondition);
+                    let (status, diags) =
+                        conditions::check(&scope, condition, Kind::OutputPrecondition);
                     if self.around.phase != Phase::Validate {
                         cell.statuses.note(&address, status);
                     }
@@ -322,34 +454,60 @@ impl Walk {
                 continue;
             }
             if let Some(value) = self.settled.get(name).filter(|_| path.is_root()) {
-                cell.values.push(Worked::Output(instance.clone(), name.clone(), value.clone()));
+                cell.values.push(Worked::Output(
+                    instance.clone(),
+                    name.clone(),
+                    value.clone(),
+                ));
                 continue;
             }
             let (value, mut diags) = scope.evaluate(&output.value);
             if !diags.has_errors() {
                 let fleeting = value.contains_mark(&Mark::Ephemeral) && !output.ephemeral;
-                if value.contains_mark(&Mark::Sensitive) && !output.sensitive && path.is_root() && !fleeting {
+                if value.contains_mark(&Mark::Sensitive)
+                    && !output.sensitive
+                    && path.is_root()
+                    && !fleeting
+                {
                     let detail = "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that contain sensitive data are required to be explicitly marked as sensitive: sensitive = true";
-                    diags.push(Diagnostic::error("Output refers to sensitive values", detail).at(output.span));
+                    diags.push(
+                        Diagnostic::error("Output refers to sensitive values", detail)
+                            .at(output.span),
+                    );
                 }
                 if fleeting {
-                    let detail =
-                        "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
-                    diags.push(Diagnostic::error("Output refers to ephemeral values", detail).at(output.value.span));
+                    let detail = "This output's value is ephemeral; declare the output with ephemeral = true, in a module that is not the root.";
+                    diags.push(
+                        Diagnostic::error("Output refers to ephemeral values", detail)
+                            .at(output.value.span),
+                    );
                 }
             }
             good &= cell.report(diags);
-            let value = if output.sensitive { value.mark(Mark::Sensitive) } else { value };
-            let value = if output.ephemeral { value.mark(Mark::Ephemeral) } else { value };
+            let value = if output.sensitive {
+                value.mark(Mark::Sensitive)
+            } else {
+                value
+            };
+            let value = if output.ephemeral {
+                value.mark(Mark::Ephemeral)
+            } else {
+                value
+            };
             self.providers.secrets().learn(&value);
-            cell.values.push(Worked::Output(instance.clone(), name.clone(), value));
+            cell.values
+                .push(Worked::Output(instance.clone(), name.clone(), value));
         }
         good
     }
 
     fn check(&self, path: &ModulePath, name: &Arc<str>, cell: &mut Cell) -> bool {
-        let Some(module) = self.module(path) else { return true };
-        let Some(check) = module.checks.get(name) else { return true };
+        let Some(module) = self.module(path) else {
+            return true;
+        };
+        let Some(check) = module.checks.get(name) else {
+            return true;
+        };
         if self.destroying {
             return true;
         }
@@ -358,13 +516,20 @@ impl Walk {
         for instance in self.around.values.instances(path).iter() {
             // Where its data source cannot be read there is nothing to look at.
             if let Some(data) = &check.data
-                && self.cells.is_unread(&AbsResource { module: instance.clone(), resource: data.clone() })
+                && self.cells.is_unread(&AbsResource {
+                    module: instance.clone(),
+                    resource: data.clone(),
+                })
             {
                 continue;
             }
-            let scope = ModuleScope { check: Some(name), ..ModuleScope::new(&self.around, module, instance) };
+            let scope = ModuleScope {
+                check: Some(name),
+                ..ModuleScope::new(&self.around, module, instance)
+            };
             for assertion in &check.asserts {
-                // A check that is not met is a warning and never fails a run; one that cannot be evaluated does.
+                // A check that is not met is a warning and never fails a run; one that cannot be
+                // evaluated does.
                 let (status, diags) = conditions::check(&scope, assertion, Kind::Assertion);
                 if self.around.phase != Phase::Validate {
                     cell.statuses.note(&address, status);
@@ -376,7 +541,12 @@ impl Walk {
     }
 
     /// A body as an object of its schema, after its references were checked.
-    pub fn decode(&self, body: &lang::body::Body, block: &cty::schema::Block, scope: &ModuleScope<'_>) -> (Value, Diagnostics) {
+    pub fn decode(
+        &self,
+        body: &lang::body::Body,
+        block: &cty::schema::Block,
+        scope: &ModuleScope<'_>,
+    ) -> (Value, Diagnostics) {
         let references = lang::decode::live_references(body, block, scope);
         let faults = scope.check(&references.iter().collect::<Vec<_>>());
         if faults.has_errors() {
@@ -405,12 +575,21 @@ pub fn call_failed(error: &ProviderError, address: &str, span: Option<Span>) -> 
 }
 
 /// What a provider said, at the argument it is about where that can be found.
-pub fn placed(said: &[ProviderDiagnostic], address: &str, body: Option<&lang::body::Body>, span: Option<Span>) -> Diagnostics {
+pub fn placed(
+    said: &[ProviderDiagnostic],
+    address: &str,
+    body: Option<&lang::body::Body>,
+    span: Option<Span>,
+) -> Diagnostics {
     let mut out = Diagnostics::new();
     for d in said {
         let mut placed = match d.severity {
-            crate::engine::event::Severity::Error => Diagnostic::error(&d.summary, d.detail.clone()),
-            crate::engine::event::Severity::Warning => Diagnostic::warning(&d.summary, d.detail.clone()),
+            crate::engine::event::Severity::Error => {
+                Diagnostic::error(&d.summary, d.detail.clone())
+            }
+            crate::engine::event::Severity::Warning => {
+                Diagnostic::warning(&d.summary, d.detail.clone())
+            }
         }
         .about(address);
         placed.subject = span;

@@ -1,5 +1,5 @@
-//! Whether the files are still the ones that were opened: a store that was removed, replaced or cut off takes what is
-//! written to it, and nobody will ever read it.
+//! Whether the files are still the ones that were opened: a store that was removed, replaced or cut
+//! off takes what is written to it, and nobody will ever read it.
 
 use super::error::StoreError;
 use std::os::unix::fs::MetadataExt;
@@ -30,13 +30,22 @@ impl Seen {
 
 fn see(path: &Path) -> Option<Seen> {
     let about = std::fs::symlink_metadata(path).ok()?;
-    Some(Seen { device: about.dev(), inode: about.ino(), size: about.size() })
+    Some(Seen {
+        device: about.dev(),
+        inode: about.ino(),
+        size: about.size(),
+    })
 }
 
 impl Anchor {
     /// For the database at `path`, which is open.
     pub(super) fn of(path: &Path) -> Option<Self> {
-        Some(Self { path: path.to_owned(), database: see(path)?, log: None, gone: None })
+        Some(Self {
+            path: path.to_owned(),
+            database: see(path)?,
+            log: None,
+            gone: None,
+        })
     }
 
     /// Looks again.
@@ -46,13 +55,18 @@ impl Anchor {
     pub(super) fn check(&mut self) -> Result<(), StoreError> {
         self.gone = self.gone.or_else(|| self.look());
         match self.gone {
-            Some(why) => Err(StoreError::Vanished { path: self.path.clone(), why }),
+            Some(why) => Err(StoreError::Vanished {
+                path: self.path.clone(),
+                why,
+            }),
             None => Ok(()),
         }
     }
 
     fn look(&mut self) -> Option<&'static str> {
-        let Some(now) = see(&self.path) else { return Some("it is gone") };
+        let Some(now) = see(&self.path) else {
+            return Some("it is gone");
+        };
         if !now.is_same(self.database) {
             return Some("another file is in its place");
         }
@@ -66,8 +80,12 @@ impl Anchor {
         let log = see(Path::new(&name));
         match (self.log, log) {
             (Some(_), None) => return Some("its log is gone"),
-            (Some(before), Some(now)) if !now.is_same(before) => return Some("another file is in the place of its log"),
-            (Some(before), Some(now)) if now.size < before.size => return Some("its log was cut off"),
+            (Some(before), Some(now)) if !now.is_same(before) => {
+                return Some("another file is in the place of its log");
+            }
+            (Some(before), Some(now)) if now.size < before.size => {
+                return Some("its log was cut off");
+            }
             _ => self.log = log,
         }
         None

@@ -1,4 +1,5 @@
-//! Changes of the state by hand: each with a record of who did what, in one transaction with what it settles.
+//! Changes of the state by hand: each with a record of who did what, in one transaction with what
+//! it settles.
 
 use super::deploys::settle_intents;
 use super::error::StoreError;
@@ -11,8 +12,9 @@ use crate::engine::event::StateChange;
 const KEPT: i64 = 10_000;
 
 impl Store {
-    /// Changes the state as an operator asked, settles the unknown outcomes with these numbers (`how` in words), and keeps the
-    /// records. The answer: the records with the state's new serial.
+    /// Changes the state as an operator asked, settles the unknown outcomes with these numbers
+    /// (`how` in words), and keeps the records. The answer: the records with the state's new
+    /// serial.
     pub async fn change_by_hand(
         &self,
         edits: Vec<StateEdit>,
@@ -24,12 +26,18 @@ impl Store {
         self.write("the state", move |conn| {
             let serial = super::state::apply(conn, &edits)?;
             settle_intents(conn, &settled, &how)?;
-            let changes: Vec<StateChange> = changes.into_iter().map(|c| StateChange { serial, ..c }).collect();
+            let changes: Vec<StateChange> = changes
+                .into_iter()
+                .map(|c| StateChange { serial, ..c })
+                .collect();
             for change in &changes {
                 conn.prepare_cached("INSERT INTO state_change (at, data) VALUES (?1, ?2)")?
                     .execute((change.at, json("a change of the state", change)?))?;
             }
-            conn.execute("DELETE FROM state_change WHERE id <= (SELECT max(id) FROM state_change) - ?1", [KEPT])?;
+            conn.execute(
+                "DELETE FROM state_change WHERE id <= (SELECT max(id) FROM state_change) - ?1",
+                [KEPT],
+            )?;
             Ok(changes)
         })
         .await
@@ -39,9 +47,11 @@ impl Store {
     pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         self.read(move |conn| {
-            let mut query = conn.prepare_cached("SELECT data FROM state_change ORDER BY id DESC LIMIT ?1")?;
+            let mut query =
+                conn.prepare_cached("SELECT data FROM state_change ORDER BY id DESC LIMIT ?1")?;
             let rows = query.query_map([limit], |r| r.get::<_, String>(0))?;
-            rows.map(|text| parse("a change of the state", &text?)).collect()
+            rows.map(|text| parse("a change of the state", &text?))
+                .collect()
         })
         .await
     }

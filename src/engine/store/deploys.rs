@@ -1,5 +1,6 @@
-//! Deploys: their operations, the intent before each call and the outcome after it, their events. What a flightdeck that
-//! died left behind is found by the process that each deploy names; see [`super::interrupted`].
+//! Deploys: their operations, the intent before each call and the outcome after it, their events.
+//! What a flightdeck that died left behind is found by the process that each deploy names; see
+//! [`super::interrupted`].
 
 use super::error::{Job, StoreError};
 use super::file::Store;
@@ -32,7 +33,8 @@ pub struct NewDeploy {
 }
 
 impl Store {
-    /// Records a deploy of this process as running; the answer is its number. It is durable with its first intent.
+    /// Records a deploy of this process as running; the answer is its number. It is durable with
+    /// its first intent.
     pub async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
         let leased = lock(self.lease()).is_some();
         let shadow = self.shadow();
@@ -44,7 +46,8 @@ impl Store {
         .await
     }
 
-    /// Records what is about to be done. It is durable when this returns: only then may the call be made.
+    /// Records what is about to be done. It is durable when this returns: only then may the call be
+    /// made.
     pub async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
         let (shadow, index, step) = (self.shadow(), intent.index, intent.step.clone());
         let begun = self.write("an intent", move |conn| {
@@ -63,12 +66,17 @@ impl Store {
         begun
     }
 
-    /// Records a step that needed no call, together with the state that it left, in one transaction. The answer is the
-    /// state's serial.
-    pub async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
+    /// Records a step that needed no call, together with the state that it left, in one
+    /// transaction. The answer is the state's serial.
+    pub async fn record_done(
+        &self,
+        step: Intent,
+        edits: Vec<StateEdit>,
+    ) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
-            let done = put_intent(conn, &step, Some((true, step.at))).and_then(|()| super::state::apply(conn, &edits));
+            let done = put_intent(conn, &step, Some((true, step.at)))
+                .and_then(|()| super::state::apply(conn, &edits));
             if let Some(shadow) = &mut *lock(&shadow) {
                 shadow.done(step, edits);
             }
@@ -77,7 +85,8 @@ impl Store {
         .await
     }
 
-    /// Records what came of it together with the state that it left, in one transaction. The answer is the state's serial.
+    /// Records what came of it together with the state that it left, in one transaction. The answer
+    /// is the state's serial.
     pub async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
@@ -91,14 +100,19 @@ impl Store {
         .await
     }
 
-    /// Keeps an operation as it stands now. It is durable with what is asked next, at the latest with the deploy's end;
-    /// `failed` hears why where it could not be kept.
+    /// Keeps an operation as it stands now. It is durable with what is asked next, at the latest
+    /// with the deploy's end; `failed` hears why where it could not be kept.
     pub async fn operation_changed(
         &self,
         operation: Operation,
         failed: impl FnOnce(StoreError) + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.post("an operation", move |conn| put_operation(conn, &operation), failed).await
+        self.post(
+            "an operation",
+            move |conn| put_operation(conn, &operation),
+            failed,
+        )
+        .await
     }
 
     /// Records a deploy's end.
@@ -123,7 +137,8 @@ impl Store {
         .await
     }
 
-    /// Operations whose intent is on record and whose outcome is not, oldest first; those of a deploy that runs are not among them.
+    /// Operations whose intent is on record and whose outcome is not, oldest first; those of a
+    /// deploy that runs are not among them.
     pub async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
         let judge = Judge::of(self.path());
         self.read(move |conn| {
@@ -151,11 +166,14 @@ impl Store {
         .await
     }
 
-    /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for stage #4`). The answer: how
-    /// many there were to settle.
+    /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for
+    /// stage #4`). The answer: how many there were to settle.
     pub async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError> {
         let how = how.to_owned();
-        self.write("an outcome", move |conn| settle_intents(conn, &intents, &how)).await
+        self.write("an outcome", move |conn| {
+            settle_intents(conn, &intents, &how)
+        })
+        .await
     }
 
     /// The newest deploys, newest first; all of them for a `limit` of 0.
@@ -163,10 +181,19 @@ impl Store {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         let judge = Judge::of(self.path());
         self.read(move |conn| {
-            let mut query = conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
-            let rows = query.query_map([limit], row)?.collect::<Result<Vec<_>, _>>()?;
+            let mut query =
+                conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
+            let rows = query
+                .query_map([limit], row)?
+                .collect::<Result<Vec<_>, _>>()?;
             rows.into_iter()
-                .map(|found| if found.is_dead(&judge)? { whole(conn, found, &judge).map(|(summary, _)| summary) } else { summary(found) })
+                .map(|found| {
+                    if found.is_dead(&judge)? {
+                        whole(conn, found, &judge).map(|(summary, _)| summary)
+                    } else {
+                        summary(found)
+                    }
+                })
                 .collect()
         })
         .await
@@ -176,25 +203,50 @@ impl Store {
     pub async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
         let judge = Judge::of(self.path());
         self.read(move |conn| {
-            let Some(found) = conn.prepare_cached("SELECT * FROM deploy WHERE id = ?1")?.query_row([id], row).optional()? else {
+            let Some(found) = conn
+                .prepare_cached("SELECT * FROM deploy WHERE id = ?1")?
+                .query_row([id], row)
+                .optional()?
+            else {
                 return Ok(None);
             };
             let (summary, operations) = whole(conn, found, &judge)?;
-            let mut query = conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
-            let events = query.query_map([id], |r| r.get::<_, String>(0))?.map(|text| parse("event", &text?)).collect::<Job<Vec<_>>>()?;
-            Ok(Some(DeployRecord { summary, operations, events }))
+            let mut query =
+                conn.prepare_cached("SELECT data FROM event WHERE deploy = ?1 ORDER BY seq")?;
+            let events = query
+                .query_map([id], |r| r.get::<_, String>(0))?
+                .map(|text| parse("event", &text?))
+                .collect::<Job<Vec<_>>>()?;
+            Ok(Some(DeployRecord {
+                summary,
+                operations,
+                events,
+            }))
         })
         .await
     }
 
-    /// Keeps events of a deploy for its replay, at most [`KEPT_EVENTS`]; the answer is how many were not kept.
-    pub async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError> {
+    /// Keeps events of a deploy for its replay, at most [`KEPT_EVENTS`]; the answer is how many
+    /// were not kept.
+    pub async fn append_events(
+        &self,
+        deploy: DeployId,
+        events: Vec<Event>,
+    ) -> Result<u32, StoreError> {
         let kept = self.events_kept();
-        self.keep("events", move |conn| append(conn, deploy, &events, &mut lock(&kept))).await
+        self.keep("events", move |conn| {
+            append(conn, deploy, &events, &mut lock(&kept))
+        })
+        .await
     }
 }
 
-pub(super) fn begin(conn: &Connection, id: Option<DeployId>, new: NewDeploy, leased: bool) -> Job<DeployId> {
+pub(super) fn begin(
+    conn: &Connection,
+    id: Option<DeployId>,
+    new: NewDeploy,
+    leased: bool,
+) -> Job<DeployId> {
     let me = this_process("deploy");
     conn.execute(
         "INSERT INTO deploy (id, stage, mode, began, who, host, outcome, operations, counts, config_digest, holder_pid, holder_start, holder_boot,
@@ -232,7 +284,11 @@ fn settle(conn: &Connection, outcome: &Outcome) -> Job<i64> {
 }
 
 /// Writes an intent; with `ended`, whether it ended well and when, its outcome too.
-pub(super) fn put_intent(conn: &Connection, intent: &Intent, ended: Option<(bool, UnixMs)>) -> Job<()> {
+pub(super) fn put_intent(
+    conn: &Connection,
+    intent: &Intent,
+    ended: Option<(bool, UnixMs)>,
+) -> Job<()> {
     conn.prepare_cached(
         "INSERT INTO intent (deploy, idx, address, deposed, step, at, detail, ok, outcome_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
@@ -258,8 +314,11 @@ pub(super) fn settle_intents(conn: &Connection, intents: &[i64], how: &str) -> J
             .prepare_cached("SELECT deploy, idx FROM intent WHERE id = ?1 AND ok IS NULL AND settled_at IS NULL")?
             .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?;
-        let Some((deploy, index)) = found else { continue };
-        conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?.execute((id, now_ms(), how))?;
+        let Some((deploy, index)) = found else {
+            continue;
+        };
+        conn.prepare_cached("UPDATE intent SET settled_at = ?2, settled_by = ?3 WHERE id = ?1")?
+            .execute((id, now_ms(), how))?;
         settled += 1;
         let data: Option<String> = conn
             .prepare_cached("SELECT data FROM operation WHERE deploy = ?1 AND idx = ?2")?
@@ -289,27 +348,46 @@ pub(super) fn put_operation(conn: &Connection, operation: &Operation) -> Job<()>
     Ok(())
 }
 
-/// `known` is how many events of a deploy are kept; counted once, for a count of all of them for each batch takes ever longer.
-fn append(conn: &Connection, deploy: DeployId, events: &[Event], known: &mut Option<(DeployId, u32)>) -> Job<u32> {
+/// `known` is how many events of a deploy are kept; counted once, for a count of all of them for
+/// each batch takes ever longer.
+fn append(
+    conn: &Connection,
+    deploy: DeployId,
+    events: &[Event],
+    known: &mut Option<(DeployId, u32)>,
+) -> Job<u32> {
     let kept: u32 = match known.take() {
         Some((of, kept)) if of == deploy => kept,
-        _ => conn.prepare_cached("SELECT count(*) FROM event WHERE deploy = ?1")?.query_row([deploy], |r| r.get(0))?,
+        _ => conn
+            .prepare_cached("SELECT count(*) FROM event WHERE deploy = ?1")?
+            .query_row([deploy], |r| r.get(0))?,
     };
-    let room = usize::try_from(KEPT_EVENTS.saturating_sub(kept)).unwrap_or(0).min(events.len());
-    let mut insert = conn.prepare_cached("INSERT OR REPLACE INTO event (deploy, seq, data) VALUES (?1, ?2, ?3)")?;
+    let room = usize::try_from(KEPT_EVENTS.saturating_sub(kept))
+        .unwrap_or(0)
+        .min(events.len());
+    let mut insert = conn
+        .prepare_cached("INSERT OR REPLACE INTO event (deploy, seq, data) VALUES (?1, ?2, ?3)")?;
     for event in &events[..room] {
-        insert.execute((deploy, i64::try_from(event.seq).unwrap_or(i64::MAX), json("event", event)?))?;
+        insert.execute((
+            deploy,
+            i64::try_from(event.seq).unwrap_or(i64::MAX),
+            json("event", event)?,
+        ))?;
     }
     let dropped = u32::try_from(events.len() - room).unwrap_or(u32::MAX);
     *known = Some((deploy, kept + u32::try_from(room).unwrap_or(u32::MAX)));
     if dropped > 0 {
-        conn.execute("UPDATE deploy SET events_dropped = events_dropped + ?2 WHERE id = ?1", (deploy, dropped))?;
+        conn.execute(
+            "UPDATE deploy SET events_dropped = events_dropped + ?2 WHERE id = ?1",
+            (deploy, dropped),
+        )?;
     }
     Ok(dropped)
 }
 
 pub(super) fn operations(conn: &Connection, deploy: DeployId) -> Job<Vec<Operation>> {
-    let mut query = conn.prepare_cached("SELECT data FROM operation WHERE deploy = ?1 ORDER BY idx")?;
+    let mut query =
+        conn.prepare_cached("SELECT data FROM operation WHERE deploy = ?1 ORDER BY idx")?;
     let rows = query.query_map([deploy], |r| r.get::<_, String>(0))?;
     rows.map(|text| parse("operation", &text?)).collect()
 }
@@ -341,7 +419,10 @@ pub(super) struct Found {
 impl Found {
     /// Whether it is on record as running and its process is gone.
     pub(super) fn is_dead(&self, judge: &Judge) -> Job<bool> {
-        Ok(from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running && !judge.is_alive(&self.runner))
+        Ok(
+            from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
+                && !judge.is_alive(&self.runner),
+        )
     }
 
     /// Whether it is this holder's.
@@ -383,8 +464,8 @@ fn summary(found: Found) -> Job<DeploySummary> {
     Ok(summary)
 }
 
-/// A deploy with its operations. A reader must not take a dead deploy for a running one before anybody who may write has
-/// been here: it sees what will be written then.
+/// A deploy with its operations. A reader must not take a dead deploy for a running one before
+/// anybody who may write has been here: it sees what will be written then.
 fn whole(conn: &Connection, found: Found, judge: &Judge) -> Job<(DeploySummary, Vec<Operation>)> {
     let dead = found.is_dead(judge)?;
     let mut summary = summary(found)?;

@@ -6,7 +6,8 @@ use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why the store cannot be opened, read or written. Cheap to clone: one failed commit answers many waiting writers.
+/// Why the store cannot be opened, read or written. Cheap to clone: one failed commit answers many
+/// waiting writers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot write in {}: {why}; give yourself write permission there, or work on a copy", path.display())]
@@ -40,7 +41,11 @@ pub enum StoreError {
         "{} was written by a newer flightdeck (its layout is {theirs}, this flightdeck knows up to {ours}); use that newer flightdeck, or move the file away to start without its state",
         path.display()
     )]
-    Newer { path: PathBuf, theirs: i64, ours: i64 },
+    Newer {
+        path: PathBuf,
+        theirs: i64,
+        ours: i64,
+    },
     #[error("{} is refused: {why}; nothing of it was touched: look where it comes from, and move it away", path.display())]
     Foreign { path: PathBuf, why: String },
     #[error("{} is refused: {why}; nothing of it was touched: work as its owner, or make it yours with `chown -R`", path.display())]
@@ -49,26 +54,43 @@ pub enum StoreError {
     NotOurs { path: PathBuf, why: String },
     #[error("the workspace is held by {} on {} (pid {}) since {}: {}", .0.who, .0.host, .0.pid, when(.0.since), .0.reason)]
     Held(Box<LockHolder>),
-    #[error("the workspace is not locked by this flightdeck any more; another one took it over, or it was released")]
+    #[error(
+        "the workspace is not locked by this flightdeck any more; another one took it over, or it was released"
+    )]
     LockLost,
     #[error("the store is open for reading only, {what} cannot be written")]
     ReadOnly { what: &'static str },
-    #[error("{to} is already in the state, {from} cannot be moved there; move or forget {to} first")]
+    #[error(
+        "{to} is already in the state, {from} cannot be moved there; move or forget {to} first"
+    )]
     Occupied { from: String, to: String },
     #[error("{what} {id} is not on record")]
     Missing { what: &'static str, id: String },
     #[error("the store's writer has ended; nothing more can be written, start flightdeck again")]
     Closed,
     #[error("a record in {} cannot be read: {what}: {source}", path.display())]
-    Record { path: PathBuf, what: &'static str, source: Arc<serde_json::Error> },
+    Record {
+        path: PathBuf,
+        what: &'static str,
+        source: Arc<serde_json::Error>,
+    },
     #[error("{what}: {source}")]
-    Io { what: String, source: Arc<std::io::Error> },
+    Io {
+        what: String,
+        source: Arc<std::io::Error>,
+    },
     #[error("the store {} failed: {source}", path.display())]
-    Sqlite { path: PathBuf, source: Arc<rusqlite::Error> },
+    Sqlite {
+        path: PathBuf,
+        source: Arc<rusqlite::Error>,
+    },
 }
 
 fn when(at: i64) -> String {
-    jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.to_string(), |t| t.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+    jiff::Timestamp::from_millisecond(at).map_or_else(
+        |_| at.to_string(),
+        |t| t.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+    )
 }
 
 /// How long a connection waits for another program's lock.
@@ -78,7 +100,10 @@ impl StoreError {
     /// A file that cannot be looked into.
     pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
-            std::io::ErrorKind::PermissionDenied => Self::Unreadable { path: path.to_owned(), why: source.to_string() },
+            std::io::ErrorKind::PermissionDenied => Self::Unreadable {
+                path: path.to_owned(),
+                why: source.to_string(),
+            },
             _ => Self::io(path, "read", source),
         }
     }
@@ -87,9 +112,17 @@ impl StoreError {
     pub(super) fn io(path: &Path, what: &str, source: std::io::Error) -> Self {
         use std::io::ErrorKind as K;
         match source.kind() {
-            K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory { path: path.to_owned(), why: source.to_string() },
-            K::StorageFull | K::QuotaExceeded => Self::DiskFull { path: path.to_owned() },
-            _ => Self::Io { what: format!("cannot {what} {}", path.display()), source: Arc::new(source) },
+            K::PermissionDenied | K::ReadOnlyFilesystem => Self::ReadOnlyDirectory {
+                path: path.to_owned(),
+                why: source.to_string(),
+            },
+            K::StorageFull | K::QuotaExceeded => Self::DiskFull {
+                path: path.to_owned(),
+            },
+            _ => Self::Io {
+                what: format!("cannot {what} {}", path.display()),
+                source: Arc::new(source),
+            },
         }
     }
 }
@@ -129,13 +162,26 @@ impl Fault {
         let path = path.to_owned();
         match self {
             Self::Store(e) => e,
-            Self::Json(what, source) => StoreError::Record { path, what, source: Arc::new(source) },
+            Self::Json(what, source) => StoreError::Record {
+                path,
+                what,
+                source: Arc::new(source),
+            },
             // The file ends before it should.
-            Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
-                StoreError::Damaged { path, why: "it ends too early".into() }
+            Self::Sqlite(e)
+                if e.sqlite_error()
+                    .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) =>
+            {
+                StoreError::Damaged {
+                    path,
+                    why: "it ends too early".into(),
+                }
             }
             // The file that readers share cannot grow.
-            Self::Sqlite(e) if e.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+            Self::Sqlite(e)
+                if e.sqlite_error()
+                    .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) =>
+            {
                 StoreError::DiskFull { path }
             }
             // A value that cannot be what was written.
@@ -144,18 +190,39 @@ impl Fault {
                 | rusqlite::Error::IntegralValueOutOfRange(..)
                 | rusqlite::Error::InvalidColumnType(..)
                 | rusqlite::Error::Utf8Error(..)),
-            ) => StoreError::Damaged { path, why: e.to_string() },
+            ) => StoreError::Damaged {
+                path,
+                why: e.to_string(),
+            },
             Self::Sqlite(e) => match e.sqlite_error_code() {
-                Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, why: e.to_string() },
+                Some(ErrorCode::SystemIoFailure) => StoreError::Disk {
+                    path,
+                    why: e.to_string(),
+                },
                 Some(ErrorCode::TooBig) => StoreError::TooBig { path },
                 Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path, waited_s: BUSY_SECONDS },
-                Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, why: e.to_string() },
-                Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path, why: "it is no SQLite file".into() },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
+                    path,
+                    waited_s: BUSY_SECONDS,
+                },
+                Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
+                    path,
+                    why: e.to_string(),
+                },
+                Some(ErrorCode::NotADatabase) => StoreError::NotOurs {
+                    path,
+                    why: "it is no SQLite file".into(),
+                },
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                    StoreError::ReadOnlyDirectory { path, why: e.to_string() }
+                    StoreError::ReadOnlyDirectory {
+                        path,
+                        why: e.to_string(),
+                    }
                 }
-                _ => StoreError::Sqlite { path, source: Arc::new(e) },
+                _ => StoreError::Sqlite {
+                    path,
+                    source: Arc::new(e),
+                },
             },
         }
     }

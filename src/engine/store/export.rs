@@ -1,4 +1,5 @@
-//! The state as the file that other tools know: state version 4. Made from the store's records alone.
+//! The state as the file that other tools know: state version 4. Made from the store's records
+//! alone.
 
 use super::model::{State, StateObject};
 use crate::engine::workspace::provider_addr::ConfigKey;
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 /// The release that other tools take the file for; the same that providers are told.
 const TERRAFORM_VERSION: &str = "1.13.0";
 
-/// State version 4. An object whose address cannot be read is left out: there is none in a store that only we write.
+/// State version 4. An object whose address cannot be read is left out: there is none in a store
+/// that only we write.
 pub fn version4(state: &State) -> Value {
     let mut outputs = Map::new();
     for output in &state.outputs {
@@ -19,16 +21,23 @@ pub fn version4(state: &State) -> Value {
         }
         outputs.insert(output.name.clone(), one);
     }
-    // Grouped by resource and provider: instances of one resource may belong to different ones while a change is half done.
-    let mut resources: BTreeMap<(String, bool, String, String, String), Vec<(AbsInstance, &StateObject)>> = BTreeMap::new();
+    // Grouped by resource and provider: instances of one resource may belong to different ones
+    // while a change is half done.
+    let mut resources: BTreeMap<
+        (String, bool, String, String, String),
+        Vec<(AbsInstance, &StateObject)>,
+    > = BTreeMap::new();
     for object in &state.objects {
-        let Ok(address) = object.address.parse::<AbsInstance>() else { continue };
+        let Ok(address) = object.address.parse::<AbsInstance>() else {
+            continue;
+        };
         let key = (
             address.module.to_string(),
             address.resource.mode == Mode::Managed,
             address.resource.kind.to_string(),
             address.resource.name.to_string(),
-            ConfigKey::parse(&object.provider).map_or_else(|| object.provider.clone(), |key| key.block().to_string()),
+            ConfigKey::parse(&object.provider)
+                .map_or_else(|| object.provider.clone(), |key| key.block().to_string()),
         );
         resources.entry(key).or_default().push((address, object));
     }
@@ -43,7 +52,10 @@ pub fn version4(state: &State) -> Value {
     })
 }
 
-fn resource(key: (String, bool, String, String, String), mut objects: Vec<(AbsInstance, &StateObject)>) -> Value {
+fn resource(
+    key: (String, bool, String, String, String),
+    mut objects: Vec<(AbsInstance, &StateObject)>,
+) -> Value {
     let (module, managed, kind, name, provider) = key;
     let order = |key: &InstanceKey| match key {
         InstanceKey::None => (0, 0, String::new()),
@@ -55,15 +67,26 @@ fn resource(key: (String, bool, String, String, String), mut objects: Vec<(AbsIn
     if !module.is_empty() {
         out.insert("module".into(), module.into());
     }
-    out.insert("mode".into(), if managed { "managed" } else { "data" }.into());
+    out.insert(
+        "mode".into(),
+        if managed { "managed" } else { "data" }.into(),
+    );
     out.insert("type".into(), kind.into());
     out.insert("name".into(), name.into());
     // Where a provider has instances, each object says which of them is its own.
-    let each = objects.iter().any(|(_, object)| object.provider != provider);
+    let each = objects
+        .iter()
+        .any(|(_, object)| object.provider != provider);
     if !each {
         out.insert("provider".into(), provider.into());
     }
-    out.insert("instances".into(), objects.iter().map(|(address, object)| instance(address, object, each)).collect());
+    out.insert(
+        "instances".into(),
+        objects
+            .iter()
+            .map(|(address, object)| instance(address, object, each))
+            .collect(),
+    );
     Value::Object(out)
 }
 
@@ -88,11 +111,19 @@ fn instance(address: &AbsInstance, object: &StateObject, with_provider: bool) ->
     out.insert("attributes".into(), parsed(&object.attributes));
     out.insert("sensitive_attributes".into(), parsed(&object.sensitive));
     if let Some(identity) = &object.identity {
-        out.insert("identity_schema_version".into(), object.identity_version.into());
+        out.insert(
+            "identity_schema_version".into(),
+            object.identity_version.into(),
+        );
         out.insert("identity".into(), parsed(identity));
     }
     if !object.private.is_empty() {
-        out.insert("private".into(), base64::engine::general_purpose::STANDARD.encode(&object.private).into());
+        out.insert(
+            "private".into(),
+            base64::engine::general_purpose::STANDARD
+                .encode(&object.private)
+                .into(),
+        );
     }
     if !object.dependencies.is_empty() {
         out.insert("dependencies".into(), json!(object.dependencies));

@@ -17,18 +17,28 @@ const KEPT: i64 = 10_000;
 
 impl Store {
     /// Keeps a failure of a deploy with the last lines of its plugin.
-    pub async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
+    pub async fn put_failure(
+        &self,
+        deploy: DeployId,
+        mut failure: Failure,
+    ) -> Result<(), StoreError> {
         let surplus = failure.last_lines.len().saturating_sub(LINES);
         failure.last_lines.drain(..surplus);
-        failure.last_lines_at.drain(..surplus.min(failure.last_lines_at.len()));
+        failure
+            .last_lines_at
+            .drain(..surplus.min(failure.last_lines_at.len()));
         self.write("a failure", move |conn| {
-            conn.prepare_cached("INSERT INTO failure (deploy, at, fingerprint, data) VALUES (?1, ?2, ?3, ?4)")?.execute((
+            conn.prepare_cached(
+                "INSERT INTO failure (deploy, at, fingerprint, data) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((
                 deploy,
                 now_ms(),
                 &failure.fingerprint,
                 json("failure", &failure)?,
             ))?;
-            conn.prepare_cached("DELETE FROM failure WHERE id <= ?1")?.execute([conn.last_insert_rowid() - KEPT])?;
+            conn.prepare_cached("DELETE FROM failure WHERE id <= ?1")?
+                .execute([conn.last_insert_rowid() - KEPT])?;
             Ok(())
         })
         .await
@@ -36,13 +46,21 @@ impl Store {
 
     /// Failures since a moment (all where `None`), grouped; the group that failed last comes first.
     pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError> {
-        self.read(move |conn| groups(conn, since.unwrap_or(0))).await
+        self.read(move |conn| groups(conn, since.unwrap_or(0)))
+            .await
     }
 }
 
 fn groups(conn: &Connection, since: UnixMs) -> Job<Vec<FailureGroup>> {
-    let mut query = conn.prepare_cached("SELECT deploy, at, data FROM failure WHERE at >= ?1 ORDER BY id DESC")?;
-    let rows = query.query_map([since], |r| Ok((r.get::<_, DeployId>(0)?, r.get::<_, UnixMs>(1)?, r.get::<_, String>(2)?)))?;
+    let mut query = conn
+        .prepare_cached("SELECT deploy, at, data FROM failure WHERE at >= ?1 ORDER BY id DESC")?;
+    let rows = query.query_map([since], |r| {
+        Ok((
+            r.get::<_, DeployId>(0)?,
+            r.get::<_, UnixMs>(1)?,
+            r.get::<_, String>(2)?,
+        ))
+    })?;
     let mut groups: Vec<FailureGroup> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for row in rows {
@@ -95,7 +113,9 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
         )?
         .query_row((address, deploy), |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?;
-    let Some((next, data)) = next else { return Ok(None) };
+    let Some((next, data)) = next else {
+        return Ok(None);
+    };
     let operation: crate::engine::event::Operation = parse("operation", &data)?;
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
@@ -106,5 +126,8 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
         },
         _ => "ended with an unknown outcome".to_owned(),
     };
-    Ok(Some(format!("{} of {address} in deploy {next} {became}", operation.action.operation_word())))
+    Ok(Some(format!(
+        "{} of {address} in deploy {next} {became}",
+        operation.action.operation_word()
+    )))
 }

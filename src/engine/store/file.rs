@@ -1,5 +1,5 @@
-//! The file: where it lies, who may open it, its layout's version; and the [`Store`] handle over it. The handle owns the
-//! writer thread and the readers' connections.
+//! The file: where it lies, who may open it, its layout's version; and the [`Store`] handle over
+//! it. The handle owns the writer thread and the readers' connections.
 
 use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
 use super::lease::Lease;
@@ -31,7 +31,8 @@ const MIGRATIONS: [&str; 6] = [
 /// Idle connections kept for readers.
 const READERS: usize = 4;
 
-/// The handle that everything holds. The last one to go ends the writer thread, which gives the lock back.
+/// The handle that everything holds. The last one to go ends the writer thread, which gives the
+/// lock back.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -48,7 +49,8 @@ struct Inner {
     commits: Arc<AtomicU64>,
     /// Of the deploy that runs.
     shadow: Arc<Mutex<Option<Shadow>>>,
-    /// How many events of the deploy that runs are kept, so that nobody has to count them for each batch.
+    /// How many events of the deploy that runs are kept, so that nobody has to count them for each
+    /// batch.
     events: Arc<Mutex<Option<(DeployId, u32)>>>,
 }
 
@@ -75,7 +77,8 @@ impl Drop for Writer {
 }
 
 impl Store {
-    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for some milliseconds.
+    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for
+    /// some milliseconds.
     ///
     /// # Errors
     /// Every way in which a file can be unusable has its own [`StoreError`].
@@ -94,7 +97,8 @@ impl Store {
                 let conn = open_writer(&path)?;
                 super::interrupted::sweep(&conn, &Judge::of(&path)).map_err(|f| f.at(&path))?;
                 let (jobs, queue) = mpsc::channel(writer::QUEUE);
-                let (for_thread, for_release, counted) = (path.clone(), token.clone(), Arc::clone(&commits));
+                let (for_thread, for_release, counted) =
+                    (path.clone(), token.clone(), Arc::clone(&commits));
                 let thread = std::thread::Builder::new()
                     .name("store".into())
                     .spawn(move || {
@@ -105,7 +109,10 @@ impl Store {
                         });
                     })
                     .map_err(|e| StoreError::io(&path, "start the writer thread of", e))?;
-                Some(Writer { jobs: Some(jobs), thread: Some(thread) })
+                Some(Writer {
+                    jobs: Some(jobs),
+                    thread: Some(thread),
+                })
             }
         };
         Ok(Self {
@@ -132,7 +139,8 @@ impl Store {
         self.inner.writer.is_some()
     }
 
-    /// Transactions that this store has committed: with many writers at once, far fewer than writes.
+    /// Transactions that this store has committed: with many writers at once, far fewer than
+    /// writes.
     pub fn commits(&self) -> u64 {
         self.inner.commits.load(Ordering::Relaxed)
     }
@@ -162,8 +170,8 @@ impl Store {
         self.run(what, Durable::Now, job).await
     }
 
-    /// Runs `job` on the writer; the answer comes when it is committed, for every process to see. A loss of power may undo
-    /// it until something is written by [`Store::write`].
+    /// Runs `job` on the writer; the answer comes when it is committed, for every process to see. A
+    /// loss of power may undo it until something is written by [`Store::write`].
     pub(super) async fn keep<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -192,14 +200,23 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn send(&self, what: &'static str, task: Box<dyn writer::Task>) -> Result<(), StoreError> {
-        let writer = self.inner.writer.as_ref().ok_or(StoreError::ReadOnly { what })?;
+    async fn send(
+        &self,
+        what: &'static str,
+        task: Box<dyn writer::Task>,
+    ) -> Result<(), StoreError> {
+        let writer = self
+            .inner
+            .writer
+            .as_ref()
+            .ok_or(StoreError::ReadOnly { what })?;
         let jobs = writer.jobs.as_ref().ok_or(StoreError::Closed)?;
         jobs.send(task).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Has `job` run on the writer after everything that was asked before, and does not wait for it; what is asked after it
-    /// is durable no sooner than it is. `failed` hears why where it could not be done.
+    /// Has `job` run on the writer after everything that was asked before, and does not wait for
+    /// it; what is asked after it is durable no sooner than it is. `failed` hears why where it
+    /// could not be done.
     pub(super) async fn post(
         &self,
         what: &'static str,
@@ -209,29 +226,43 @@ impl Store {
         self.send(what, writer::post(job, failed)).await
     }
 
-    /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no store.
+    /// Runs `job` on a read-only connection, off the runtime's threads. Empty where there is no
+    /// store.
     pub(super) async fn read<T: Default + Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let inner = Arc::clone(&self.inner);
         tokio::task::spawn_blocking(move || {
-            let idle = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+            let idle = inner
+                .readers
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .pop();
             let conn = match idle {
                 Some(conn) => conn,
                 // Whoever writes has made it: nothing must not be taken for an empty store.
                 None if !is_there(&inner.path)? && inner.writer.is_some() => {
-                    return Err(StoreError::Vanished { path: inner.path.clone(), why: "it is gone" });
+                    return Err(StoreError::Vanished {
+                        path: inner.path.clone(),
+                        why: "it is gone",
+                    });
                 }
                 None if !is_there(&inner.path)? => return Ok(T::default()),
                 None => open_reader(&inner.path)?,
             };
             // One transaction, so that several statements see one moment.
-            let result = conn.execute_batch("BEGIN").map_err(Fault::from).and_then(|()| job(&conn));
+            let result = conn
+                .execute_batch("BEGIN")
+                .map_err(Fault::from)
+                .and_then(|()| job(&conn));
             let ended = conn.execute_batch("ROLLBACK");
             let answer = result.map_err(|f| f.at(&inner.path))?;
             if ended.is_ok() {
-                let mut readers = inner.readers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut readers = inner
+                    .readers
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
                 if readers.len() < READERS {
                     readers.push(conn);
                 }
@@ -263,17 +294,30 @@ fn check(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     };
     let (id, version, tables) = read().map_err(|f| f.at(path))?;
     if id != APPLICATION_ID && (id != 0 || version != 0 || tables != 0) {
-        return Err(StoreError::NotOurs { path: path.to_owned(), why: "another program's SQLite file".into() });
+        return Err(StoreError::NotOurs {
+            path: path.to_owned(),
+            why: "another program's SQLite file".into(),
+        });
     }
     let ours = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     // Files come into being with their tables in them: one without has lost them.
     if version == 0 {
-        return Err(StoreError::Damaged { path: path.to_owned(), why: "it is empty".into() });
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            why: "it is empty".into(),
+        });
     }
     if version > ours {
-        return Err(StoreError::Newer { path: path.to_owned(), theirs: version, ours });
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            theirs: version,
+            ours,
+        });
     }
-    let layouts = usize::try_from(version).ok().and_then(|version| MIGRATIONS.get(..version)).unwrap_or(&MIGRATIONS);
+    let layouts = usize::try_from(version)
+        .ok()
+        .and_then(|version| MIGRATIONS.get(..version))
+        .unwrap_or(&MIGRATIONS);
     guard::as_made(conn, layouts, path)?;
     Ok(version)
 }
@@ -289,7 +333,9 @@ fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     }
     let uri = format!("file:{}", uri_path(path));
     guard::untouched(&uri, |conn| check(conn, path), path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
     let open = |uri: &str| -> Job<Connection> {
         let conn = Connection::open_with_flags(uri, flags)?;
         conn.busy_timeout(Duration::from_secs(BUSY_SECONDS))?;
@@ -298,8 +344,11 @@ fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         Ok(conn)
     };
     let conn = open(&uri).map_err(|f| f.at(path)).or_else(|e| match e {
-        // Without write permission the shared memory file cannot be made; with no writer about the file is safe to read as it is.
-        StoreError::ReadOnlyDirectory { .. } if !path.with_file_name("flightdeck.db-wal").exists() => {
+        // Without write permission the shared memory file cannot be made; with no writer about the
+        // file is safe to read as it is.
+        StoreError::ReadOnlyDirectory { .. }
+            if !path.with_file_name("flightdeck.db-wal").exists() =>
+        {
             open(&format!("{uri}?immutable=1")).map_err(|f| f.at(path))
         }
         other => Err(other),
@@ -315,7 +364,10 @@ fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 
 /// A path as it stands in a `file:` address.
 fn uri_path(path: &Path) -> String {
-    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+    path.to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
 }
 
 fn open_writer(path: &Path) -> Result<Connection, StoreError> {
@@ -342,7 +394,8 @@ fn set(conn: &Connection) -> Job<()> {
     Ok(())
 }
 
-/// Gives the file its name unless there is one of that name: [`std::fs::rename`] would take its place.
+/// Gives the file its name unless there is one of that name: [`std::fs::rename`] would take its
+/// place.
 fn name(new: &Path, path: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
@@ -352,20 +405,25 @@ fn name(new: &Path, path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Makes the file under another name and gives it its own when it is whole: a file that is empty or half made has been
-/// damaged, and is never taken for a new one. Whoever is second keeps the file of the first.
+/// Makes the file under another name and gives it its own when it is whole: a file that is empty or
+/// half made has been damaged, and is never taken for a new one. Whoever is second keeps the file
+/// of the first.
 fn create(path: &Path) -> Result<(), StoreError> {
     let new = path.with_file_name(format!("flightdeck.{}.new", uuid::Uuid::new_v4().simple()));
     let made = fill(&new, path).and_then(|()| match name(&new, path) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         // Not every file system has links; there the name is given without a look at who was first.
-        Err(_) if !path.exists() => std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e)),
+        Err(_) if !path.exists() => {
+            std::fs::rename(&new, path).map_err(|e| StoreError::io(path, "create", e))
+        }
         linked => linked.map_err(|e| StoreError::io(path, "create", e)),
     });
     remove(&new);
     made?;
     let dir = path.parent().unwrap_or(path);
-    std::fs::File::open(dir).and_then(|d| d.sync_all()).map_err(|e| StoreError::io(dir, "write", e))
+    std::fs::File::open(dir)
+        .and_then(|d| d.sync_all())
+        .map_err(|e| StoreError::io(dir, "write", e))
 }
 
 /// Removes a store that nobody uses, with what lies beside it.
@@ -374,16 +432,24 @@ pub(super) fn remove(path: &Path) {
         let mut name = path.to_owned().into_os_string();
         name.push(beside);
         match std::fs::remove_file(&name) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => tracing::warn!(error = %e, file = ?name, "could not be removed"),
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(error = %e, file = ?name, "could not be removed")
+            }
             _ => {}
         }
     }
 }
 
 pub(super) fn fill(new: &Path, path: &Path) -> Result<(), StoreError> {
-    std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(new).map_err(|e| StoreError::io(path, "create", e))?;
+    std::fs::OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(new)
+        .map_err(|e| StoreError::io(path, "create", e))?;
     let job = || -> Job<()> {
-        // Without a write-ahead log: what closing could not move from it into the file would be lost without a word.
+        // Without a write-ahead log: what closing could not move from it into the file would be
+        // lost without a word.
         let conn = connect(new)?;
         conn.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
         migrate(&conn, 0)?;
@@ -397,13 +463,18 @@ fn bring_forward(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     if is_current(check(conn, path)?) {
         return Ok(());
     }
-    conn.execute_batch("BEGIN IMMEDIATE").map_err(|e| Fault::from(e).at(path))?;
+    conn.execute_batch("BEGIN IMMEDIATE")
+        .map_err(|e| Fault::from(e).at(path))?;
     // Asked again under the lock: another flightdeck may have been quicker.
     let migrated = check(conn, path).and_then(|version| {
         let had = usize::try_from(version).unwrap_or(0);
         migrate(conn, had).map_err(|f| f.at(path))
     });
-    let end = if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let end = if migrated.is_ok() {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
     let ended = conn.execute_batch(end).map_err(|e| Fault::from(e).at(path));
     migrated.and(ended)
 }
@@ -412,20 +483,33 @@ fn migrate(conn: &Connection, had: usize) -> Job<()> {
     for sql in MIGRATIONS.iter().skip(had) {
         conn.execute_batch(sql)?;
     }
-    conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};", MIGRATIONS.len()))?;
-    conn.execute("INSERT OR IGNORE INTO meta VALUES ('lineage', ?1)", [uuid::Uuid::new_v4().to_string()])?;
+    conn.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
+        MIGRATIONS.len()
+    ))?;
+    conn.execute(
+        "INSERT OR IGNORE INTO meta VALUES ('lineage', ?1)",
+        [uuid::Uuid::new_v4().to_string()],
+    )?;
     conn.execute("INSERT OR IGNORE INTO meta VALUES ('serial', '0')", [])?;
     Ok(())
 }
 
-/// The directory for us alone, and the file too before SQLite opens it: its companions take over its mode. What is there is
-/// looked into before any of it is changed.
+/// The directory for us alone, and the file too before SQLite opens it: its companions take over
+/// its mode. What is there is looked into before any of it is changed.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     let parent = path.parent().unwrap_or(path);
     if is_there(path)? {
-        guard::untouched(&format!("file:{}", uri_path(path)), |conn| check(conn, path), path)?;
+        guard::untouched(
+            &format!("file:{}", uri_path(path)),
+            |conn| check(conn, path),
+            path,
+        )?;
     } else if let Some(rescue) = super::shadow::waiting(path) {
-        return Err(StoreError::Rescued { path: path.to_owned(), rescue });
+        return Err(StoreError::Rescued {
+            path: path.to_owned(),
+            rescue,
+        });
     }
     let dir = guard::prepare(parent)?;
     if !dir.has_store()? {

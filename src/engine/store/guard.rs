@@ -1,5 +1,6 @@
-//! What a store may be before anything of it is touched or opened for writing: our own directory, our own plain files in it,
-//! and a database as our layouts make it, without triggers and views. A workspace may be a clone of anybody's repository.
+//! What a store may be before anything of it is touched or opened for writing: our own directory,
+//! our own plain files in it, and a database as our layouts make it, without triggers and views. A
+//! workspace may be a clone of anybody's repository.
 
 use super::error::{Fault, Job, StoreError};
 use rusqlite::config::DbConfig;
@@ -11,7 +12,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The database, what SQLite puts beside it, and the file that the lock is on.
-const FILES: [&str; 5] = ["flightdeck.db", "flightdeck.db-wal", "flightdeck.db-shm", "flightdeck.db-journal", "lock"];
+const FILES: [&str; 5] = [
+    "flightdeck.db",
+    "flightdeck.db-wal",
+    "flightdeck.db-shm",
+    "flightdeck.db-journal",
+    "lock",
+];
 const IGNORE: &str = ".gitignore";
 /// How long apart a file is looked at again that another flightdeck may be writing.
 const APART: Duration = Duration::from_millis(5);
@@ -23,7 +30,10 @@ pub(super) struct Dir {
 }
 
 fn foreign(path: &Path, why: impl Into<String>) -> StoreError {
-    StoreError::Foreign { path: path.to_owned(), why: why.into() }
+    StoreError::Foreign {
+        path: path.to_owned(),
+        why: why.into(),
+    }
 }
 
 fn io(path: &Path, what: &str, error: Errno) -> StoreError {
@@ -38,13 +48,23 @@ pub(super) fn look(dir: &Path) -> Result<Option<Dir>, StoreError> {
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP | Errno::NOTDIR) => {
             let link = std::fs::symlink_metadata(dir).is_ok_and(|m| m.is_symlink());
-            return Err(foreign(dir, if link { "it is a symbolic link" } else { "it is not a directory" }));
+            return Err(foreign(
+                dir,
+                if link {
+                    "it is a symbolic link"
+                } else {
+                    "it is not a directory"
+                },
+            ));
         }
         Err(error) => return Err(StoreError::unreadable(dir, error.into())),
     };
     let found = rustix::fs::fstat(&fd).map_err(|e| StoreError::unreadable(dir, e.into()))?;
     owned(dir, &found)?;
-    let it = Dir { fd, path: dir.to_owned() };
+    let it = Dir {
+        fd,
+        path: dir.to_owned(),
+    };
     for name in FILES.iter().chain(&[IGNORE]) {
         it.plain(name)?;
     }
@@ -81,7 +101,9 @@ impl Dir {
 
     /// Whether there is such a file; refused where it is anything but a plain one of ours.
     fn plain(&self, name: &str) -> Result<bool, StoreError> {
-        let Some(found) = self.stat(name)? else { return Ok(false) };
+        let Some(found) = self.stat(name)? else {
+            return Ok(false);
+        };
         let path = self.file(name);
         let what = match FileType::from_raw_mode(found.st_mode) {
             FileType::RegularFile => None,
@@ -95,11 +117,15 @@ impl Dir {
             return Err(foreign(&path, format!("it is {what}")));
         }
         owned(&path, &found)?;
-        // The database itself is looked into before it is changed, and may be kept elsewhere under another name.
+        // The database itself is looked into before it is changed, and may be kept elsewhere under
+        // another name.
         if found.st_nlink <= 1 || name == FILES[0] {
             return Ok(true);
         }
-        Err(foreign(&path, "it has other names (hard links), and what is done to it is done to them"))
+        Err(foreign(
+            &path,
+            "it has other names (hard links), and what is done to it is done to them",
+        ))
     }
 
     /// Whether there is a database file.
@@ -107,18 +133,30 @@ impl Dir {
         self.plain(FILES[0])
     }
 
-    /// Whether the database file may be read, or with `write` changed; then it is made private. Asked without opening it where
-    /// that can be: closing a file gives back all locks that this process has on it, those of open connections too.
+    /// Whether the database file may be read, or with `write` changed; then it is made private.
+    /// Asked without opening it where that can be: closing a file gives back all locks that this
+    /// process has on it, those of open connections too.
     pub(super) fn permitted(&self, write: bool) -> Result<(), StoreError> {
         let path = self.file(FILES[0]);
-        let refuse = |e: Errno| if write { io(&path, "open", e) } else { StoreError::unreadable(&path, e.into()) };
-        let wanted = if write { Access::READ_OK | Access::WRITE_OK } else { Access::READ_OK };
+        let refuse = |e: Errno| {
+            if write {
+                io(&path, "open", e)
+            } else {
+                StoreError::unreadable(&path, e.into())
+            }
+        };
+        let wanted = if write {
+            Access::READ_OK | Access::WRITE_OK
+        } else {
+            Access::READ_OK
+        };
         rustix::fs::accessat(&self.fd, FILES[0], wanted, AtFlags::EACCESS).map_err(refuse)?;
         let found = self.stat(FILES[0])?.ok_or_else(|| refuse(Errno::NOENT))?;
         if !write || found.st_mode & 0o077 == 0 {
             return Ok(());
         }
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, FILES[0], flags, Mode::empty()).map_err(refuse)?;
         let found = rustix::fs::fstat(&fd).map_err(refuse)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
@@ -130,36 +168,52 @@ impl Dir {
 
     fn ignore(&self) -> Result<(), StoreError> {
         let path = self.file(IGNORE);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.fd, IGNORE, flags, Mode::from_raw_mode(0o644)) {
-            Ok(fd) => std::io::Write::write_all(&mut std::fs::File::from(fd), b"*\n").map_err(|e| StoreError::io(&path, "write", e)),
+            Ok(fd) => std::io::Write::write_all(&mut std::fs::File::from(fd), b"*\n")
+                .map_err(|e| StoreError::io(&path, "write", e)),
             Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(io(&path, "write", error)),
         }
     }
 }
 
-/// Refuses what somebody else owns: whoever owns it can change it under us. Root who works for somebody is that somebody.
+/// Refuses what somebody else owns: whoever owns it can change it under us. Root who works for
+/// somebody is that somebody.
 fn owned(path: &Path, found: &Stat) -> Result<(), StoreError> {
     let me = rustix::process::geteuid().as_raw();
-    let behind = || std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+    let behind = || {
+        std::env::var("SUDO_UID")
+            .ok()
+            .and_then(|uid| uid.parse().ok())
+    };
     if found.st_uid == me || (me == 0 && behind() == Some(found.st_uid)) {
         return Ok(());
     }
-    let why = format!("it belongs to the user with the number {}, and this is the one with the number {me}", found.st_uid);
-    Err(StoreError::NotYours { path: path.to_owned(), why })
+    let why = format!(
+        "it belongs to the user with the number {}, and this is the one with the number {me}",
+        found.st_uid
+    );
+    Err(StoreError::NotYours {
+        path: path.to_owned(),
+        why,
+    })
 }
 
 /// Takes away what others may do with it.
 fn restrict(fd: &OwnedFd, path: &Path, mode: Mode) -> Result<(), StoreError> {
-    let now = rustix::fs::fstat(fd).map_err(|e| io(path, "look at", e))?.st_mode;
+    let now = rustix::fs::fstat(fd)
+        .map_err(|e| io(path, "look at", e))?
+        .st_mode;
     if now & 0o077 != 0 {
         rustix::fs::fchmod(fd, mode).map_err(|e| io(path, "restrict", e))?;
     }
     Ok(())
 }
 
-/// What a database may do to whoever opens it: nothing. Our layouts have neither triggers nor views.
+/// What a database may do to whoever opens it: nothing. Our layouts have neither triggers nor
+/// views.
 pub(super) fn defend(conn: &Connection) -> Job<()> {
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -172,12 +226,20 @@ pub(super) fn defend(conn: &Connection) -> Job<()> {
     Ok(())
 }
 
-/// Looks into a database file without locks, companions or traces before it is opened like a store. Where there is a log
-/// beside it, the file alone may be between two moments: then damage is not seen here but by whoever opens both.
-pub(super) fn untouched<T>(uri: &str, look: impl Fn(&Connection) -> Result<T, StoreError>, path: &Path) -> Result<(), StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+/// Looks into a database file without locks, companions or traces before it is opened like a store.
+/// Where there is a log beside it, the file alone may be between two moments: then damage is not
+/// seen here but by whoever opens both.
+pub(super) fn untouched<T>(
+    uri: &str,
+    look: impl Fn(&Connection) -> Result<T, StoreError>,
+    path: &Path,
+) -> Result<(), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
     let once = || {
-        let conn = Connection::open_with_flags(format!("{uri}?immutable=1"), flags).map_err(|e| Fault::from(e).at(path))?;
+        let conn = Connection::open_with_flags(format!("{uri}?immutable=1"), flags)
+            .map_err(|e| Fault::from(e).at(path))?;
         defend(&conn).map_err(|f| f.at(path))?;
         look(&conn).map(drop)
     };
@@ -200,17 +262,25 @@ pub(super) fn untouched<T>(uri: &str, look: impl Fn(&Connection) -> Result<T, St
 pub(super) fn as_made(conn: &Connection, layouts: &[&str], path: &Path) -> Result<(), StoreError> {
     let made = || -> Job<Vec<Object>> {
         let model = Connection::open_in_memory()?;
-        layouts.iter().try_for_each(|sql| model.execute_batch(sql))?;
+        layouts
+            .iter()
+            .try_for_each(|sql| model.execute_batch(sql))?;
         objects(&model)
     };
     let want = made().map_err(|f| f.at(path))?;
     let have = objects(conn).map_err(|f| f.at(path))?;
     let name = |o: &Object| format!("the {} {:?}", o.0, o.1);
     if let Some(extra) = have.iter().find(|o| !want.contains(o)) {
-        return Err(foreign(path, format!("{} in it is none of ours", name(extra))));
+        return Err(foreign(
+            path,
+            format!("{} in it is none of ours", name(extra)),
+        ));
     }
     match want.iter().find(|o| !have.contains(o)) {
-        Some(lost) => Err(StoreError::Damaged { path: path.to_owned(), why: format!("{} is missing", name(lost)) }),
+        Some(lost) => Err(StoreError::Damaged {
+            path: path.to_owned(),
+            why: format!("{} is missing", name(lost)),
+        }),
         None => Ok(()),
     }
 }

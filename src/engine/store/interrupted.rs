@@ -1,5 +1,6 @@
-//! Deploys whose flightdeck died: what their operations came to, told by the intents and outcomes that are on record. An
-//! operation's own record may be older than its outcome, since the two are not written together.
+//! Deploys whose flightdeck died: what their operations came to, told by the intents and outcomes
+//! that are on record. An operation's own record may be older than its outcome, since the two are
+//! not written together.
 
 use super::deploys::{operations, put_operation, row};
 use super::error::Job;
@@ -28,21 +29,42 @@ struct Step {
 /// Works out what a dead deploy came to; changes nothing.
 pub(super) fn left(conn: &Connection, id: DeployId, began: UnixMs) -> Job<Left> {
     let mut steps: HashMap<u32, Vec<Step>> = HashMap::new();
-    let mut query = conn.prepare_cached("SELECT idx, step, address, ok FROM intent WHERE deploy = ?1 ORDER BY id")?;
-    let rows = query.query_map([id], |r| Ok((r.get(0)?, Step { what: r.get(1)?, address: r.get(2)?, ok: r.get(3)? })))?;
+    let mut query = conn.prepare_cached(
+        "SELECT idx, step, address, ok FROM intent WHERE deploy = ?1 ORDER BY id",
+    )?;
+    let rows = query.query_map([id], |r| {
+        Ok((
+            r.get(0)?,
+            Step {
+                what: r.get(1)?,
+                address: r.get(2)?,
+                ok: r.get(3)?,
+            },
+        ))
+    })?;
     for row in rows {
         let (index, step) = row?;
         steps.entry(index).or_default().push(step);
     }
     let last: Option<UnixMs> = conn
-        .prepare_cached("SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1")?
+        .prepare_cached(
+            "SELECT max(max(at), coalesce(max(outcome_at), 0)) FROM intent WHERE deploy = ?1",
+        )?
         .query_row([id], |r| r.get(0))?;
     let mut all = operations(conn, id)?;
     for operation in &mut all {
-        judge(conn, operation, steps.get(&operation.index).map_or(&[], Vec::as_slice))?;
+        judge(
+            conn,
+            operation,
+            steps.get(&operation.index).map_or(&[], Vec::as_slice),
+        )?;
     }
     let counts = OperationCounts::of(&all);
-    Ok(Left { operations: all, counts, ended: last.unwrap_or(began) })
+    Ok(Left {
+        operations: all,
+        counts,
+        ended: last.unwrap_or(began),
+    })
 }
 
 fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()> {
@@ -51,36 +73,57 @@ fn judge(conn: &Connection, operation: &mut Operation, steps: &[Step]) -> Job<()
         operation.state = OperationState::Unknown;
         return Ok(());
     }
-    if !matches!(operation.state, OperationState::Waiting | OperationState::Running) {
+    if !matches!(
+        operation.state,
+        OperationState::Waiting | OperationState::Running
+    ) {
         return Ok(());
     }
     use OperationStep::{Create, Destroy, Forget};
-    let done = |is: fn(&OperationStep) -> bool| steps.iter().any(|s| s.ok == Some(true) && is(&s.what));
-    let (made, taken_away) = (done(|step| *step == Create), done(|step| matches!(step, Destroy | Forget)));
+    let done =
+        |is: fn(&OperationStep) -> bool| steps.iter().any(|s| s.ok == Some(true) && is(&s.what));
+    let (made, taken_away) = (
+        done(|step| *step == Create),
+        done(|step| matches!(step, Destroy | Forget)),
+    );
     operation.half_done = match operation.action {
         Action::Replace => taken_away && !is_there(conn, &steps[0].address)?,
         Action::ReplaceCreateFirst => made && !taken_away,
         _ => false,
     };
     let failed = steps.iter().any(|s| s.ok == Some(false));
-    let last = steps.iter().rev().find(|s| !s.what.is_provisioner()).or(steps.last());
+    let last = steps
+        .iter()
+        .rev()
+        .find(|s| !s.what.is_provisioner())
+        .or(steps.last());
     (operation.state, operation.step) = match (last, operation.missing_half()) {
         (None, _) => (OperationState::NotAttempted, Reached::NotAttempted),
-        // A new object beside an old one that could not be destroyed has failed; one that nobody tried to destroy has not.
-        (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => (OperationState::HalfReplaced, missing),
+        // A new object beside an old one that could not be destroyed has failed; one that nobody
+        // tried to destroy has not.
+        (Some(_), Some(missing)) if operation.action == Action::Replace || !failed => {
+            (OperationState::HalfReplaced, missing)
+        }
         (Some(_), _) if failed => (OperationState::Failed, Reached::Failed(operation.action)),
         // Provisioners that have not run leave the object tainted.
-        (Some(step), _) if step.what.ends(operation.action) && !is_tainted(conn, &step.address)? => {
+        (Some(step), _)
+            if step.what.ends(operation.action) && !is_tainted(conn, &step.address)? =>
+        {
             (OperationState::Done, Reached::Done(operation.action))
         }
-        (Some(step), _) => (OperationState::NotAttempted, Reached::Only(step.what.clone())),
+        (Some(step), _) => (
+            OperationState::NotAttempted,
+            Reached::Only(step.what.clone()),
+        ),
     };
     Ok(())
 }
 
 fn is_there(conn: &Connection, address: &str) -> Job<bool> {
     let there = "SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1 AND deposed = '')";
-    Ok(conn.prepare_cached(there)?.query_row([address], |r| r.get(0))?)
+    Ok(conn
+        .prepare_cached(there)?
+        .query_row([address], |r| r.get(0))?)
 }
 
 fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
@@ -93,7 +136,11 @@ fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
 
 /// [`mark`] in a transaction of its own, when a store is opened.
 pub(super) fn sweep(conn: &Connection, judge: &Judge) -> Job<()> {
-    let any: bool = conn.query_row("SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')", [], |r| r.get(0))?;
+    let any: bool = conn.query_row(
+        "SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')",
+        [],
+        |r| r.get(0),
+    )?;
     if !any {
         return Ok(());
     }
@@ -103,7 +150,8 @@ pub(super) fn sweep(conn: &Connection, judge: &Judge) -> Job<()> {
     marked
 }
 
-/// Writes down what became of deploys that are on record as running and whose process is dead, or is `given_up` by force.
+/// Writes down what became of deploys that are on record as running and whose process is dead, or
+/// is `given_up` by force.
 pub(super) fn mark(conn: &Connection, judge: &Judge, given_up: Option<&LockHolder>) -> Job<()> {
     let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
     let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;

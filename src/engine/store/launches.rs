@@ -1,4 +1,5 @@
-//! What is remembered of plugins: where they were found, their launch attempts, how long their methods take.
+//! What is remembered of plugins: where they were found, their launch attempts, how long their
+//! methods take.
 
 use super::error::{Job, StoreError};
 use super::file::Store;
@@ -12,7 +13,8 @@ use std::collections::BTreeMap;
 
 /// Attempts kept of one plugin.
 const ATTEMPTS: i64 = 100;
-/// Durations kept of one method for one type of resource: the newest, since they tell best what is usual now.
+/// Durations kept of one method for one type of resource: the newest, since they tell best what is
+/// usual now.
 const SAMPLE: usize = 500;
 
 /// One finished call.
@@ -30,7 +32,11 @@ pub struct CallSample {
 
 impl Store {
     /// Keeps where a plugin was found.
-    pub async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError> {
+    pub async fn plugin_found(
+        &self,
+        plugin: PluginId,
+        found: PluginFound,
+    ) -> Result<(), StoreError> {
         self.keep("a plugin", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, found, seen) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET found = excluded.found, seen = excluded.seen")?
                 .execute((&plugin.0, json("plugin", &found)?, now_ms()))?;
@@ -40,7 +46,11 @@ impl Store {
     }
 
     /// Keeps a launch attempt as it stands, in the place of what was known of it.
-    pub async fn launch_attempt(&self, plugin: PluginId, attempt: LaunchAttempt) -> Result<(), StoreError> {
+    pub async fn launch_attempt(
+        &self,
+        plugin: PluginId,
+        attempt: LaunchAttempt,
+    ) -> Result<(), StoreError> {
         self.keep("a launch attempt", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, seen) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen")?
                 .execute((&plugin.0, now_ms()))?;
@@ -60,8 +70,12 @@ impl Store {
     pub async fn plugins(&self) -> Result<Vec<PluginRow>, StoreError> {
         self.read(|conn| {
             let mut plugins = conn.prepare_cached("SELECT id, found FROM plugin ORDER BY id")?;
-            let mut attempts = conn.prepare_cached("SELECT data FROM launch_attempt WHERE plugin = ?1 ORDER BY began, number")?;
-            let rows = plugins.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?)))?;
+            let mut attempts = conn.prepare_cached(
+                "SELECT data FROM launch_attempt WHERE plugin = ?1 ORDER BY began, number",
+            )?;
+            let rows = plugins.query_map([], |r| {
+                Ok((r.get::<_, String>(0)?, r.get::<_, Option<String>>(1)?))
+            })?;
             rows.map(|row| {
                 let (id, found) = row?;
                 let found = found.map(|text| parse("plugin", &text)).transpose()?;
@@ -69,7 +83,11 @@ impl Store {
                     .query_map([&id], |r| r.get::<_, String>(0))?
                     .map(|text| parse("launch attempt", &text?))
                     .collect::<Job<Vec<LaunchAttempt>>>()?;
-                Ok(PluginRow { id: PluginId(id), found, attempts })
+                Ok(PluginRow {
+                    id: PluginId(id),
+                    found,
+                    attempts,
+                })
             })
             .collect()
         })
@@ -81,15 +99,26 @@ impl Store {
         self.keep("latencies", move |conn| {
             let mut by_kind: BTreeMap<[String; 4], Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
-                let kind = [call.plugin.base().0, call.method, call.resource_type, call.action];
-                by_kind.entry(kind).or_default().push((call.took_ms, call.ok));
+                let kind = [
+                    call.plugin.base().0,
+                    call.method,
+                    call.resource_type,
+                    call.action,
+                ];
+                by_kind
+                    .entry(kind)
+                    .or_default()
+                    .push((call.took_ms, call.ok));
             }
-            by_kind.iter().try_for_each(|(kind, new)| merge(conn, kind, new))
+            by_kind
+                .iter()
+                .try_for_each(|(kind, new)| merge(conn, kind, new))
         })
         .await
     }
 
-    /// Latencies by plugin, method, type of resource and action, over all engines that ever worked here.
+    /// Latencies by plugin, method, type of resource and action, over all engines that ever worked
+    /// here.
     pub async fn latencies(&self) -> Result<Vec<CallStat>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -130,7 +159,9 @@ fn merge(conn: &Connection, kind: &[String; 4], new: &[(u64, bool)]) -> Job<()> 
             "SELECT count, errors, max_ms, durations FROM call_stat
              WHERE plugin = ?1 AND method = ?2 AND resource_type = ?3 AND action = ?4",
         )?
-        .query_row(rusqlite::params_from_iter(kind), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .query_row(rusqlite::params_from_iter(kind), |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+        })
         .optional()?;
     let (count, errors, max, durations) = had.unwrap_or((0, 0, 0, "[]".to_owned()));
     let mut sample: Vec<u64> = parse("durations", &durations)?;
@@ -138,8 +169,14 @@ fn merge(conn: &Connection, kind: &[String; 4], new: &[(u64, bool)]) -> Job<()> 
     let good = || new.iter().filter(|(_, ok)| *ok).map(|(took, _)| *took);
     sample.extend(good());
     sample.drain(..sample.len().saturating_sub(SAMPLE));
-    let slowest = good().map(|took| i64::try_from(took).unwrap_or(i64::MAX)).max().unwrap_or(0);
-    conn.prepare_cached("INSERT OR REPLACE INTO call_stat VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?.execute((
+    let slowest = good()
+        .map(|took| i64::try_from(took).unwrap_or(i64::MAX))
+        .max()
+        .unwrap_or(0);
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO call_stat VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute((
         &kind[0],
         &kind[1],
         &kind[2],

@@ -1,4 +1,5 @@
-//! Whether the process that holds a lock or runs a deploy still exists. Who cannot be judged is alive.
+//! Whether the process that holds a lock or runs a deploy still exists. Who cannot be judged is
+//! alive.
 
 use super::lease::{self, Look};
 use crate::engine::event::LockHolder;
@@ -29,16 +30,23 @@ fn user() -> String {
         .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
-/// The namespace in which our pids are numbers, `pid:[4026531836]`; empty where there is no `/proc`.
+/// The namespace in which our pids are numbers, `pid:[4026531836]`; empty where there is no
+/// `/proc`.
 fn pid_namespace() -> String {
-    std::fs::read_link("/proc/self/ns/pid").map(|p| p.to_string_lossy().into_owned()).unwrap_or_default()
+    std::fs::read_link("/proc/self/ns/pid")
+        .map(|p| p.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// This process as a holder, for `reason`.
 pub fn this_process(reason: &str) -> LockHolder {
     let pid = std::process::id();
     // Without `/proc` there is the pid alone: start time 0 says so.
-    let own = ProcessIdentity::own().unwrap_or(ProcessIdentity { pid, start_time: 0, boot_id: String::new() });
+    let own = ProcessIdentity::own().unwrap_or(ProcessIdentity {
+        pid,
+        start_time: 0,
+        boot_id: String::new(),
+    });
     LockHolder {
         who: user(),
         host: host(),
@@ -61,12 +69,18 @@ pub(super) struct Judge {
 impl Judge {
     /// For the store whose database is `path`; the lock is looked at once, when first asked about.
     pub(super) fn of(path: &Path) -> Self {
-        Self { dir: path.parent().unwrap_or(path).to_owned(), look: OnceCell::new() }
+        Self {
+            dir: path.parent().unwrap_or(path).to_owned(),
+            look: OnceCell::new(),
+        }
     }
 
     /// For whoever has the lock: nobody else can have it.
     pub(super) fn with_lease(certain: bool) -> Self {
-        Self { dir: PathBuf::new(), look: OnceCell::from(if certain { Look::Free } else { Look::Unclear }) }
+        Self {
+            dir: PathBuf::new(),
+            look: OnceCell::from(if certain { Look::Free } else { Look::Unclear }),
+        }
     }
 
     /// Whether the holder still runs, or cannot be asked.
@@ -88,11 +102,22 @@ fn may_run(holder: &LockHolder) -> bool {
         return true;
     }
     let (own, here) = (ProcessIdentity::own(), pid_namespace());
-    // A number of another namespace means nothing here; without `/proc` nobody's does. What an earlier version wrote has none.
-    let comparable = own.is_some() && (holder.pid_namespace.is_empty() || holder.pid_namespace == here);
-    if holder.boot_id.is_empty() || (holder.leased && own.as_ref().is_some_and(|o| o.boot_id != holder.boot_id)) {
-        // Two machines may share a name and a directory; only one that is known to have been this boot can be asked.
+    // A number of another namespace means nothing here; without `/proc` nobody's does. What an
+    // earlier version wrote has none.
+    let comparable =
+        own.is_some() && (holder.pid_namespace.is_empty() || holder.pid_namespace == here);
+    if holder.boot_id.is_empty()
+        || (holder.leased && own.as_ref().is_some_and(|o| o.boot_id != holder.boot_id))
+    {
+        // Two machines may share a name and a directory; only one that is known to have been this
+        // boot can be asked.
         return true;
     }
-    !comparable || ProcessIdentity { pid: holder.pid, start_time: holder.start_time, boot_id: holder.boot_id.clone() }.is_running()
+    !comparable
+        || ProcessIdentity {
+            pid: holder.pid,
+            start_time: holder.start_time,
+            boot_id: holder.boot_id.clone(),
+        }
+        .is_running()
 }

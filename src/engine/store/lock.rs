@@ -1,5 +1,5 @@
-//! The workspace's lock: the system's own, and one row that names its holder. A dead holder's lock is taken over, and that
-//! is on record.
+//! The workspace's lock: the system's own, and one row that names its holder. A dead holder's lock
+//! is taken over, and that is on record.
 
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
@@ -18,7 +18,8 @@ pub struct Acquired {
 }
 
 impl Store {
-    /// Takes the workspace's lock for `holder` (see [`super::this_process`]). Taking it again through the same store is no error.
+    /// Takes the workspace's lock for `holder` (see [`super::this_process`]). Taking it again
+    /// through the same store is no error.
     ///
     /// # Errors
     /// [`StoreError::Held`] names a holder that is alive, or cannot be judged from here.
@@ -27,13 +28,23 @@ impl Store {
         let (token, path) = (self.token().to_owned(), self.path().to_owned());
         let taken = self
             .keep("the lock", move |conn| {
-                // Whoever made a new store while another was lost under a deploy must not take it for the beginning.
+                // Whoever made a new store while another was lost under a deploy must not take it
+                // for the beginning.
                 if is_blank(conn)?
                     && let Some(rescue) = super::shadow::waiting(&path)
                 {
                     return Err(StoreError::Rescued { path, rescue }.into());
                 }
-                acquire(conn, &token, &LockHolder { leased: true, ..holder }, &Judge::with_lease(certain), false)
+                acquire(
+                    conn,
+                    &token,
+                    &LockHolder {
+                        leased: true,
+                        ..holder
+                    },
+                    &Judge::with_lease(certain),
+                    false,
+                )
             })
             .await;
         if taken.is_err() {
@@ -42,8 +53,9 @@ impl Store {
         taken
     }
 
-    /// Takes the lock from whoever is on record as its holder, be it alive or not; only the system's own lock, which a running
-    /// process of this machine holds, is not taken away. The answer: from whom.
+    /// Takes the lock from whoever is on record as its holder, be it alive or not; only the
+    /// system's own lock, which a running process of this machine holds, is not taken away. The
+    /// answer: from whom.
     pub async fn force_unlock(&self, by: LockHolder) -> Result<Option<LockHolder>, StoreError> {
         let certain = self.take_lease().await?;
         let token = self.token().to_owned();
@@ -61,7 +73,9 @@ impl Store {
     /// Gives the lock back; nothing happens where this store does not hold it.
     pub async fn release_lock(&self) -> Result<(), StoreError> {
         let token = self.token().to_owned();
-        let released = self.keep("the lock", move |conn| release(conn, &token)).await;
+        let released = self
+            .keep("the lock", move |conn| release(conn, &token))
+            .await;
         self.drop_lease();
         released
     }
@@ -69,7 +83,12 @@ impl Store {
     /// Who works on the workspace; a dead holder counts as nobody.
     pub async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
         let judge = Judge::of(self.path());
-        self.read(move |conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| judge.is_alive(h)))).await
+        self.read(move |conn| {
+            Ok(row(conn)?
+                .map(|(_, holder)| holder)
+                .filter(|h| judge.is_alive(h)))
+        })
+        .await
     }
 
     /// Takes the system's lock unless we have it; the answer: whether nobody else can have it now.
@@ -78,8 +97,12 @@ impl Store {
             return Ok(lease.certain);
         }
         let dir = self.path().parent().unwrap_or(self.path()).to_owned();
-        let taken = tokio::task::spawn_blocking(move || lease::take(&dir).map_err(|e| StoreError::io(&dir.join("lock"), "open", e)));
-        let Some(lease) = taken.await.map_err(|_| StoreError::Closed)?? else { return Err(self.held_by().await) };
+        let taken = tokio::task::spawn_blocking(move || {
+            lease::take(&dir).map_err(|e| StoreError::io(&dir.join("lock"), "open", e))
+        });
+        let Some(lease) = taken.await.map_err(|_| StoreError::Closed)?? else {
+            return Err(self.held_by().await);
+        };
         let certain = lease.certain;
         *lock(self.lease()) = Some(lease);
         Ok(certain)
@@ -89,9 +112,12 @@ impl Store {
         drop(lock(self.lease()).take());
     }
 
-    /// Who has the system's lock: as the record says, or, where that is gone with the store, as the system does.
+    /// Who has the system's lock: as the record says, or, where that is gone with the store, as the
+    /// system does.
     async fn held_by(&self) -> StoreError {
-        let recorded = self.read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased))).await;
+        let recorded = self
+            .read(|conn| Ok(row(conn)?.map(|(_, holder)| holder).filter(|h| h.leased)))
+            .await;
         let holder = recorded.ok().flatten().unwrap_or_else(|| {
             let nobody = this_process("its record is not in this store: the store was taken away or replaced while it works");
             let pid = lease::holder(self.path().parent().unwrap_or(self.path())).unwrap_or(0);
@@ -103,8 +129,12 @@ impl Store {
     /// Locks taken over from dead holders, newest first, at most 100: when, from whom, by whom.
     pub async fn takeovers(&self) -> Result<Vec<(UnixMs, LockHolder, LockHolder)>, StoreError> {
         self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT at, previous, taken_by FROM lock_takeover ORDER BY id DESC LIMIT 100")?;
-            let rows = query.query_map([], |r| Ok((r.get(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?)))?;
+            let mut query = conn.prepare_cached(
+                "SELECT at, previous, taken_by FROM lock_takeover ORDER BY id DESC LIMIT 100",
+            )?;
+            let rows = query.query_map([], |r| {
+                Ok((r.get(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?))
+            })?;
             rows.map(|row| {
                 let (at, previous, by) = row?;
                 Ok((at, parse(&previous)?, parse(&by)?))
@@ -124,7 +154,9 @@ fn row(conn: &Connection) -> Job<Option<(String, LockHolder)>> {
         .prepare_cached("SELECT token, holder FROM lock")?
         .query_row([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))
         .optional()?;
-    found.map(|(token, text)| Ok((token, parse(&text)?))).transpose()
+    found
+        .map(|(token, text)| Ok((token, parse(&text)?)))
+        .transpose()
 }
 
 /// Whether nothing has ever been done with the store.
@@ -134,7 +166,13 @@ fn is_blank(conn: &Connection) -> Job<bool> {
 }
 
 /// Takes the lock over where its holder is dead, or by force.
-fn acquire(conn: &Connection, token: &str, holder: &LockHolder, judge: &Judge, force: bool) -> Job<Acquired> {
+fn acquire(
+    conn: &Connection,
+    token: &str,
+    holder: &LockHolder,
+    judge: &Judge,
+    force: bool,
+) -> Job<Acquired> {
     let text = serde_json::to_string(holder).map_err(|e| Fault::Json("lock", e))?;
     let mut taken_over = None;
     if let Some((theirs, before)) = row(conn)?
@@ -144,10 +182,16 @@ fn acquire(conn: &Connection, token: &str, holder: &LockHolder, judge: &Judge, f
             return Err(StoreError::Held(Box::new(before)).into());
         }
         let previous = serde_json::to_string(&before).map_err(|e| Fault::Json("lock", e))?;
-        conn.execute("INSERT INTO lock_takeover (at, previous, taken_by) VALUES (?1, ?2, ?3)", (now_ms(), previous, &text))?;
+        conn.execute(
+            "INSERT INTO lock_takeover (at, previous, taken_by) VALUES (?1, ?2, ?3)",
+            (now_ms(), previous, &text),
+        )?;
         taken_over = Some(before);
     }
-    conn.execute("INSERT OR REPLACE INTO lock (one, token, holder) VALUES (1, ?1, ?2)", (token, text))?;
+    conn.execute(
+        "INSERT OR REPLACE INTO lock (one, token, holder) VALUES (1, ?1, ?2)",
+        (token, text),
+    )?;
     super::interrupted::mark(conn, judge, force.then_some(taken_over.as_ref()).flatten())?;
     Ok(Acquired { taken_over })
 }

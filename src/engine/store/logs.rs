@@ -12,7 +12,8 @@ use rusqlite::Connection;
 pub const KEPT_LINES: i64 = 100_000;
 /// Lines in one job of the writer, so that a flood of them does not hold up an intent for long.
 const CHUNK: usize = 2_000;
-/// How far the bound may be passed before it is enforced: trimming each time costs more than the space.
+/// How far the bound may be passed before it is enforced: trimming each time costs more than the
+/// space.
 const SLACK: i64 = 2_000;
 const DEFAULT_LIMIT: u32 = 1_000;
 
@@ -25,7 +26,8 @@ impl Store {
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.keep("log lines", move |conn| append(conn, &chunk)).await?;
+            self.keep("log lines", move |conn| append(conn, &chunk))
+                .await?;
         }
     }
 
@@ -41,7 +43,8 @@ impl Store {
 
     /// The lines after the one with number `after`, oldest first: for following.
     pub async fn logs_after(&self, after: i64, query: LogQuery) -> Result<Vec<LogRow>, StoreError> {
-        self.read(move |conn| select(conn, &query, after, "ASC")).await
+        self.read(move |conn| select(conn, &query, after, "ASC"))
+            .await
     }
 
     /// How many lines were dropped in all to keep to the bound.
@@ -74,12 +77,24 @@ fn append(conn: &Connection, lines: &[LogLine]) -> Job<()> {
     let mut insert =
         conn.prepare_cached("INSERT INTO log (plugin, at, level, stream, module, text, panic) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for line in lines {
-        insert.execute((&line.plugin.0, line.at, rank(line.level), word("stream", &line.stream)?, &line.module, &line.text, line.panic))?;
+        insert.execute((
+            &line.plugin.0,
+            line.at,
+            rank(line.level),
+            word("stream", &line.stream)?,
+            &line.module,
+            &line.text,
+            line.panic,
+        ))?;
     }
-    let first: Option<i64> = conn.prepare_cached("SELECT min(id) FROM log")?.query_row([], |r| r.get(0))?;
+    let first: Option<i64> = conn
+        .prepare_cached("SELECT min(id) FROM log")?
+        .query_row([], |r| r.get(0))?;
     let bound = conn.last_insert_rowid() - KEPT_LINES;
     if first.is_some_and(|first| bound - first >= SLACK) {
-        let gone = conn.prepare_cached("DELETE FROM log WHERE id <= ?1")?.execute([bound])?;
+        let gone = conn
+            .prepare_cached("DELETE FROM log WHERE id <= ?1")?
+            .execute([bound])?;
         let gone = meta_number(conn, "logs_trimmed")? + i64::try_from(gone).unwrap_or(0);
         set_meta(conn, "logs_trimmed", &gone.to_string())?;
     }
@@ -87,7 +102,11 @@ fn append(conn: &Connection, lines: &[LogLine]) -> Job<()> {
 }
 
 fn select(conn: &Connection, query: &LogQuery, after: i64, order: &str) -> Job<Vec<LogRow>> {
-    let limit = if query.limit == 0 { DEFAULT_LIMIT } else { query.limit };
+    let limit = if query.limit == 0 {
+        DEFAULT_LIMIT
+    } else {
+        query.limit
+    };
     let mut found = conn.prepare_cached(&format!(
         "SELECT id, plugin, at, level, stream, module, text, panic FROM log
          WHERE id > ?1 AND level >= ?2 AND at >= ?3 AND at <= ?4 AND (?5 IS NULL OR instr(plugin, ?5) > 0)
@@ -112,7 +131,13 @@ fn select(conn: &Connection, query: &LogQuery, after: i64, order: &str) -> Job<V
                 text: r.get(6)?,
                 panic: r.get(7)?,
             };
-            Ok((LogRow { id: r.get(0)?, line }, r.get::<_, String>(4)?))
+            Ok((
+                LogRow {
+                    id: r.get(0)?,
+                    line,
+                },
+                r.get::<_, String>(4)?,
+            ))
         },
     )?;
     rows.map(|row| {

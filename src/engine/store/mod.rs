@@ -1,7 +1,8 @@
 //! The store: SQLite with one writer thread. Nothing durable goes round it.
 //!
-//! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which commits all that is
-//! queued in one transaction; readers have read-only connections of their own. The SQL is private to this room.
+//! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which
+//! commits all that is queued in one transaction; readers have read-only connections of their own.
+//! The SQL is private to this room.
 
 mod anchor;
 mod by_hand;

@@ -1,5 +1,5 @@
-//! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it; the store does not
-//! interpret them.
+//! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it;
+//! the store does not interpret them.
 
 use crate::engine::event::*;
 use crate::engine::plugin::record::UnixMs;
@@ -12,7 +12,8 @@ pub struct StateObject {
     pub address: String,
     /// Key of a deposed object (8 hex digits); empty for the current one.
     pub deposed: String,
-    /// Provider configuration address, as state version 4 writes it: `module.x.provider["host/ns/type"].alias`.
+    /// Provider configuration address, as state version 4 writes it:
+    /// `module.x.provider["host/ns/type"].alias`.
     pub provider: String,
     pub schema_version: i64,
     /// JSON object text.
@@ -27,7 +28,8 @@ pub struct StateObject {
     pub skip_destroy: bool,
     /// Sorted config addresses.
     pub dependencies: Vec<String>,
-    /// What its configuration needed itself, by instance as far as that was known; empty where that is not on record.
+    /// What its configuration needed itself, by instance as far as that was known; empty where that
+    /// is not on record.
     #[serde(default)]
     pub needs: Vec<String>,
     pub identity: Option<String>,
@@ -89,7 +91,8 @@ pub enum StateEdit {
     },
 }
 
-/// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into it.
+/// A stage as it is kept. `detail` belongs to the engine's stage room; the store does not look into
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRecord {
     pub id: StageId,
@@ -150,12 +153,14 @@ pub struct UnknownOutcome {
 }
 
 impl UnknownOutcome {
-    /// Whether it is not known if an object was made that the state does not have. Reading back cannot settle that.
+    /// Whether it is not known if an object was made that the state does not have. Reading back
+    /// cannot settle that.
     pub fn is_creation(&self) -> bool {
         self.step == OperationStep::Create
     }
 
-    /// Whether it is not known what the command of a provisioner did. Reading back cannot settle that either.
+    /// Whether it is not known what the command of a provisioner did. Reading back cannot settle
+    /// that either.
     pub fn is_provisioner(&self) -> bool {
         self.step.is_provisioner()
     }

@@ -1,12 +1,15 @@
-//! Writes down what the engine says: plugins, launch attempts, log lines, latencies, and the events of deploys for their
-//! replay. One task reads the bus; what it cannot keep up with is counted and said so in the log.
+//! Writes down what the engine says: plugins, launch attempts, log lines, latencies, and the events
+//! of deploys for their replay. One task reads the bus; what it cannot keep up with is counted and
+//! said so in the log.
 
 use super::error::StoreError;
 use super::file::Store;
 use super::launches::CallSample;
 use crate::engine::bus::{Subscription, Update, now_ms};
 use crate::engine::event::{CallOutcome, DeployId, Event, EventKind};
-use crate::engine::plugin::record::{LaunchAttempt, LogLevel, LogLine, LogStream, PluginEvent, PluginFound, PluginId, UnixMs};
+use crate::engine::plugin::record::{
+    LaunchAttempt, LogLevel, LogLine, LogStream, PluginEvent, PluginFound, PluginId, UnixMs,
+};
 use crate::engine::view::View;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
@@ -16,7 +19,8 @@ use tokio_util::task::TaskTracker;
 
 /// Events taken together before they are written: as many as fit in one commit's time.
 const TOGETHER: usize = 4_096;
-/// How long events are gathered, so that a stream of them does not keep the store's thread busy with commits of a few each.
+/// How long events are gathered, so that a stream of them does not keep the store's thread busy
+/// with commits of a few each.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// The task that writes. Ends when it is dropped; [`Recorder::flush`] first, to lose nothing.
@@ -63,7 +67,11 @@ fn kept(event: &Event) -> Event {
     event
 }
 
-async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
+async fn run(
+    store: Store,
+    mut events: Subscription,
+    mut asked: mpsc::Receiver<oneshot::Sender<()>>,
+) {
     let mut deploy = None;
     let mut batch = Batch::default();
     let mut due = tokio::time::Instant::now();
@@ -99,7 +107,8 @@ async fn run(store: Store, mut events: Subscription, mut asked: mpsc::Receiver<o
 }
 
 impl Batch {
-    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look empty.
+    /// Takes what has come already. Unconstrained: tokio's budget must not make a full channel look
+    /// empty.
     fn fill(&mut self, events: &mut Subscription, deploy: &mut Option<DeployId>) {
         while self.size < TOGETHER
             && let Some(Some(update)) = tokio::task::unconstrained(events.recv()).now_or_never()
@@ -123,25 +132,35 @@ impl Batch {
             *deploy = Some(started.deploy);
         }
         match &event.kind {
-            EventKind::Plugin(PluginEvent::Found { plugin, found }) => drop(self.found.insert(plugin.clone(), found.clone())),
+            EventKind::Plugin(PluginEvent::Found { plugin, found }) => {
+                drop(self.found.insert(plugin.clone(), found.clone()))
+            }
             EventKind::Plugin(PluginEvent::Attempt { plugin, attempt }) => {
-                self.attempts.insert((plugin.clone(), attempt.began, attempt.number), attempt.clone());
+                self.attempts.insert(
+                    (plugin.clone(), attempt.began, attempt.number),
+                    attempt.clone(),
+                );
             }
             EventKind::Plugin(PluginEvent::Log { line }) => self.logs.push(line.clone()),
             // How long a call ran until it was cancelled tells nothing of the method.
-            EventKind::CallFinished(call) if call.outcome != CallOutcome::Cancelled => self.calls.push(CallSample {
-                plugin: call.plugin.clone(),
-                method: call.method.clone(),
-                resource_type: call.resource_type.clone().unwrap_or_default(),
-                action: call.action.clone().unwrap_or_default(),
-                took_ms: call.took_ms,
-                ok: call.outcome == CallOutcome::Ok,
-            }),
+            EventKind::CallFinished(call) if call.outcome != CallOutcome::Cancelled => {
+                self.calls.push(CallSample {
+                    plugin: call.plugin.clone(),
+                    method: call.method.clone(),
+                    resource_type: call.resource_type.clone().unwrap_or_default(),
+                    action: call.action.clone().unwrap_or_default(),
+                    took_ms: call.took_ms,
+                    ok: call.outcome == CallOutcome::Ok,
+                })
+            }
             _ => {}
         }
         // Lines are kept in the log, and usage is of its moment alone.
         if let Some(id) = *deploy
-            && !matches!(event.kind, EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. }))
+            && !matches!(
+                event.kind,
+                EventKind::Plugin(PluginEvent::Log { .. } | PluginEvent::Usage { .. })
+            )
         {
             self.events.entry(id).or_default().push(kept(event));
         }
@@ -158,10 +177,17 @@ impl Batch {
                 self.found.insert(plugin.id.clone(), found.clone());
             }
             for attempt in &plugin.attempts {
-                self.attempts.insert((plugin.id.clone(), attempt.began, attempt.number), attempt.clone());
+                self.attempts.insert(
+                    (plugin.id.clone(), attempt.began, attempt.number),
+                    attempt.clone(),
+                );
             }
         }
-        *deploy = view.deploy.as_ref().filter(|d| d.summary.is_none()).map(|d| d.deploy);
+        *deploy = view
+            .deploy
+            .as_ref()
+            .filter(|d| d.summary.is_none())
+            .map(|d| d.deploy);
         self.logs.push(LogLine {
             plugin: PluginId("flightdeck".into()),
             at: now_ms(),
@@ -174,9 +200,20 @@ impl Batch {
     }
 
     async fn write(self, store: &Store) {
-        let found = self.found.into_iter().map(|(plugin, found)| store.plugin_found(plugin, found).boxed());
-        let attempts = self.attempts.into_iter().map(|((plugin, ..), attempt)| store.launch_attempt(plugin, attempt).boxed());
-        let events = self.events.into_iter().map(|(deploy, events)| store.append_events(deploy, events).map(|r| r.map(drop)).boxed());
+        let found = self
+            .found
+            .into_iter()
+            .map(|(plugin, found)| store.plugin_found(plugin, found).boxed());
+        let attempts = self
+            .attempts
+            .into_iter()
+            .map(|((plugin, ..), attempt)| store.launch_attempt(plugin, attempt).boxed());
+        let events = self.events.into_iter().map(|(deploy, events)| {
+            store
+                .append_events(deploy, events)
+                .map(|r| r.map(drop))
+                .boxed()
+        });
         let mut writes: Vec<_> = found.chain(attempts).chain(events).collect();
         if !self.logs.is_empty() {
             writes.push(store.append_logs(self.logs).boxed());
@@ -184,7 +221,10 @@ impl Batch {
         if !self.calls.is_empty() {
             writes.push(store.add_calls(self.calls).boxed());
         }
-        let failed: Option<StoreError> = futures_util::future::join_all(writes).await.into_iter().find_map(Result::err);
+        let failed: Option<StoreError> = futures_util::future::join_all(writes)
+            .await
+            .into_iter()
+            .find_map(Result::err);
         if let Some(error) = failed {
             tracing::warn!(%error, "what plugins did could not be written down");
         }

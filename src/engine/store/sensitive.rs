@@ -1,5 +1,6 @@
-//! Where a stored object is sensitive: its paths followed from the outside in, also through the pairs of value and type by
-//! which what has no fixed type is kept. Whoever shows, masks or learns stored values walks them with this. Pure.
+//! Where a stored object is sensitive: its paths followed from the outside in, also through the
+//! pairs of value and type by which what has no fixed type is kept. Whoever shows, masks or learns
+//! stored values walks them with this. Pure.
 
 use super::model::StateObject;
 use serde_json::Value;
@@ -13,11 +14,15 @@ impl Paths {
         Self(serde_json::from_str(&object.sensitive).unwrap_or_else(|_| vec![Vec::new()]))
     }
 
-    /// The same for showing: what a `terraform_data` gives back as its output is as sensitive as what it was given.
+    /// The same for showing: what a `terraform_data` gives back as its output is as sensitive as
+    /// what it was given.
     pub fn to_show(object: &StateObject, resource_type: &str) -> Self {
         let Self(mut all) = Self::of(object);
         if resource_type == "terraform_data" {
-            let given = all.iter().filter(|path| path.first().is_some_and(|step| key(step) == "input")).cloned();
+            let given = all
+                .iter()
+                .filter(|path| path.first().is_some_and(|step| key(step) == "input"))
+                .cloned();
             let back = |mut path: Vec<Value>| {
                 path[0] = serde_json::json!({"type": "get_attr", "value": "output"});
                 path
@@ -46,35 +51,62 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     fn new(value: &'a Value, left: Vec<&'a [Value]>, typed: bool) -> Self {
         match dynamic(value).filter(|_| !typed) {
-            Some((inner, ty)) => Self { value: inner, left, typed: !ty.has_dynamic() },
+            Some((inner, ty)) => Self {
+                value: inner,
+                left,
+                typed: !ty.has_dynamic(),
+            },
             None => Self { value, left, typed },
         }
     }
 
-    /// Whether all of it is sensitive. A path that cannot lead on (an element of a set is named by its whole value) ends here.
+    /// Whether all of it is sensitive. A path that cannot lead on (an element of a set is named by
+    /// its whole value) ends here.
     pub fn hidden(&self) -> bool {
-        self.left.iter().any(|rest| rest.first().is_none_or(|step| !fits(step, self.value)))
+        self.left
+            .iter()
+            .any(|rest| rest.first().is_none_or(|step| !fits(step, self.value)))
     }
 
     /// The members of an object or a map, by name.
     pub fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> {
         let all = self.value.as_object().into_iter().flatten();
-        all.map(|(name, inner)| (name.as_str(), Self::new(inner, self.through(|step| key(step) == name.as_str()), self.typed)))
+        all.map(|(name, inner)| {
+            (
+                name.as_str(),
+                Self::new(
+                    inner,
+                    self.through(|step| key(step) == name.as_str()),
+                    self.typed,
+                ),
+            )
+        })
     }
 
     /// The elements of a sequence, in their order.
     pub fn elements(&self) -> impl Iterator<Item = Place<'a>> {
         let all = self.value.as_array().into_iter().flatten().enumerate();
-        all.map(|(n, inner)| Self::new(inner, self.through(|step| key(step).as_u64() == u64::try_from(n).ok()), self.typed))
+        all.map(|(n, inner)| {
+            Self::new(
+                inner,
+                self.through(|step| key(step).as_u64() == u64::try_from(n).ok()),
+                self.typed,
+            )
+        })
     }
 
     fn through(&self, leads: impl Fn(&Value) -> bool) -> Vec<&'a [Value]> {
-        self.left.iter().filter_map(|rest| rest.split_first()).filter(|(step, _)| leads(step)).map(|(_, rest)| rest).collect()
+        self.left
+            .iter()
+            .filter_map(|rest| rest.split_first())
+            .filter(|(step, _)| leads(step))
+            .map(|(_, rest)| rest)
+            .collect()
     }
 }
 
-/// What is within the pair by which a value without a fixed type is kept. Its order tells it from an object that happens to
-/// have such members: those are in the order of their names.
+/// What is within the pair by which a value without a fixed type is kept. Its order tells it from
+/// an object that happens to have such members: those are in the order of their names.
 fn dynamic(value: &Value) -> Option<(&Value, cty::Type)> {
     let mut pair = value.as_object().filter(|pair| pair.len() == 2)?.iter();
     let (inner, ty) = (pair.next()?, pair.next()?);
@@ -85,7 +117,11 @@ fn dynamic(value: &Value) -> Option<(&Value, cty::Type)> {
 /// The key of a step: the attribute's name, or the index's value.
 fn key(step: &Value) -> &Value {
     let value = &step["value"];
-    if step["type"] == "index" { value.get("value").unwrap_or(value) } else { value }
+    if step["type"] == "index" {
+        value.get("value").unwrap_or(value)
+    } else {
+        value
+    }
 }
 
 /// Whether a step leads into this value.
@@ -127,16 +163,27 @@ pub mod tests {
     fn leaves(place: &Place<'_>, hidden: bool, out: &mut Vec<String>) {
         let hidden = hidden || place.hidden();
         if place.value.is_object() || place.value.is_array() {
-            place.members().for_each(|(_, inner)| leaves(&inner, hidden, out));
-            place.elements().for_each(|inner| leaves(&inner, hidden, out));
+            place
+                .members()
+                .for_each(|(_, inner)| leaves(&inner, hidden, out));
+            place
+                .elements()
+                .for_each(|inner| leaves(&inner, hidden, out));
         } else {
             out.push(format!("{}{}", if hidden { "!" } else { "" }, place.value));
         }
     }
 
     fn seen(value: Value, sensitive: &str, shown: bool) -> Vec<String> {
-        let object = StateObject { sensitive: sensitive.into(), ..object() };
-        let paths = if shown { Paths::to_show(&object, "terraform_data") } else { Paths::of(&object) };
+        let object = StateObject {
+            sensitive: sensitive.into(),
+            ..object()
+        };
+        let paths = if shown {
+            Paths::to_show(&object, "terraform_data")
+        } else {
+            Paths::of(&object)
+        };
         let mut out = Vec::new();
         leaves(&paths.from(&value), false, &mut out);
         out
@@ -151,16 +198,26 @@ pub mod tests {
     fn a_path_leads_through_a_value_that_is_kept_with_its_type() {
         let kept = || json!({"value": {"a": 1, "b": 2}, "type": ["object", {"a": "number", "b": "number"}]});
         let b = path(json!({"type": "get_attr", "value": "b"}));
-        assert_eq!(seen(json!({"input": kept(), "output": kept()}), &b, false), ["1", "!2", "1", "2"]);
-        assert_eq!(seen(json!({"input": kept(), "output": kept()}), &b, true), ["1", "!2", "1", "!2"]);
+        assert_eq!(
+            seen(json!({"input": kept(), "output": kept()}), &b, false),
+            ["1", "!2", "1", "2"]
+        );
+        assert_eq!(
+            seen(json!({"input": kept(), "output": kept()}), &b, true),
+            ["1", "!2", "1", "!2"]
+        );
     }
 
     #[test]
     fn an_object_with_members_of_the_same_names_is_no_such_pair() {
         let inner = json!({"type": "string", "value": "x"});
         let value = path(json!({"type": "get_attr", "value": "value"}));
-        assert_eq!(seen(json!({"input": inner}), &value, false), ["\"string\"", "!\"x\""]);
-        let kept = json!({"input": {"value": {"value": "x"}, "type": ["object", {"value": "string"}]}});
+        assert_eq!(
+            seen(json!({"input": inner}), &value, false),
+            ["\"string\"", "!\"x\""]
+        );
+        let kept =
+            json!({"input": {"value": {"value": "x"}, "type": ["object", {"value": "string"}]}});
         assert_eq!(seen(kept, &value, false), ["!\"x\""]);
     }
 
@@ -169,6 +226,13 @@ pub mod tests {
         let set = path(json!({"type": "index", "value": {"value": null, "type": "dynamic"}}));
         assert_eq!(seen(json!({"input": [1, 2]}), &set, false), ["!1", "!2"]);
         assert_eq!(seen(json!({"a": 1}), "no json", false), ["!1"]);
-        assert_eq!(seen(json!({"input": 7}), &path(json!({"type": "get_attr", "value": "b"})), false), ["!7"]);
+        assert_eq!(
+            seen(
+                json!({"input": 7}),
+                &path(json!({"type": "get_attr", "value": "b"})),
+                false
+            ),
+            ["!7"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What the deploy that runs has come to, in memory beside the store: where the store is taken away under it, this is
-//! written to a file of its own, and nothing is lost.
+//! What the deploy that runs has come to, in memory beside the store: where the store is taken away
+//! under it, this is written to a file of its own, and nothing is lost.
 
 use super::deploys::{NewDeploy, begin, operations, put_intent, put_operation};
 use super::error::{Fault, Job, StoreError};
@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The state as the deploy found it and all that has changed since, with what was begun and has not ended.
+/// The state as the deploy found it and all that has changed since, with what was begun and has not
+/// ended.
 #[derive(Debug)]
 pub(super) struct Shadow {
     deploy: DeployId,
@@ -27,7 +28,14 @@ pub(super) struct Shadow {
 
 impl Shadow {
     pub(super) fn new(deploy: DeployId, new: NewDeploy, state: State) -> Self {
-        Self { deploy, new, state, edits: Vec::new(), open: BTreeMap::new(), ended: Vec::new() }
+        Self {
+            deploy,
+            new,
+            state,
+            edits: Vec::new(),
+            open: BTreeMap::new(),
+            ended: Vec::new(),
+        }
     }
 
     pub(super) fn edit(&mut self, edits: Vec<StateEdit>) {
@@ -35,7 +43,8 @@ impl Shadow {
     }
 
     pub(super) fn begun(&mut self, intent: Intent) {
-        self.open.insert((intent.index, intent.step.clone()), intent);
+        self.open
+            .insert((intent.index, intent.step.clone()), intent);
     }
 
     /// What was to be begun was not, since it could not be written down.
@@ -64,21 +73,37 @@ const PREFIX: &str = "flightdeck-rescue-";
 /// The newest rescue file that waits beside the store to be put into its place.
 pub(super) fn waiting(store: &Path) -> Option<PathBuf> {
     let workspace = store.parent()?.parent()?;
-    let workspace = if workspace.as_os_str().is_empty() { Path::new(".") } else { workspace };
-    let names = std::fs::read_dir(workspace).ok()?.flatten().map(|e| e.path());
-    names.filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))).max()
+    let workspace = if workspace.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        workspace
+    };
+    let names = std::fs::read_dir(workspace)
+        .ok()?
+        .flatten()
+        .map(|e| e.path());
+    names
+        .filter(|p| {
+            p.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX))
+        })
+        .max()
 }
 
 impl Store {
-    /// Writes the state as the running deploy knows it into a new store in `dir`, mode 0600, with all of the record that can
-    /// still be read. The answer: the file, which may take the place of the store.
+    /// Writes the state as the running deploy knows it into a new store in `dir`, mode 0600, with
+    /// all of the record that can still be read. The answer: the file, which may take the place of
+    /// the store.
     pub async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError> {
         let shadow = self.shadow();
         let to = dir.join(format!("{PREFIX}{}.db", super::liveness::now_ms()));
         let file = to.clone();
         let done = self.apart("a rescue", move |conn| {
             let guard = lock(&shadow);
-            let shadow = guard.as_ref().ok_or(StoreError::Missing { what: "running deploy", id: "in memory".to_owned() })?;
+            let shadow = guard.as_ref().ok_or(StoreError::Missing {
+                what: "running deploy",
+                id: "in memory".to_owned(),
+            })?;
             write(conn, shadow, &file).map_err(|fault| {
                 super::file::remove(&file);
                 Fault::Store(fault.at(&file))
@@ -91,15 +116,24 @@ impl Store {
 
 fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
     let io = |e| Fault::Store(StoreError::io(to, "create", e));
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(io)?;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)
+        .map_err(io)?;
     // Of a file that was only removed, all is there still.
-    let whole = from.execute("VACUUM INTO ?1", [to.to_string_lossy()]).is_ok();
+    let whole = from
+        .execute("VACUUM INTO ?1", [to.to_string_lossy()])
+        .is_ok();
     if !whole {
         std::fs::remove_file(to).map_err(io)?;
         fill(to, to)?;
     }
     let conn = connect(to)?;
-    conn.execute_batch("BEGIN IMMEDIATE; DELETE FROM lock; DELETE FROM state_resource; DELETE FROM state_output")?;
+    conn.execute_batch(
+        "BEGIN IMMEDIATE; DELETE FROM lock; DELETE FROM state_resource; DELETE FROM state_output",
+    )?;
     super::state::replace(&conn, &shadow.state)?;
     super::state::apply(&conn, &shadow.edits)?;
     if !whole {
@@ -109,13 +143,29 @@ fn write(from: &Connection, shadow: &Shadow, to: &Path) -> Job<()> {
         }
     }
     // An intent that went into the lost file alone was never acted upon.
-    conn.execute("DELETE FROM intent WHERE deploy = ?1 AND ok IS NULL", [shadow.deploy])?;
-    shadow.open.values().try_for_each(|intent| put_intent(&conn, intent, None))?;
+    conn.execute(
+        "DELETE FROM intent WHERE deploy = ?1 AND ok IS NULL",
+        [shadow.deploy],
+    )?;
+    shadow
+        .open
+        .values()
+        .try_for_each(|intent| put_intent(&conn, intent, None))?;
     // What was unknown for want of a store is told by its steps, once this one is opened.
     for operation in operations(&conn, shadow.deploy)? {
-        let open = shadow.open.keys().any(|(index, _)| *index == operation.index);
+        let open = shadow
+            .open
+            .keys()
+            .any(|(index, _)| *index == operation.index);
         if operation.state == OperationState::Unknown && !open {
-            put_operation(&conn, &Operation { state: OperationState::Running, failure: None, ..operation })?;
+            put_operation(
+                &conn,
+                &Operation {
+                    state: OperationState::Running,
+                    failure: None,
+                    ..operation
+                },
+            )?;
         }
     }
     conn.execute_batch("COMMIT")?;

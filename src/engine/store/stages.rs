@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Stages kept whole; older ones go, but for those with a name and the summaries of those that were deployed.
+/// Stages kept whole; older ones go, but for those with a name and the summaries of those that were
+/// deployed.
 const KEPT_STAGES: i64 = 50;
 
 impl Store {
@@ -34,31 +35,66 @@ impl Store {
 
     /// The stage with this number.
     pub async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError> {
-        self.read(move |conn| one(conn, "SELECT * FROM stage WHERE id = ?1 AND detail <> ''", [id])).await
+        self.read(move |conn| {
+            one(
+                conn,
+                "SELECT * FROM stage WHERE id = ?1 AND detail <> ''",
+                [id],
+            )
+        })
+        .await
     }
 
     /// The newest stage with this name.
     pub async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
         let name = name.to_owned();
-        self.read(move |conn| one(conn, "SELECT * FROM stage WHERE name = ?1 AND detail <> '' ORDER BY id DESC LIMIT 1", [name])).await
+        self.read(move |conn| {
+            one(
+                conn,
+                "SELECT * FROM stage WHERE name = ?1 AND detail <> '' ORDER BY id DESC LIMIT 1",
+                [name],
+            )
+        })
+        .await
     }
 
     /// The newest stage.
     pub async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError> {
-        self.read(|conn| one(conn, "SELECT * FROM stage WHERE detail <> '' ORDER BY id DESC LIMIT 1", [])).await
+        self.read(|conn| {
+            one(
+                conn,
+                "SELECT * FROM stage WHERE detail <> '' ORDER BY id DESC LIMIT 1",
+                [],
+            )
+        })
+        .await
     }
 
     /// Keeps which changes of a stage are left out.
     pub async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
         self.keep("a selection", move |conn| {
-            let changed = conn.execute("UPDATE stage SET left_out = ?2 WHERE id = ?1", (id, json("selection", &left)?))?;
-            if changed == 0 { Err(StoreError::Missing { what: "stage", id: id.to_string() }.into()) } else { Ok(()) }
+            let changed = conn.execute(
+                "UPDATE stage SET left_out = ?2 WHERE id = ?1",
+                (id, json("selection", &left)?),
+            )?;
+            if changed == 0 {
+                Err(StoreError::Missing {
+                    what: "stage",
+                    id: id.to_string(),
+                }
+                .into())
+            } else {
+                Ok(())
+            }
         })
         .await
     }
 
     /// The configuration files with this digest, as they were: relative name and text.
-    pub async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError> {
+    pub async fn snapshot(
+        &self,
+        digest: &str,
+    ) -> Result<Option<Vec<(String, String)>>, StoreError> {
         let digest = digest.to_owned();
         self.read(move |conn| files(conn, &digest)).await
     }
@@ -85,22 +121,23 @@ pub(super) fn from_word<T: DeserializeOwned>(what: &'static str, word: &str) -> 
 fn put(conn: &Connection, stage: &StageRecord) -> Job<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO config_snapshot (digest, files) VALUES (?1, ?2)")?
         .execute((&stage.config_digest, json("snapshot", &stage.snapshot)?))?;
-    conn.prepare_cached("INSERT OR REPLACE INTO stage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
-        rusqlite::params![
-            stage.id,
-            stage.name,
-            stage.at,
-            word("mode", &stage.mode)?,
-            stage.config_digest,
-            stage.variables_digest,
-            stage.plugins_digest,
-            stage.state_serial,
-            json("counts", &stage.counts)?,
-            stage.summary,
-            stage.detail,
-            json("selection", &stage.left)?
-        ],
-    )?;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO stage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute(rusqlite::params![
+        stage.id,
+        stage.name,
+        stage.at,
+        word("mode", &stage.mode)?,
+        stage.config_digest,
+        stage.variables_digest,
+        stage.plugins_digest,
+        stage.state_serial,
+        json("counts", &stage.counts)?,
+        stage.summary,
+        stage.detail,
+        json("selection", &stage.left)?
+    ])?;
     if stage.id > meta_number(conn, "last_stage")? {
         set_meta(conn, "last_stage", &stage.id.to_string())?;
     }
@@ -113,7 +150,10 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
         .prepare_cached("DELETE FROM stage WHERE id <= ?1 AND name IS NULL AND id NOT IN (SELECT stage FROM deploy)")?
         .execute([old])?;
     // The detail holds sensitive values: not kept longer than it can be of use.
-    conn.prepare_cached("UPDATE stage SET detail = '' WHERE id <= ?1 AND name IS NULL AND detail <> ''")?.execute([old])?;
+    conn.prepare_cached(
+        "UPDATE stage SET detail = '' WHERE id <= ?1 AND name IS NULL AND detail <> ''",
+    )?
+    .execute([old])?;
     if gone > 0 {
         conn.prepare_cached(
             "DELETE FROM config_snapshot WHERE digest NOT IN (SELECT config_digest FROM stage) AND digest NOT IN (SELECT config_digest FROM deploy)",
@@ -124,8 +164,10 @@ fn trim(conn: &Connection, newest: StageId) -> Job<()> {
 }
 
 fn files(conn: &Connection, digest: &str) -> Job<Option<Vec<(String, String)>>> {
-    let text: Option<String> =
-        conn.prepare_cached("SELECT files FROM config_snapshot WHERE digest = ?1")?.query_row([digest], |r| r.get(0)).optional()?;
+    let text: Option<String> = conn
+        .prepare_cached("SELECT files FROM config_snapshot WHERE digest = ?1")?
+        .query_row([digest], |r| r.get(0))
+        .optional()?;
     text.map(|text| parse("snapshot", &text)).transpose()
 }
 
@@ -160,7 +202,13 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
 }
 
 fn one(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Job<Option<StageRecord>> {
-    let Some(raw) = conn.prepare_cached(sql)?.query_row(params, raw).optional()? else { return Ok(None) };
+    let Some(raw) = conn
+        .prepare_cached(sql)?
+        .query_row(params, raw)
+        .optional()?
+    else {
+        return Ok(None);
+    };
     let mut stage = raw.stage;
     stage.mode = from_word("mode", &raw.mode)?;
     stage.counts = parse("counts", &raw.counts)?;
@@ -177,6 +225,9 @@ impl rusqlite::ToSql for OperationStep {
 
 impl rusqlite::types::FromSql for OperationStep {
     fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-        value.as_str()?.parse().map_err(|e| rusqlite::types::FromSqlError::Other(Box::new(e)))
+        value
+            .as_str()?
+            .parse()
+            .map_err(|e| rusqlite::types::FromSqlError::Other(Box::new(e)))
     }
 }

@@ -1,4 +1,5 @@
-//! The state of the workspace: objects and outputs, changed in batches, each one transaction and one serial.
+//! The state of the workspace: objects and outputs, changed in batches, each one transaction and
+//! one serial.
 
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
@@ -32,7 +33,8 @@ impl Store {
     /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
     ///
     /// # Errors
-    /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed then.
+    /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed
+    /// then.
     pub async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("the state", move |conn| {
@@ -47,14 +49,33 @@ impl Store {
 }
 
 pub(super) fn whole(conn: &Connection) -> Job<State> {
-    let mut objects = conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
-    let objects = objects.query_map([], object)?.collect::<Result<Vec<_>, _>>()?;
-    let mut outputs = conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
-    let outputs = outputs
-        .query_map([], |r| Ok(StateOutput { name: r.get(0)?, value: r.get(1)?, ty: r.get(2)?, sensitive: r.get(3)? }))?
+    let mut objects =
+        conn.prepare_cached("SELECT * FROM state_resource ORDER BY address, deposed")?;
+    let objects = objects
+        .query_map([], object)?
         .collect::<Result<Vec<_>, _>>()?;
-    let objects = objects.into_iter().map(with_dependencies).collect::<Job<Vec<_>>>()?;
-    Ok(State { serial: serial(conn)?, lineage: meta(conn, "lineage")?.unwrap_or_default(), objects, outputs })
+    let mut outputs =
+        conn.prepare_cached("SELECT name, value, type, sensitive FROM state_output ORDER BY name")?;
+    let outputs = outputs
+        .query_map([], |r| {
+            Ok(StateOutput {
+                name: r.get(0)?,
+                value: r.get(1)?,
+                ty: r.get(2)?,
+                sensitive: r.get(3)?,
+            })
+        })?
+        .collect::<Result<Vec<_>, _>>()?;
+    let objects = objects
+        .into_iter()
+        .map(with_dependencies)
+        .collect::<Job<Vec<_>>>()?;
+    Ok(State {
+        serial: serial(conn)?,
+        lineage: meta(conn, "lineage")?.unwrap_or_default(),
+        objects,
+        outputs,
+    })
 }
 
 /// Puts a state into the place of whatever is there, which must be nothing.
@@ -76,24 +97,31 @@ fn put_output(conn: &Connection, output: &StateOutput) -> Job<()> {
 }
 
 pub(super) fn meta(conn: &Connection, key: &str) -> Job<Option<String>> {
-    Ok(conn.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |r| r.get(0)).optional()?)
+    Ok(conn
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |r| r.get(0))
+        .optional()?)
 }
 
 pub(super) fn set_meta(conn: &Connection, key: &str, value: &str) -> Job<()> {
-    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?.execute([key, value])?;
+    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
+        .execute([key, value])?;
     Ok(())
 }
 
 /// A number in `meta`, 0 where there is none.
 pub(super) fn meta_number(conn: &Connection, key: &str) -> Job<i64> {
-    Ok(meta(conn, key)?.and_then(|text| text.parse().ok()).unwrap_or(0))
+    Ok(meta(conn, key)?
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0))
 }
 
 fn serial(conn: &Connection) -> Job<i64> {
     meta_number(conn, "serial")
 }
 
-/// The dependencies are JSON text in the row and are read in a second step, since only rusqlite's errors fit in here.
+/// The dependencies are JSON text in the row and are read in a second step, since only rusqlite's
+/// errors fit in here.
 fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
     let object = StateObject {
         address: r.get("address")?,
@@ -114,8 +142,11 @@ fn object(r: &Row<'_>) -> Result<(StateObject, [String; 2]), rusqlite::Error> {
     Ok((object, [r.get("dependencies")?, r.get("needs")?]))
 }
 
-fn with_dependencies((mut object, [dependencies, needs]): (StateObject, [String; 2])) -> Job<StateObject> {
-    object.dependencies = serde_json::from_str(&dependencies).map_err(|e| Fault::Json("dependencies", e))?;
+fn with_dependencies(
+    (mut object, [dependencies, needs]): (StateObject, [String; 2]),
+) -> Job<StateObject> {
+    object.dependencies =
+        serde_json::from_str(&dependencies).map_err(|e| Fault::Json("dependencies", e))?;
     object.needs = serde_json::from_str(&needs).map_err(|e| Fault::Json("needs", e))?;
     Ok(object)
 }
@@ -137,15 +168,20 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
     match edit {
         StateEdit::Put(object) => put(conn, object)?,
         StateEdit::Remove { address, deposed } => {
-            conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?.execute([address, deposed])?;
+            conn.prepare_cached("DELETE FROM state_resource WHERE address = ?1 AND deposed = ?2")?
+                .execute([address, deposed])?;
         }
         StateEdit::Move { from, to } => shift(conn, from, to)?,
         StateEdit::PutOutput(output) => put_output(conn, output)?,
         StateEdit::RemoveOutput { name } => {
-            conn.prepare_cached("DELETE FROM state_output WHERE name = ?1")?.execute([name])?;
+            conn.prepare_cached("DELETE FROM state_output WHERE name = ?1")?
+                .execute([name])?;
         }
         StateEdit::Depose { address, key } => {
-            conn.prepare_cached("UPDATE state_resource SET deposed = ?2 WHERE address = ?1 AND deposed = ''")?.execute([address, key])?;
+            conn.prepare_cached(
+                "UPDATE state_resource SET deposed = ?2 WHERE address = ?1 AND deposed = ''",
+            )?
+            .execute([address, key])?;
         }
         // Where a new object took the place meanwhile, the old one stays deposed: neither is lost.
         StateEdit::Restore { address, key } => {
@@ -160,7 +196,8 @@ fn apply_one(conn: &Connection, edit: &StateEdit) -> Job<()> {
 }
 
 fn put(conn: &Connection, o: &StateObject) -> Job<()> {
-    let dependencies = serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
+    let dependencies =
+        serde_json::to_string(&o.dependencies).map_err(|e| Fault::Json("dependencies", e))?;
     let needs = serde_json::to_string(&o.needs).map_err(|e| Fault::Json("needs", e))?;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO state_resource (address, deposed, provider, schema_version, attributes, sensitive, private, tainted,
@@ -191,16 +228,23 @@ fn shift(conn: &Connection, from: &str, to: &str) -> Job<()> {
     if from == to {
         return Ok(());
     }
-    let taken: bool =
-        conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?.query_row([to], |r| r.get(0))?;
-    let there: bool =
-        conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?.query_row([from], |r| r.get(0))?;
+    let taken: bool = conn
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?
+        .query_row([to], |r| r.get(0))?;
+    let there: bool = conn
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM state_resource WHERE address = ?1)")?
+        .query_row([from], |r| r.get(0))?;
     if !there {
         return Ok(());
     }
     if taken {
-        return Err(StoreError::Occupied { from: from.to_owned(), to: to.to_owned() }.into());
+        return Err(StoreError::Occupied {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        }
+        .into());
     }
-    conn.prepare_cached("UPDATE state_resource SET address = ?2 WHERE address = ?1")?.execute([from, to])?;
+    conn.prepare_cached("UPDATE state_resource SET address = ?2 WHERE address = ?1")?
+        .execute([from, to])?;
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! The writer: one thread that owns the writing connection. All jobs that are queued when it looks are committed in one
-//! transaction, each within its own savepoint, and are answered only after the commit. The disk is waited for (fsync) where
-//! one of the jobs asks for it, and at the end: with a write-ahead log that makes all earlier commits durable as well.
+//! The writer: one thread that owns the writing connection. All jobs that are queued when it looks
+//! are committed in one transaction, each within its own savepoint, and are answered only after the
+//! commit. The disk is waited for (fsync) where one of the jobs asks for it, and at the end: with a
+//! write-ahead log that makes all earlier commits durable as well.
 
 use super::anchor::Anchor;
 use super::error::{Fault, Job, StoreError};
@@ -14,7 +15,8 @@ pub(super) const QUEUE: usize = 4_096;
 /// Jobs in one transaction, so that a flood does not make the first of them wait for the last.
 const BATCH: usize = 1_024;
 
-/// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this process.
+/// When what a job writes outlives a loss of power. Once it is answered it outlives any end of this
+/// process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
     /// When it is answered.
@@ -58,7 +60,10 @@ impl<T: Send, F: FnOnce(&Connection) -> Job<T> + Send> Task for Write<T, F> {
 
     fn answer(self: Box<Self>) {
         // Nobody listens where the asking task was cancelled: what was written stays written.
-        drop(self.reply.send(self.result.unwrap_or(Err(StoreError::Closed))));
+        drop(
+            self.reply
+                .send(self.result.unwrap_or(Err(StoreError::Closed))),
+        );
     }
 }
 
@@ -94,7 +99,11 @@ pub(super) fn post(
     job: impl FnOnce(&Connection) -> Job<()> + Send + 'static,
     failed: impl FnOnce(StoreError) + Send + 'static,
 ) -> Box<dyn Task> {
-    Box::new(Post { job: Some(job), error: None, failed: Some(failed) })
+    Box::new(Post {
+        job: Some(job),
+        error: None,
+        failed: Some(failed),
+    })
 }
 
 /// A job and where its answer arrives.
@@ -103,10 +112,19 @@ pub(super) fn task<T: Send + 'static>(
     job: impl FnOnce(&Connection) -> Job<T> + Send + 'static,
 ) -> (Box<dyn Task>, oneshot::Receiver<Result<T, StoreError>>) {
     let (reply, answer) = oneshot::channel();
-    (Box::new(Write { durable, job: Some(job), result: None, reply }), answer)
+    (
+        Box::new(Write {
+            durable,
+            job: Some(job),
+            result: None,
+            reply,
+        }),
+        answer,
+    )
 }
 
-/// The thread's life: until every sender is gone; then `last` runs and the connection closes. `commits` counts transactions.
+/// The thread's life: until every sender is gone; then `last` runs and the connection closes.
+/// `commits` counts transactions.
 pub(super) fn run(
     mut conn: Connection,
     path: PathBuf,
@@ -119,9 +137,19 @@ pub(super) fn run(
     // As the connection was opened.
     let mut commits_are = Durable::Now;
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        let (apart, batch): (Vec<_>, Vec<_>) = std::mem::take(&mut batch).into_iter().partition(|task| task.durable() == Durable::Apart);
-        let wanted = if batch.iter().any(|task| task.durable() == Durable::Now) { Durable::Now } else { Durable::Later };
-        match if wanted == commits_are { Ok(()) } else { make_commits(&conn, wanted) } {
+        let (apart, batch): (Vec<_>, Vec<_>) = std::mem::take(&mut batch)
+            .into_iter()
+            .partition(|task| task.durable() == Durable::Apart);
+        let wanted = if batch.iter().any(|task| task.durable() == Durable::Now) {
+            Durable::Now
+        } else {
+            Durable::Later
+        };
+        match if wanted == commits_are {
+            Ok(())
+        } else {
+            make_commits(&conn, wanted)
+        } {
             Ok(()) => {
                 commits_are = wanted;
                 commit(&mut conn, &path, &mut anchor, batch);
@@ -157,21 +185,30 @@ fn refuse(tasks: impl IntoIterator<Item = Box<dyn Task>>, error: &StoreError) {
     }
 }
 
-fn commit(conn: &mut Connection, path: &Path, anchor: &mut Option<Anchor>, batch: Vec<Box<dyn Task>>) {
+fn commit(
+    conn: &mut Connection,
+    path: &Path,
+    anchor: &mut Option<Anchor>,
+    batch: Vec<Box<dyn Task>>,
+) {
     let mut done: Vec<Box<dyn Task>> = Vec::with_capacity(batch.len());
     let mut waiting = batch.into_iter();
     while let Some(mut task) = waiting.next() {
         if conn.is_autocommit()
             && let Err(e) = conn.execute_batch("BEGIN IMMEDIATE")
         {
-            refuse(std::iter::once(task).chain(waiting), &Fault::from(e).at(path));
+            refuse(
+                std::iter::once(task).chain(waiting),
+                &Fault::from(e).at(path),
+            );
             return;
         }
         let result = one(conn, &mut *task);
         if let Err(fault) = result {
             let error = fault.at(path);
             task.fail(error.clone());
-            // A full disk and the like undo the whole transaction: what came before is not kept either.
+            // A full disk and the like undo the whole transaction: what came before is not kept
+            // either.
             if conn.is_autocommit() {
                 refuse(done.drain(..), &error);
             }

@@ -23,8 +23,13 @@ fn what_is_said_of_an_unknown_outcome_is_over_once_it_is_settled_in_whatever_wor
         seq += 1;
         view.apply(&Event { seq, at: 0, kind });
     };
-    let all = [said(Some(7), "Unknown outcome"), said(Some(8), "Unknown outcome"), said(None, "Deprecated")];
-    all.iter().for_each(|d| fold(&mut view, EventKind::Diagnostic(d.clone())));
+    let all = [
+        said(Some(7), "Unknown outcome"),
+        said(Some(8), "Unknown outcome"),
+        said(None, "Deprecated"),
+    ];
+    all.iter()
+        .for_each(|d| fold(&mut view, EventKind::Diagnostic(d.clone())));
     let open = Unknown {
         intent: 8,
         deploy: 3,
@@ -37,8 +42,18 @@ fn what_is_said_of_an_unknown_outcome_is_over_once_it_is_settled_in_whatever_wor
         id: None,
         detail: "said otherwise by now".to_owned(),
     };
-    fold(&mut view, EventKind::UnknownOutcomes { outcomes: vec![open] });
+    fold(
+        &mut view,
+        EventKind::UnknownOutcomes {
+            outcomes: vec![open],
+        },
+    );
     assert_eq!(view.diagnostics, &all[1..]);
-    fold(&mut view, EventKind::UnknownOutcomes { outcomes: Vec::new() });
+    fold(
+        &mut view,
+        EventKind::UnknownOutcomes {
+            outcomes: Vec::new(),
+        },
+    );
     assert_eq!(view.diagnostics, &all[2..]);
 }

@@ -1,4 +1,5 @@
-//! What operators do to the state by hand: import and forget. Each settles what is unknown of the address.
+//! What operators do to the state by hand: import and forget. Each settles what is unknown of the
+//! address.
 
 use super::*;
 use crate::engine::stage::ephemeral::Leases;
@@ -28,14 +29,22 @@ impl Work {
         said.map(|()| change)
     }
 
-    async fn import_locked(&self, request: ImportObject, switches: &Switches) -> Result<StateChange, EngineError> {
+    async fn import_locked(
+        &self,
+        request: ImportObject,
+        switches: &Switches,
+    ) -> Result<StateChange, EngineError> {
         let address: AbsInstance = request.address.trim().parse()?;
         if address.resource.mode != Mode::Managed {
-            return Err(EngineError::Refused(format!("{address} is no managed resource; only those can be imported")));
+            return Err(EngineError::Refused(format!(
+                "{address} is no managed resource; only those can be imported"
+            )));
         }
         let id = request.id;
         if id.is_empty() {
-            return Err(EngineError::Refused(format!("the id of {address} is empty; give the one under which its provider knows it")));
+            return Err(EngineError::Refused(format!(
+                "the id of {address} is empty; give the one under which its provider knows it"
+            )));
         }
         let store = self.memory.store();
         let state = store.state().await?;
@@ -46,24 +55,57 @@ impl Work {
                 quoted(&name)
             ))
         };
-        if state.objects.iter().any(|o| o.address == name && o.deposed.is_empty()) {
+        if state
+            .objects
+            .iter()
+            .any(|o| o.address == name && o.deposed.is_empty())
+        {
             return Err(taken(""));
         }
-        let wanted = StageRequest { vars: request.vars, var_files: request.var_files, ..StageRequest::default() };
+        let wanted = StageRequest {
+            vars: request.vars,
+            var_files: request.var_files,
+            ..StageRequest::default()
+        };
         let loaded = self.read(&wanted).await?;
         let (root, schemas, _) = self.providers(&loaded, &state, switches).await?;
-        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
+        self.tell(tell_all(
+            loaded.value_errors.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
         let mut prior = PriorState::new(&state);
         let (Ok(moved) | Err(moved)) = moves::apply(&root, &mut prior);
         self.tell(tell_all(moved.iter(), &loaded.sources, self.pool.secrets()))?;
         if prior.objects(&address).is_some_and(|o| o.current.is_some()) {
-            return Err(taken(" once the next deploy has moved an object there, as a moved block says"));
+            return Err(taken(
+                " once the next deploy has moved an object there, as a moved block says",
+            ));
         }
-        let pooled = Arc::new(Pooled { pool: self.pool.clone() });
+        let pooled = Arc::new(Pooled {
+            pool: self.pool.clone(),
+        });
         let nodes = nodes(&root, &schemas, &prior);
-        let around = self.around(&loaded, &root, &schemas, Phase::Plan, now_ms(), &switches.stop, Sights::default());
+        let around = self.around(
+            &loaded,
+            &root,
+            &schemas,
+            Phase::Plan,
+            now_ms(),
+            &switches.stop,
+            Sights::default(),
+        );
         let leases = Leases::new(switches.kill.clone());
-        let walk = Arc::new(Walk { leases, ..Walk::new(around, nodes, pooled, switches.stop.clone(), loaded.given.clone()) });
+        let walk = Arc::new(Walk {
+            leases,
+            ..Walk::new(
+                around,
+                nodes,
+                pooled,
+                switches.stop.clone(),
+                loaded.given.clone(),
+            )
+        });
         let prior = Arc::new(prior);
         // What the provider's configuration has opened is needed until the object was looked at.
         let adopting = Box::pin(adopt::adopt(&walk, &prior, &address, &id));
@@ -72,10 +114,18 @@ impl Work {
             return Err(EngineError::Cancelled);
         }
         self.tell(tell_all(said.iter(), &loaded.sources, self.pool.secrets()))?;
-        let Some(object) = object else { return Err(EngineError::Refused(format!("{name} could not be imported"))) };
+        let Some(object) = object else {
+            return Err(EngineError::Refused(format!(
+                "{name} could not be imported"
+            )));
+        };
         self.twice(&object, &state);
-        let unknown: Vec<UnknownOutcome> =
-            store.unknown_outcomes().await?.into_iter().filter(|u| u.address == name && u.deposed.is_empty()).collect();
+        let unknown: Vec<UnknownOutcome> = store
+            .unknown_outcomes()
+            .await?
+            .into_iter()
+            .filter(|u| u.address == name && u.deposed.is_empty())
+            .collect();
         let change = StateChange {
             settled: unknown.iter().map(UnknownOutcome::text).collect(),
             id: Some(id.clone()),
@@ -84,16 +134,32 @@ impl Work {
         };
         let settled = unknown.iter().map(|u| u.id).collect();
         let kept = store
-            .change_by_hand(vec![StateEdit::Put(Box::new(object))], settled, &format!("imported under the id {id}"), vec![change])
+            .change_by_hand(
+                vec![StateEdit::Put(Box::new(object))],
+                settled,
+                &format!("imported under the id {id}"),
+                vec![change],
+            )
             .await?;
-        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept { what: "the import" })
+        self.changed(kept)
+            .pop()
+            .ok_or_else(|| EngineError::Unkept { what: "the import" })
     }
 
     /// An object under two addresses would be changed by both, and destroyed by one of them.
     fn twice(&self, object: &StateObject, state: &State) {
         let Some(id) = id_of(object) else { return };
-        let kind = |o: &StateObject| o.address.parse::<AbsInstance>().ok().map(|a| a.resource.kind);
-        let same = |o: &&StateObject| o.provider == object.provider && kind(o) == kind(object) && id_of(o).as_ref() == Some(&id);
+        let kind = |o: &StateObject| {
+            o.address
+                .parse::<AbsInstance>()
+                .ok()
+                .map(|a| a.resource.kind)
+        };
+        let same = |o: &&StateObject| {
+            o.provider == object.provider
+                && kind(o) == kind(object)
+                && id_of(o).as_ref() == Some(&id)
+        };
         if let Some(other) = state.objects.iter().find(same) {
             let other = &other.address;
             self.diagnose(Diagnostic {
@@ -111,8 +177,8 @@ impl Work {
         }
     }
 
-    /// Takes objects out of the state; they stay as they are. Where nothing but an unknown outcome is known of an address,
-    /// that is settled. All of the addresses, or none.
+    /// Takes objects out of the state; they stay as they are. Where nothing but an unknown outcome
+    /// is known of an address, that is settled. All of the addresses, or none.
     pub async fn forget(&self, addresses: Vec<String>) -> Result<Vec<StateChange>, EngineError> {
         let _turn = self.turn.lock().await;
         self.take_lock().await?;
@@ -144,11 +210,23 @@ impl Work {
             let named = parse(text)?;
             let mut found = false;
             for (address, held) in &all {
-                let Some(goes) = held.named(&named, address) else { continue };
+                let Some(goes) = held.named(&named, address) else {
+                    continue;
+                };
                 found = true;
                 let known = going.entry(address).or_default();
-                known.objects.extend(goes.objects.into_iter().filter(|o| !known.objects.contains(o)).collect::<Vec<_>>());
-                known.unknown.extend(goes.unknown.into_iter().filter(|u| !known.unknown.contains(u)).collect::<Vec<_>>());
+                known.objects.extend(
+                    goes.objects
+                        .into_iter()
+                        .filter(|o| !known.objects.contains(o))
+                        .collect::<Vec<_>>(),
+                );
+                known.unknown.extend(
+                    goes.unknown
+                        .into_iter()
+                        .filter(|u| !known.unknown.contains(u))
+                        .collect::<Vec<_>>(),
+                );
             }
             if !found {
                 return Err(absent(text, &all));
@@ -160,11 +238,17 @@ impl Work {
             let mut said: Vec<String> = goes.unknown.iter().map(|u| u.text()).collect();
             settled.extend(goes.unknown.iter().map(|u| u.id));
             if goes.objects.is_empty() {
-                changes.push(StateChange { settled: said, ..by_hand(StateChangeKind::Settled, &name) });
+                changes.push(StateChange {
+                    settled: said,
+                    ..by_hand(StateChangeKind::Settled, &name)
+                });
                 continue;
             }
             for object in goes.objects {
-                edits.push(StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() });
+                edits.push(StateEdit::Remove {
+                    address: object.address.clone(),
+                    deposed: object.deposed.clone(),
+                });
                 changes.push(StateChange {
                     deposed: (!object.deposed.is_empty()).then(|| object.deposed.clone()),
                     id: id_of(object),
@@ -174,7 +258,9 @@ impl Work {
                 });
             }
         }
-        let kept = store.change_by_hand(edits, settled, "forgotten", changes).await?;
+        let kept = store
+            .change_by_hand(edits, settled, "forgotten", changes)
+            .await?;
         Ok(self.changed(kept))
     }
 
@@ -201,19 +287,41 @@ impl<'a> Held<'a> {
     fn named(&self, named: &Named, address: &AbsInstance) -> Option<Going<'a>> {
         match named {
             Named::Deposed(of, key) => {
-                let objects: Vec<_> = self.objects.iter().copied().filter(|o| of == address && o.deposed == *key).collect();
-                let unknown = self.unknown.iter().copied().filter(|u| u.deposed == *key).collect();
+                let objects: Vec<_> = self
+                    .objects
+                    .iter()
+                    .copied()
+                    .filter(|o| of == address && o.deposed == *key)
+                    .collect();
+                let unknown = self
+                    .unknown
+                    .iter()
+                    .copied()
+                    .filter(|u| u.deposed == *key)
+                    .collect();
                 (!objects.is_empty()).then_some(Held { objects, unknown })
             }
             Named::Whole(target) if !target.contains(address) => None,
             Named::Whole(_) => {
                 let current = self.objects.iter().any(|o| o.deposed.is_empty());
-                let made: Vec<_> = self.unknown.iter().copied().filter(|u| u.is_creation()).collect();
-                // A creation of which nothing is known is all that is meant; the old object that it was to replace stays.
+                let made: Vec<_> = self
+                    .unknown
+                    .iter()
+                    .copied()
+                    .filter(|u| u.is_creation())
+                    .collect();
+                // A creation of which nothing is known is all that is meant; the old object that it
+                // was to replace stays.
                 if !current && !made.is_empty() {
-                    return Some(Held { objects: Vec::new(), unknown: made });
+                    return Some(Held {
+                        objects: Vec::new(),
+                        unknown: made,
+                    });
                 }
-                Some(Held { objects: self.objects.clone(), unknown: self.unknown.clone() })
+                Some(Held {
+                    objects: self.objects.clone(),
+                    unknown: self.unknown.clone(),
+                })
             }
         }
     }
@@ -221,7 +329,10 @@ impl<'a> Held<'a> {
 
 fn parse(text: &str) -> Result<Named, EngineError> {
     let text = text.trim();
-    match text.strip_suffix(')').and_then(|t| t.split_once(" (deposed ")) {
+    match text
+        .strip_suffix(')')
+        .and_then(|t| t.split_once(" (deposed "))
+    {
         Some((address, key)) => Ok(Named::Deposed(address.parse()?, key.to_owned())),
         None => Ok(Named::Whole(text.parse()?)),
     }
@@ -229,13 +340,18 @@ fn parse(text: &str) -> Result<Named, EngineError> {
 
 fn absent(text: &str, all: &BTreeMap<AbsInstance, Held<'_>>) -> EngineError {
     // Instances, and what they belong to.
-    let names: BTreeSet<String> =
-        all.keys().flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()]).filter(|name| !name.is_empty()).collect();
+    let names: BTreeSet<String> = all
+        .keys()
+        .flat_map(|a| [a.to_string(), a.abs().to_string(), a.module.to_string()])
+        .filter(|name| !name.is_empty())
+        .collect();
     let hint = match lang::eval::closest(text, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`flightdeck state list` shows what there is".to_owned(),
     };
-    EngineError::NotFound(format!("{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"))
+    EngineError::NotFound(format!(
+        "{text} is not in the state, and no outcome of it is unknown, so nothing was forgotten; {hint}"
+    ))
 }
 
 pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
@@ -257,7 +373,10 @@ pub(super) fn by_hand(what: StateChangeKind, address: &str) -> StateChange {
 /// The `id` of an object, unless it is sensitive.
 fn id_of(object: &StateObject) -> Option<String> {
     let secret = crate::engine::stage::prior::paths_from_json(&object.sensitive);
-    if secret.iter().any(|path| cty::Path::root().attr("id").starts_with(path)) {
+    if secret
+        .iter()
+        .any(|path| cty::Path::root().attr("id").starts_with(path))
+    {
         return None;
     }
     let attributes: serde_json::Value = serde_json::from_str(&object.attributes).ok()?;

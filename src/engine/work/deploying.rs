@@ -14,22 +14,43 @@ impl Work {
         result
     }
 
-    pub(super) async fn deploy_locked(&self, request: DeployRequest, switches: &Switches) -> Result<DeploySummary, EngineError> {
+    pub(super) async fn deploy_locked(
+        &self,
+        request: DeployRequest,
+        switches: &Switches,
+    ) -> Result<DeploySummary, EngineError> {
         let store = self.memory.store();
         let staged = self.whole(request.stage, true).await?;
         let stage = &staged.stage;
         let only: Option<BTreeSet<String>> = match request.only {
             Some(only) => {
-                let selection = select::only(&select::references(stage), &only).map_err(EngineError::NotFound)?;
+                let selection = select::only(&select::references(stage), &only)
+                    .map_err(EngineError::NotFound)?;
                 Some(selection.taken.into_iter().collect())
             }
             None => {
-                let left: BTreeSet<String> = store.stage(request.stage).await?.map(|r| r.left.into_iter().collect()).unwrap_or_default();
-                (!left.is_empty()).then(|| stage.changes.iter().map(Change::id).filter(|id| !left.contains(id)).collect())
+                let left: BTreeSet<String> = store
+                    .stage(request.stage)
+                    .await?
+                    .map(|r| r.left.into_iter().collect())
+                    .unwrap_or_default();
+                (!left.is_empty()).then(|| {
+                    stage
+                        .changes
+                        .iter()
+                        .map(Change::id)
+                        .filter(|id| !left.contains(id))
+                        .collect()
+                })
             }
         };
         let taken: BTreeSet<usize> = (0..stage.changes.len())
-            .filter(|&i| steps::acts(&stage.changes[i]) && only.as_ref().is_none_or(|o| o.contains(&stage.changes[i].id())))
+            .filter(|&i| {
+                steps::acts(&stage.changes[i])
+                    && only
+                        .as_ref()
+                        .is_none_or(|o| o.contains(&stage.changes[i].id()))
+            })
             .collect();
         self.nothing_twice(stage, &taken).await?;
         let mut counts = Counts::default();
@@ -37,7 +58,11 @@ impl Work {
             counts.add(change.action);
             counts.import += u32::from(change.importing.is_some());
         }
-        let operations: Vec<Operation> = taken.iter().enumerate().map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool)).collect();
+        let operations: Vec<Operation> = taken
+            .iter()
+            .enumerate()
+            .map(|(n, &i)| waiting(n, &stage.changes[i], &self.pool))
+            .collect();
         let holder = this_process("deploy");
         let began = now_ms();
         let new = NewDeploy {
@@ -50,7 +75,10 @@ impl Work {
             operations: operations.clone(),
         };
         let deploy = store.begin_deploy(new).await?;
-        let operations: Vec<Operation> = operations.into_iter().map(|o| Operation { deploy, ..o }).collect();
+        let operations: Vec<Operation> = operations
+            .into_iter()
+            .map(|o| Operation { deploy, ..o })
+            .collect();
         self.bus.emit(EventKind::DeployStarted(DeployStarted {
             deploy,
             stage: stage.id,
@@ -65,19 +93,45 @@ impl Work {
         let state = store.state().await?;
         self.settle_by_reading(stage, &state).await?;
         let unknown = store.unknown_outcomes().await?;
-        let recorder = Arc::new(Recorder::new(store.clone(), self.bus.clone(), self.pool.clone(), deploy, operations, unknown));
+        let recorder = Arc::new(Recorder::new(
+            store.clone(),
+            self.bus.clone(),
+            self.pool.clone(),
+            deploy,
+            operations,
+            unknown,
+        ));
         self.learn(&staged.loaded, &state);
         let walk = self.walk(&staged, &state, switches);
-        let stops = Stops { starting: switches.stop.clone(), all: switches.stop_all.clone() };
-        let deploying = Deploying::new(walk, stage.clone(), taken, recorder.clone(), request.parallelism, stops, state.objects);
+        let stops = Stops {
+            starting: switches.stop.clone(),
+            all: switches.stop_all.clone(),
+        };
+        let deploying = Deploying::new(
+            walk,
+            stage.clone(),
+            taken,
+            recorder.clone(),
+            request.parallelism,
+            stops,
+            state.objects,
+        );
         let went = Arc::new(deploying).run().await;
-        let told = tell_all(went.diagnostics.iter(), &staged.loaded.sources, self.pool.secrets());
+        let told = tell_all(
+            went.diagnostics.iter(),
+            &staged.loaded.sources,
+            self.pool.secrets(),
+        );
         told.iter().for_each(|d| self.diagnose(d.clone()));
         let operations = recorder.counts();
-        let failed = operations.bad() > 0 || told.iter().any(|d| d.severity == Severity::Error) || went.store_failed;
+        let failed = operations.bad() > 0
+            || told.iter().any(|d| d.severity == Severity::Error)
+            || went.store_failed;
         let outcome = match () {
             () if went.cancelled
-                && (operations.not_attempted + operations.unknown + operations.half_replaced > 0 || recorder.stopped_any()) =>
+                && (operations.not_attempted + operations.unknown + operations.half_replaced
+                    > 0
+                    || recorder.stopped_any()) =>
             {
                 DeployOutcome::Cancelled
             }
@@ -104,7 +158,9 @@ impl Work {
         store.finish_deploy(summary.clone()).await?;
         self.memory.flush().await;
         if let Err(error) = self.list_unknown().await {
-            self.bus.emit(EventKind::Notice { text: format!("what is unknown could not be read: {error}") });
+            self.bus.emit(EventKind::Notice {
+                text: format!("what is unknown could not be read: {error}"),
+            });
         }
         Ok(summary)
     }
@@ -117,15 +173,27 @@ impl Work {
         if rescued.is_err() {
             rescued = store.rescue(&std::env::temp_dir()).await;
         }
-        let begun = format!("Deploy #{deploy} could not be written down to its end, so nothing more was begun.");
+        let begun = format!(
+            "Deploy #{deploy} could not be written down to its end, so nothing more was begun."
+        );
         let detail = match rescued {
             Ok(file) => {
-                let (from, to) = (unknown::quoted(&file.display().to_string()), unknown::quoted(&store.path().display().to_string()));
+                let (from, to) = (
+                    unknown::quoted(&file.display().to_string()),
+                    unknown::quoted(&store.path().display().to_string()),
+                );
                 format!(
                     "{begun} The state as it is now, with all that was begun, is in {}. Before anything is staged again, put it in the place \
                      of the store: `mkdir -p -m 700 {} && rm -f {to} {to}-wal {to}-shm && mv {from} {to}`.",
                     file.display(),
-                    unknown::quoted(&store.path().parent().unwrap_or(store.path()).display().to_string())
+                    unknown::quoted(
+                        &store
+                            .path()
+                            .parent()
+                            .unwrap_or(store.path())
+                            .display()
+                            .to_string()
+                    )
                 )
             }
             Err(error) => format!(
@@ -157,23 +225,46 @@ impl Work {
             Sights::of_stage(&staged.stage.sights),
         );
         let known = |o: &&OutputChange| o.after.as_ref().is_some_and(cty::Value::is_wholly_known);
-        let settled = staged.stage.outputs.iter().filter(known).filter_map(|o| Some((o.name.clone(), o.after.clone()?))).collect();
+        let settled = staged
+            .stage
+            .outputs
+            .iter()
+            .filter(known)
+            .filter_map(|o| Some((o.name.clone(), o.after.clone()?)))
+            .collect();
         Walk {
             destroying: staged.stage.request.mode == StageMode::Destroy,
             settled,
-            ..Walk::new(around, nodes, Arc::new(Pooled { pool: self.pool.clone() }), switches.kill.clone(), staged.loaded.given.clone())
+            ..Walk::new(
+                around,
+                nodes,
+                Arc::new(Pooled {
+                    pool: self.pool.clone(),
+                }),
+                switches.kill.clone(),
+                staged.loaded.given.clone(),
+            )
         }
     }
 
     /// Goes one rung down the cancel ladder.
     pub fn cancel(self: &Arc<Self>, rung: CancelRung, tasks: &tokio_util::task::TaskTracker) {
-        let Some(switches) = lock(&self.switches).clone() else { return };
-        let text = match rung {
-            CancelRung::StopStarting => "nothing more is started; replacements that have begun are ended",
-            CancelRung::AskPlugins => "plugins are asked to stop what they do",
-            CancelRung::KillPlugins => "plugins are killed; what they were doing has an unknown outcome",
+        let Some(switches) = lock(&self.switches).clone() else {
+            return;
         };
-        self.bus.emit(EventKind::Cancel { rung, text: text.to_owned() });
+        let text = match rung {
+            CancelRung::StopStarting => {
+                "nothing more is started; replacements that have begun are ended"
+            }
+            CancelRung::AskPlugins => "plugins are asked to stop what they do",
+            CancelRung::KillPlugins => {
+                "plugins are killed; what they were doing has an unknown outcome"
+            }
+        };
+        self.bus.emit(EventKind::Cancel {
+            rung,
+            text: text.to_owned(),
+        });
         switches.stop.cancel();
         let work = self.clone();
         match rung {
@@ -190,14 +281,20 @@ impl Work {
         }
     }
 
-    /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has told the calls that it
-    /// had, so that a call on its way at that moment would never hear of it.
+    /// Asks until what runs has ended or is killed: a plugin forgets that it was asked once it has
+    /// told the calls that it had, so that a call on its way at that moment would never hear of it.
     pub(super) async fn ask_plugins(&self) {
-        let stopping = || lock(&self.switches).as_ref().is_some_and(|s| s.stop.is_cancelled() && !s.kill.is_cancelled());
+        let stopping = || {
+            lock(&self.switches)
+                .as_ref()
+                .is_some_and(|s| s.stop.is_cancelled() && !s.kill.is_cancelled())
+        };
         for n in 0..ASKS {
             for error in self.pool.stop_all(&CallContext::default()).await {
                 if n == 0 {
-                    self.bus.emit(EventKind::Notice { text: error.to_string() });
+                    self.bus.emit(EventKind::Notice {
+                        text: error.to_string(),
+                    });
                 }
             }
             tokio::time::sleep(ASK_EVERY).await;
@@ -212,7 +309,11 @@ impl Work {
 pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
-        .unwrap_or_else(|| PluginId(crate::engine::workspace::provider_addr::short(&change.provider.address).to_owned()));
+        .unwrap_or_else(|| {
+            PluginId(
+                crate::engine::workspace::provider_addr::short(&change.provider.address).to_owned(),
+            )
+        });
     let usual_ms = usual(&plugin, change, pool);
     Operation {
         deploy: 0,
@@ -222,7 +323,11 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
         action: change.action,
         state: OperationState::Waiting,
         half_done: false,
-        step: if steps::applies(change) || steps::destroys(change.action) { Reached::Waiting } else { Reached::Unsaid },
+        step: if steps::applies(change) || steps::destroys(change.action) {
+            Reached::Waiting
+        } else {
+            Reached::Unsaid
+        },
         attempt: 0,
         retry: None,
         began: None,
@@ -237,14 +342,23 @@ pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
 /// How long what is done to an object of this type usually takes.
 fn usual(plugin: &PluginId, change: &Change, pool: &Pool) -> Option<u64> {
     let resource_type = &*change.address.resource.kind;
-    let of = |action: &str| Some(pool.usual(plugin, &Kind::apply(resource_type, action))?.p95_ms);
+    let of = |action: &str| {
+        Some(
+            pool.usual(plugin, &Kind::apply(resource_type, action))?
+                .p95_ms,
+        )
+    };
     match change.action {
         Action::Create => of("create"),
         Action::Update => of("update"),
         Action::Destroy => of("destroy"),
         Action::Replace | Action::ReplaceCreateFirst => Some(of("destroy")? + of("create")?),
         Action::Read => {
-            let kind = Kind { method: Method::ReadData, resource_type: resource_type.to_owned(), action: String::new() };
+            let kind = Kind {
+                method: Method::ReadData,
+                resource_type: resource_type.to_owned(),
+                action: String::new(),
+            };
             Some(pool.usual(plugin, &kind)?.p95_ms)
         }
         Action::NoOp | Action::Forget => None,

@@ -1,5 +1,5 @@
-//! What the engine does on demand: load, stage, select, deploy, cancel. One piece of work at a time; owns the newest stage
-//! and the switches that end what runs.
+//! What the engine does on demand: load, stage, select, deploy, cancel. One piece of work at a
+//! time; owns the newest stage and the switches that end what runs.
 
 mod by_hand;
 mod deploying;
@@ -44,7 +44,8 @@ use tokio_util::sync::CancellationToken;
 use unknown::quoted;
 pub(super) use unknown::warning as unknown_outcome;
 
-/// How often plugins are asked to stop while something still runs, and how many times at most: an hour of it.
+/// How often plugins are asked to stop while something still runs, and how many times at most: an
+/// hour of it.
 const ASK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 const ASKS: u32 = 3_600;
 /// At most this often progress is told while staging.
@@ -61,7 +62,8 @@ struct Staged {
 /// The switches of what runs now.
 #[derive(Clone, Default)]
 struct Switches {
-    /// Ends a staging; keeps a deploy from starting anything more but what ends a replacement that has begun.
+    /// Ends a staging; keeps a deploy from starting anything more but what ends a replacement that
+    /// has begun.
     stop: CancellationToken,
     /// Keeps a deploy from starting even that.
     stop_all: CancellationToken,
@@ -113,7 +115,9 @@ impl Work {
     /// Takes the lock; answers whether it was not ours before.
     async fn take_lock(&self) -> Result<bool, EngineError> {
         if self.settings.access == Access::ReadOnly {
-            return Err(EngineError::Refused("the workspace is open for reading only".to_owned()));
+            return Err(EngineError::Refused(
+                "the workspace is open for reading only".to_owned(),
+            ));
         }
         let mut held = self.locks.lock().await;
         let first = *held == 0;
@@ -123,10 +127,16 @@ impl Work {
                     if let Some(text) = taken_over {
                         self.bus.emit(EventKind::Notice { text });
                     }
-                    self.bus.emit(EventKind::Lock { holder: Some(this_process(&self.settings.reason)), ours: true });
+                    self.bus.emit(EventKind::Lock {
+                        holder: Some(this_process(&self.settings.reason)),
+                        ours: true,
+                    });
                 }
                 Err(EngineError::Locked(holder)) => {
-                    self.bus.emit(EventKind::Lock { holder: Some((*holder).clone()), ours: false });
+                    self.bus.emit(EventKind::Lock {
+                        holder: Some((*holder).clone()),
+                        ours: false,
+                    });
                     return Err(EngineError::Locked(holder));
                 }
                 Err(error) => return Err(error),
@@ -145,9 +155,14 @@ impl Work {
         *held -= 1;
         if *held == 0 {
             if let Err(error) = self.memory.unlock().await {
-                self.bus.emit(EventKind::Notice { text: format!("the lock could not be given back: {error}") });
+                self.bus.emit(EventKind::Notice {
+                    text: format!("the lock could not be given back: {error}"),
+                });
             }
-            self.bus.emit(EventKind::Lock { holder: None, ours: false });
+            self.bus.emit(EventKind::Lock {
+                holder: None,
+                ours: false,
+            });
         }
     }
 
@@ -160,14 +175,23 @@ impl Work {
         for d in &diags {
             self.diagnose(d.clone());
         }
-        if diags.iter().any(|d| d.severity == Severity::Error) { Err(EngineError::Diagnostics(diags)) } else { Ok(()) }
+        if diags.iter().any(|d| d.severity == Severity::Error) {
+            Err(EngineError::Diagnostics(diags))
+        } else {
+            Ok(())
+        }
     }
 
     /// Keeps in mind what the variables and the state say must not be shown.
     fn learn(&self, loaded: &Loaded, state: &State) {
         let secrets = self.pool.secrets();
         for (name, (value, _)) in &loaded.given {
-            if loaded.root.variables.get(name).is_some_and(|v| v.sensitive || v.ephemeral) {
+            if loaded
+                .root
+                .variables
+                .get(name)
+                .is_some_and(|v| v.sensitive || v.ephemeral)
+            {
                 secrets.learn(&value.clone().mark(cty::Mark::Sensitive));
             }
         }
@@ -181,7 +205,11 @@ impl Work {
     }
 
     fn fresh(&self) -> Switches {
-        Switches { stop: self.ending.child_token(), stop_all: CancellationToken::new(), kill: CancellationToken::new() }
+        Switches {
+            stop: self.ending.child_token(),
+            stop_all: CancellationToken::new(),
+            kill: CancellationToken::new(),
+        }
     }
 
     /// The switches of what runs; where nothing does, those that the end sets.
@@ -197,28 +225,47 @@ impl Work {
         self.read_with(request, false).await
     }
 
-    async fn read_with(&self, request: &StageRequest, partial: bool) -> Result<Loaded, EngineError> {
+    async fn read_with(
+        &self,
+        request: &StageRequest,
+        partial: bool,
+    ) -> Result<Loaded, EngineError> {
         let (dir, request) = (self.settings.workspace.clone(), request.clone());
         let read = tokio::task::spawn_blocking(move || load::load(&dir, &request, partial)).await;
         match read.map_err(EngineError::task("the configuration could not be read"))? {
             Ok((loaded, warnings)) => {
-                self.tell(tell_all(warnings.iter(), &loaded.sources, self.pool.secrets()))?;
+                self.tell(tell_all(
+                    warnings.iter(),
+                    &loaded.sources,
+                    self.pool.secrets(),
+                ))?;
                 Ok(loaded)
             }
             Err((sources, diags)) => {
                 self.tell(tell_all(diags.iter(), &sources, self.pool.secrets()))?;
-                Err(EngineError::Refused("the configuration cannot be used".to_owned()))
+                Err(EngineError::Refused(
+                    "the configuration cannot be used".to_owned(),
+                ))
             }
         }
     }
 
     async fn seek(&self, loaded: &Loaded, state: &State) -> Result<Sought, EngineError> {
-        let in_state: BTreeSet<String> =
-            state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string())).collect();
-        let (root, dir, bundled) = (loaded.root.clone(), self.settings.workspace.clone(), self.settings.bundled_environment.clone());
+        let in_state: BTreeSet<String> = state
+            .objects
+            .iter()
+            .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address.to_string()))
+            .collect();
+        let (root, dir, bundled) = (
+            loaded.root.clone(),
+            self.settings.workspace.clone(),
+            self.settings.bundled_environment.clone(),
+        );
         let (cache, trust) = (self.hashes.clone(), self.trust());
         let stop = self.current().stop;
-        let sought = tokio::task::spawn_blocking(move || source::seek(&root, &in_state, dir, &bundled, &cache, &trust));
+        let sought = tokio::task::spawn_blocking(move || {
+            source::seek(&root, &in_state, dir, &bundled, &cache, &trust)
+        });
         let sought = tokio::select! { biased; // large packages are hashed for seconds
             () = stop.cancelled() => return Err(EngineError::Cancelled),
             sought = sought => sought,
@@ -227,13 +274,18 @@ impl Work {
         self.tell(sought.problems.clone())?;
         source::declare(&self.pool, &sought).await;
         if !sought.untrusted.is_empty() || self.bus.with_view(|view| !view.untrusted.is_empty()) {
-            self.bus.emit(EventKind::UntrustedPlugins { plugins: sought.untrusted.clone() });
+            self.bus.emit(EventKind::UntrustedPlugins {
+                plugins: sought.untrusted.clone(),
+            });
         }
         Ok(sought)
     }
 
     fn trust(&self) -> Trust {
-        Trust::new(self.settings.trusted_plugins.clone(), &self.settings.workspace)
+        Trust::new(
+            self.settings.trusted_plugins.clone(),
+            &self.settings.workspace,
+        )
     }
 
     /// Plugins that the workspace itself brings and that have no yes. Launches none.
@@ -247,7 +299,10 @@ impl Work {
     /// Remembers a yes for each of these, by its digest.
     pub async fn give_trust(&self, plugins: Vec<WorkspacePlugin>) -> Result<(), EngineError> {
         let trust = self.trust();
-        let given = tokio::task::spawn_blocking(move || plugins.iter().try_for_each(|plugin| trust.give(plugin))).await;
+        let given = tokio::task::spawn_blocking(move || {
+            plugins.iter().try_for_each(|plugin| trust.give(plugin))
+        })
+        .await;
         Ok(given.map_err(EngineError::task("a yes could not be kept"))??)
     }
 
@@ -264,18 +319,36 @@ impl Work {
         let loaded = self.read(&StageRequest::default()).await?;
         let state = self.memory.store().state().await?;
         let sought = self.seek(&loaded, &state).await?;
-        let addresses: BTreeSet<Arc<str>> = sought.found.values().cloned().chain(sought.missing.keys().cloned()).collect();
-        let (_, bad) = source::schemas(&self.pool, &addresses, &CallContext::general(&switches.stop)).await;
+        let addresses: BTreeSet<Arc<str>> = sought
+            .found
+            .values()
+            .cloned()
+            .chain(sought.missing.keys().cloned())
+            .collect();
+        let (_, bad) = source::schemas(
+            &self.pool,
+            &addresses,
+            &CallContext::general(&switches.stop),
+        )
+        .await;
         if switches.stop.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
         let bad: Vec<ProviderError> = bad.into_values().collect();
-        if self.settings.strict && !bad.is_empty() { Err(PluginTrouble::Several(bad).into()) } else { Ok(()) }
+        if self.settings.strict && !bad.is_empty() {
+            Err(PluginTrouble::Several(bad).into())
+        } else {
+            Ok(())
+        }
     }
 
     /// An operator's order to one plugin.
     pub async fn plugin(&self, id: &PluginId, command: PluginCommand) -> Result<(), EngineError> {
-        let plugin = self.pool.plugins().get(id).ok_or_else(|| EngineError::NotFound(format!("there is no plugin {id}")))?;
+        let plugin = self
+            .pool
+            .plugins()
+            .get(id)
+            .ok_or_else(|| EngineError::NotFound(format!("there is no plugin {id}")))?;
         let done = match command {
             PluginCommand::Start => plugin.start().await.map(|_| ()),
             PluginCommand::Restart => plugin.restart().await.map(|_| ()),
@@ -350,6 +423,15 @@ impl Work {
 }
 
 /// The graph of a configuration and of what the state has.
-fn nodes(root: &lang::config::Module, schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>, prior: &PriorState) -> Nodes {
-    Nodes::build(&Sources { root, schemas, in_state: &prior.config_resources(), orphan_providers: &prior.providers() })
+fn nodes(
+    root: &lang::config::Module,
+    schemas: &HashMap<Arc<str>, Arc<ProviderSchema>>,
+    prior: &PriorState,
+) -> Nodes {
+    Nodes::build(&Sources {
+        root,
+        schemas,
+        in_state: &prior.config_resources(),
+        orphan_providers: &prior.providers(),
+    })
 }

@@ -1,4 +1,5 @@
-//! What a deploy did not bring to an end, asked for as that deploy was: in its mode, with its variables, its replacements.
+//! What a deploy did not bring to an end, asked for as that deploy was: in its mode, with its
+//! variables, its replacements.
 
 use super::*;
 use crate::engine::stage::managed::Reason;
@@ -6,11 +7,18 @@ use crate::engine::store::model::StageRecord;
 
 impl Work {
     /// The request as it is carried out: one for the rest of a deploy says what that is.
-    pub(super) async fn resolved(&self, request: StageRequest) -> Result<StageRequest, EngineError> {
-        let Some(deploy) = request.rest_of else { return Ok(request) };
+    pub(super) async fn resolved(
+        &self,
+        request: StageRequest,
+    ) -> Result<StageRequest, EngineError> {
+        let Some(deploy) = request.rest_of else {
+            return Ok(request);
+        };
         let record = self.memory.deploy_record(deploy).await?;
         if record.summary.ended.is_none() {
-            return Err(EngineError::Refused(format!("deploy #{deploy} is still running; what is left of it shows when it has ended")));
+            return Err(EngineError::Refused(format!(
+                "deploy #{deploy} is still running; what is left of it shows when it has ended"
+            )));
         }
         let Some(stage) = self.memory.store().stage(record.summary.stage).await? else {
             return Err(EngineError::Refused(format!(
@@ -22,14 +30,28 @@ impl Work {
     }
 }
 
-/// The stage's request, limited to what is left of the deploy. What is given for variables now goes before what was then.
-fn rest(now: StageRequest, deploy: DeployId, stage: &StageRecord, operations: &[Operation]) -> Result<StageRequest, EngineError> {
+/// The stage's request, limited to what is left of the deploy. What is given for variables now goes
+/// before what was then.
+fn rest(
+    now: StageRequest,
+    deploy: DeployId,
+    stage: &StageRecord,
+    operations: &[Operation],
+) -> Result<StageRequest, EngineError> {
     let left: Vec<&Operation> = operations.iter().filter(|o| o.is_left()).collect();
     if left.is_empty() {
-        return Err(EngineError::Refused(format!("nothing is left of deploy #{deploy}: all that it began it ended")));
+        return Err(EngineError::Refused(format!(
+            "nothing is left of deploy #{deploy}: all that it began it ended"
+        )));
     }
-    let keep::Asked { request: then, withheld } = keep::asked(stage).map_err(EngineError::Record)?;
-    let again = |name: &&String| !now.vars.iter().any(|(n, _)| n == *name) && std::env::var_os(format!("TF_VAR_{name}")).is_none();
+    let keep::Asked {
+        request: then,
+        withheld,
+    } = keep::asked(stage).map_err(EngineError::Record)?;
+    let again = |name: &&String| {
+        !now.vars.iter().any(|(n, _)| n == *name)
+            && std::env::var_os(format!("TF_VAR_{name}")).is_none()
+    };
     if let Some(name) = withheld.iter().find(again) {
         return Err(EngineError::Refused(format!(
             "deploy #{deploy} was given a value for {name}, which is ephemeral and so was not kept; give it again: \
@@ -44,19 +66,29 @@ fn rest(now: StageRequest, deploy: DeployId, stage: &StageRecord, operations: &[
         target,
         // What was left out then is needed by nothing that is left.
         exclude: Vec::new(),
-        replace: left.iter().filter(|o| wanted.contains(&o.address) && !has_new_object(o)).map(|o| o.address.clone()).collect(),
+        replace: left
+            .iter()
+            .filter(|o| wanted.contains(&o.address) && !has_new_object(o))
+            .map(|o| o.address.clone())
+            .collect(),
         vars: then.vars.into_iter().chain(now.vars).collect(),
         var_files: then.var_files.into_iter().chain(now.var_files).collect(),
         ..now
     })
 }
 
-/// Instances that the stage replaces for a reason which the next stage would not find by itself: it was asked for, or
-/// triggered by a change that may be done by now.
+/// Instances that the stage replaces for a reason which the next stage would not find by itself: it
+/// was asked for, or triggered by a change that may be done by now.
 fn replaced(then: &StageRequest, stage: &StageRecord) -> Result<BTreeSet<String>, EngineError> {
-    let summary: StageSummary = serde_json::from_str(&stage.summary).map_err(EngineError::unreadable(stage.id))?;
-    let triggered = |c: &ChangeView| c.action_reason.as_deref() == Some(Reason::ReplaceByTriggers.word());
-    let triggered = summary.changes.into_iter().filter(triggered).map(|c| c.address);
+    let summary: StageSummary =
+        serde_json::from_str(&stage.summary).map_err(EngineError::unreadable(stage.id))?;
+    let triggered =
+        |c: &ChangeView| c.action_reason.as_deref() == Some(Reason::ReplaceByTriggers.word());
+    let triggered = summary
+        .changes
+        .into_iter()
+        .filter(triggered)
+        .map(|c| c.address);
     Ok(then.replace.iter().cloned().chain(triggered).collect())
 }
 
@@ -106,7 +138,11 @@ mod tests {
             replacing("x_y.d", Reason::ReplaceBecauseCannotUpdate),
         ]);
         staged.request = request;
-        staged.variables = [("token".into(), Value::string("s").mark(cty::Mark::Ephemeral))].into();
+        staged.variables = [(
+            "token".into(),
+            Value::string("s").mark(cty::Mark::Ephemeral),
+        )]
+        .into();
         let show = || show::shown(&staged, &Default::default());
         keep::record(&staged, show, Vec::new(), None).unwrap().0
     }
@@ -125,23 +161,56 @@ mod tests {
     #[test]
     fn the_rest_of_a_deploy_has_its_variables_and_the_replacements_that_are_not_done() {
         use OperationState::{Done, Failed, HalfReplaced, NotAttempted};
-        let states = [("x_y.a", Done), ("x_y.b", Failed), ("x_y.c", NotAttempted), ("x_y.d", HalfReplaced)];
-        let operations: Vec<Operation> = states.map(|(address, state)| operation(address, state)).into();
-        let now = StageRequest { rest_of: Some(4), vars: vec![("size".into(), "2".into())], ..StageRequest::default() };
+        let states = [
+            ("x_y.a", Done),
+            ("x_y.b", Failed),
+            ("x_y.c", NotAttempted),
+            ("x_y.d", HalfReplaced),
+        ];
+        let operations: Vec<Operation> = states
+            .map(|(address, state)| operation(address, state))
+            .into();
+        let now = StageRequest {
+            rest_of: Some(4),
+            vars: vec![("size".into(), "2".into())],
+            ..StageRequest::default()
+        };
         let request = rest(now, 4, &record(asked()), &operations).unwrap();
         assert_eq!(request.target, ["x_y.b", "x_y.c", "x_y.d"]);
-        assert_eq!(request.replace, ["x_y.b", "x_y.c"], "what was triggered is not triggered again by what is done");
+        assert_eq!(
+            request.replace,
+            ["x_y.b", "x_y.c"],
+            "what was triggered is not triggered again by what is done"
+        );
         assert!(request.exclude.is_empty());
-        assert_eq!(request.vars, [("size".to_owned(), "1".to_owned()), ("size".to_owned(), "2".to_owned())]);
+        assert_eq!(
+            request.vars,
+            [
+                ("size".to_owned(), "1".to_owned()),
+                ("size".to_owned(), "2".to_owned())
+            ]
+        );
         assert_eq!(request.var_files, [std::path::PathBuf::from("prod.tfvars")]);
     }
 
     #[test]
     fn a_replacement_whose_new_object_is_there_is_not_asked_for_again() {
         let mut half = operation("x_y.a", OperationState::HalfReplaced);
-        let request = |o: &Operation| rest(StageRequest::default(), 4, &record(asked()), std::slice::from_ref(o)).unwrap();
+        let request = |o: &Operation| {
+            rest(
+                StageRequest::default(),
+                4,
+                &record(asked()),
+                std::slice::from_ref(o),
+            )
+            .unwrap()
+        };
         half.half_done = true;
-        assert_eq!(request(&half).replace, ["x_y.a"], "destroyed first, it is still to be made");
+        assert_eq!(
+            request(&half).replace,
+            ["x_y.a"],
+            "destroyed first, it is still to be made"
+        );
         half.action = Action::ReplaceCreateFirst;
         assert!(request(&half).replace.is_empty());
         assert_eq!(request(&half).target, ["x_y.a"]);
@@ -151,13 +220,35 @@ mod tests {
     fn nothing_left_and_a_value_that_was_not_kept_are_said() {
         let now = StageRequest::default;
         let done = [operation("x_y.a", OperationState::Done)];
-        assert!(rest(now(), 4, &record(asked()), &done).unwrap_err().to_string().contains("nothing is left"));
+        assert!(
+            rest(now(), 4, &record(asked()), &done)
+                .unwrap_err()
+                .to_string()
+                .contains("nothing is left")
+        );
         let failed = [operation("x_y.a", OperationState::Failed)];
-        let secret = record(StageRequest { vars: vec![("token".into(), "s".into())], ..asked() });
+        let secret = record(StageRequest {
+            vars: vec![("token".into(), "s".into())],
+            ..asked()
+        });
         assert!(!secret.detail.contains("\"s\""), "{}", secret.detail);
         let error = rest(now(), 4, &secret, &failed).unwrap_err().to_string();
-        assert!(error.contains("token") && error.contains("--rest-of 4"), "{error}");
-        let given = StageRequest { vars: vec![("token".into(), "t".into())], ..now() };
-        assert_eq!(rest(given, 4, &secret, &failed).unwrap().vars.last().unwrap().1, "t");
+        assert!(
+            error.contains("token") && error.contains("--rest-of 4"),
+            "{error}"
+        );
+        let given = StageRequest {
+            vars: vec![("token".into(), "t".into())],
+            ..now()
+        };
+        assert_eq!(
+            rest(given, 4, &secret, &failed)
+                .unwrap()
+                .vars
+                .last()
+                .unwrap()
+                .1,
+            "t"
+        );
     }
 }

@@ -12,7 +12,11 @@ impl Work {
         self.end();
         self.unlock().await;
         if let Err(error) = &result {
-            let errors = error.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
+            let errors = error
+                .diagnostics()
+                .iter()
+                .filter(|d| d.severity == Severity::Error)
+                .count();
             self.bus.emit(EventKind::StageFailed {
                 stage: None,
                 errors: u32::try_from(errors).unwrap_or(u32::MAX),
@@ -22,33 +26,55 @@ impl Work {
         result
     }
 
-    pub(super) async fn stage_locked(&self, request: StageRequest, switches: &Switches) -> Result<Arc<StageSummary>, EngineError> {
+    pub(super) async fn stage_locked(
+        &self,
+        request: StageRequest,
+        switches: &Switches,
+    ) -> Result<Arc<StageSummary>, EngineError> {
         if let Some(name) = &request.name {
             stage_name(name)?;
         }
         let request = self.resolved(request).await?;
         let store = self.memory.store();
         let id = store.next_stage_id().await?;
-        self.bus.emit(EventKind::StageStarted(StageStarted { stage: id, mode: request.mode, resources: 0 }));
+        self.bus.emit(EventKind::StageStarted(StageStarted {
+            stage: id,
+            mode: request.mode,
+            resources: 0,
+        }));
         // Whoever holds the lock for long is told with each stage.
         self.say_unknown().await?;
         let state = store.state().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
-        self.tell(tell_all(loaded.value_errors.iter(), &loaded.sources, self.pool.secrets()))?;
+        self.tell(tell_all(
+            loaded.value_errors.iter(),
+            &loaded.sources,
+            self.pool.secrets(),
+        ))?;
         let (last, bus) = (std::sync::atomic::AtomicI64::new(0), self.bus.clone());
         let progress = move |done: u32, total: u32, now: &str| {
             let at = now_ms();
             let before = last.load(std::sync::atomic::Ordering::Relaxed);
             if at - before >= PROGRESS_EVERY_MS || done == total {
                 last.store(at, std::sync::atomic::Ordering::Relaxed);
-                bus.emit(EventKind::StageProgress { stage: id, done, total, now: now.to_owned() });
+                bus.emit(EventKind::StageProgress {
+                    stage: id,
+                    done,
+                    total,
+                    now: now.to_owned(),
+                });
             }
         };
         let name = request.name.clone();
         let found = (root.clone(), schemas.clone(), sought.digest);
-        let order = Order { id, state, progress: Arc::new(progress), ..self.order(request, &loaded, found, switches) };
+        let order = Order {
+            id,
+            state,
+            progress: Arc::new(progress),
+            ..self.order(request, &loaded, found, switches)
+        };
         let (stage, diags) = staged_anew(order).await;
         if switches.stop.is_cancelled() {
             // What fails then fails because of that; what is left open is worth knowing.
@@ -57,17 +83,26 @@ impl Work {
             return Err(EngineError::Cancelled);
         }
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))?;
-        let Some(stage) = stage else { return Err(EngineError::Refused("nothing could be staged".to_owned())) };
+        let Some(stage) = stage else {
+            return Err(EngineError::Refused("nothing could be staged".to_owned()));
+        };
         let show = || show::shown(&stage, self.pool.secrets());
-        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name).map_err(EngineError::Record)?;
+        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)
+            .map_err(EngineError::Record)?;
         let summary = Arc::new(summary);
         store.put_stage(record).await?;
-        *lock(&self.newest) = Some(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }));
+        *lock(&self.newest) = Some(Arc::new(Staged {
+            stage: Arc::new(stage),
+            loaded,
+            root,
+            schemas,
+        }));
         self.bus.emit(EventKind::Staged(summary.clone()));
         Ok(summary)
     }
 
-    /// What is wrong with the configuration whatever its variables are and whatever is in the state; told as it is found.
+    /// What is wrong with the configuration whatever its variables are and whatever is in the
+    /// state; told as it is found.
     pub async fn validate(&self, request: StageRequest) -> Result<(), EngineError> {
         let _turn = self.turn.lock().await;
         let switches = self.begin();
@@ -76,7 +111,11 @@ impl Work {
         result
     }
 
-    async fn validate_now(&self, request: StageRequest, switches: &Switches) -> Result<(), EngineError> {
+    async fn validate_now(
+        &self,
+        request: StageRequest,
+        switches: &Switches,
+    ) -> Result<(), EngineError> {
         let loaded = self.read_with(&request, true).await?;
         let (root, schemas, sought) = self.providers(&loaded, &State::default(), switches).await?;
         let order = self.order(request, &loaded, (root, schemas, sought.digest), switches);
@@ -87,12 +126,17 @@ impl Work {
         self.tell(tell_all(diags.iter(), &loaded.sources, self.pool.secrets()))
     }
 
-    /// What is to be worked out, from what was read and found; on no state, and with nobody to tell how far it is.
+    /// What is to be worked out, from what was read and found; on no state, and with nobody to tell
+    /// how far it is.
     fn order(
         &self,
         request: StageRequest,
         loaded: &Loaded,
-        (root, schemas, plugins): (Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, String),
+        (root, schemas, plugins): (
+            Arc<lang::config::Module>,
+            HashMap<Arc<str>, Arc<ProviderSchema>>,
+            String,
+        ),
         switches: &Switches,
     ) -> Order {
         Order {
@@ -104,8 +148,14 @@ impl Work {
             schemas,
             state: State::default(),
             given: loaded.given.clone(),
-            digests: Digests { config: loaded.config_digest.clone(), variables: loaded.variables_digest.clone(), plugins },
-            providers: Arc::new(Pooled { pool: self.pool.clone() }),
+            digests: Digests {
+                config: loaded.config_digest.clone(),
+                variables: loaded.variables_digest.clone(),
+                plugins,
+            },
+            providers: Arc::new(Pooled {
+                pool: self.pool.clone(),
+            }),
             cancel: switches.stop.clone(),
             kill: switches.kill.clone(),
             parallelism: self.settings.parallelism,
@@ -119,17 +169,33 @@ impl Work {
         loaded: &Loaded,
         state: &State,
         switches: &Switches,
-    ) -> Result<(Arc<lang::config::Module>, HashMap<Arc<str>, Arc<ProviderSchema>>, Sought), EngineError> {
+    ) -> Result<
+        (
+            Arc<lang::config::Module>,
+            HashMap<Arc<str>, Arc<ProviderSchema>>,
+            Sought,
+        ),
+        EngineError,
+    > {
         let sought = self.seek(loaded, state).await?;
         let mut used = load::used(&loaded.root);
         used.extend(load::used_by_calls(&loaded.root, &loaded.snapshot));
-        used.extend(state.objects.iter().filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address)));
+        used.extend(
+            state
+                .objects
+                .iter()
+                .filter_map(|o| Some(ConfigKey::parse(&o.provider)?.address)),
+        );
         let missing: Vec<Diagnostic> = used
             .iter()
             .filter_map(|address| {
                 let why = sought.missing.get(address)?;
                 let untrusted = sought.untrusted.iter().any(|p| p.why() == *why);
-                let summary = if untrusted { "A plugin that comes with the workspace needs a yes" } else { "Provider not found" };
+                let summary = if untrusted {
+                    "A plugin that comes with the workspace needs a yes"
+                } else {
+                    "Provider not found"
+                };
                 let mut d = lang::diag::Diagnostic::error(summary, why.clone());
                 d.subject = load::place_of(&loaded.root, address);
                 Some(tell(&d, &loaded.sources, self.pool.secrets()))
@@ -142,8 +208,11 @@ impl Work {
             return Err(error);
         }
         let root = load::pin(&loaded.root, &sought.found);
-        let wanted: BTreeSet<Arc<str>> =
-            used.iter().map(|a| sought.found.get(a).unwrap_or(a).clone()).chain([Arc::from(BUILTIN)]).collect();
+        let wanted: BTreeSet<Arc<str>> = used
+            .iter()
+            .map(|a| sought.found.get(a).unwrap_or(a).clone())
+            .chain([Arc::from(BUILTIN)])
+            .collect();
         let ctx = CallContext::general(&switches.stop);
         let (schemas, bad) = source::schemas(&self.pool, &wanted, &ctx).await;
         self.refuse(bad, &loaded.root, &loaded.sources)?;
@@ -158,7 +227,10 @@ impl Work {
     ) -> Result<(), EngineError> {
         let mut first = None;
         for (address, error) in bad {
-            let mut d = lang::diag::Diagnostic::error("A required plugin did not register", error.to_string());
+            let mut d = lang::diag::Diagnostic::error(
+                "A required plugin did not register",
+                error.to_string(),
+            );
             d.subject = load::place_of(root, &address);
             self.diagnose(tell(&d, sources, self.pool.secrets()));
             first.get_or_insert(error);
@@ -176,10 +248,17 @@ impl Work {
     /// A stage worked out before; the newest where none is named.
     pub async fn staged(&self, stage: Option<StageId>) -> Result<Arc<StageSummary>, EngineError> {
         let store = self.memory.store();
-        let known = lock(&self.newest).as_ref().filter(|s| stage.is_none_or(|id| id == s.stage.id)).cloned();
+        let known = lock(&self.newest)
+            .as_ref()
+            .filter(|s| stage.is_none_or(|id| id == s.stage.id))
+            .cloned();
         if let Some(staged) = known {
             let mut summary = show::shown(&staged.stage, self.pool.secrets());
-            summary.left = store.stage(staged.stage.id).await?.map(|r| r.left).unwrap_or_default();
+            summary.left = store
+                .stage(staged.stage.id)
+                .await?
+                .map(|r| r.left)
+                .unwrap_or_default();
             return Ok(summary.into());
         }
         let record = match stage {
@@ -187,8 +266,12 @@ impl Work {
             None => store.latest_stage().await?,
         };
         let record = record.ok_or_else(|| match stage {
-            Some(id) => EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")),
-            None => EngineError::NotFound("nothing has been staged yet; `flightdeck stage` works out the changes".to_owned()),
+            Some(id) => EngineError::NotFound(format!(
+                "there is no stage #{id}; `flightdeck stage` works one out"
+            )),
+            None => EngineError::NotFound(
+                "nothing has been staged yet; `flightdeck stage` works out the changes".to_owned(),
+            ),
         })?;
         let read = serde_json::from_str(&record.summary);
         let mut summary: StageSummary = read.map_err(EngineError::unreadable(record.id))?;
@@ -196,9 +279,13 @@ impl Work {
         Ok(summary.into())
     }
 
-    /// The whole stage: the newest one as it is, an older one from the record; refused where it does not fit any more.
+    /// The whole stage: the newest one as it is, an older one from the record; refused where it
+    /// does not fit any more.
     pub(super) async fn whole(&self, id: StageId, fresh: bool) -> Result<Arc<Staged>, EngineError> {
-        let known = lock(&self.newest).as_ref().filter(|s| s.stage.id == id).cloned();
+        let known = lock(&self.newest)
+            .as_ref()
+            .filter(|s| s.stage.id == id)
+            .cloned();
         let staged = match known {
             Some(staged) => staged,
             None => self.restore(id).await?,
@@ -211,14 +298,18 @@ impl Work {
 
     pub(super) async fn restore(&self, id: StageId) -> Result<Arc<Staged>, EngineError> {
         let store = self.memory.store();
-        let record = store
-            .stage(id)
-            .await?
-            .ok_or_else(|| EngineError::NotFound(format!("there is no stage #{id}; `flightdeck stage` works one out")))?;
+        let record = store.stage(id).await?.ok_or_else(|| {
+            EngineError::NotFound(format!(
+                "there is no stage #{id}; `flightdeck stage` works one out"
+            ))
+        })?;
         let request = keep::asked(&record).map_err(EngineError::Record)?.request;
         let loaded = Arc::new(self.read(&request).await?);
         if loaded.config_digest != record.config_digest {
-            return Err(EngineError::Stale { stage: id, what: moved(&record.snapshot, &loaded.snapshot) });
+            return Err(EngineError::Stale {
+                stage: id,
+                what: moved(&record.snapshot, &loaded.snapshot),
+            });
         }
         let state = store.state().await?;
         let (root, schemas, _) = self.providers(&loaded, &state, &self.current()).await?;
@@ -227,7 +318,12 @@ impl Work {
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
         })
         .map_err(EngineError::Record)?;
-        Ok(Arc::new(Staged { stage: Arc::new(stage), loaded, root, schemas }))
+        Ok(Arc::new(Staged {
+            stage: Arc::new(stage),
+            loaded,
+            root,
+            schemas,
+        }))
     }
 
     /// Whether what the stage was made from is still what is there.
@@ -243,18 +339,28 @@ impl Work {
         let moved_on = tokio::task::spawn_blocking(move || sights::moved_on(&seen, &dir)).await;
         let moved_on = moved_on.map_err(EngineError::task("files could not be looked at"))?;
         if !moved_on.is_empty() {
-            return Err(stale(format!("changed since it was staged: {}", some(&moved_on))));
+            return Err(stale(format!(
+                "changed since it was staged: {}",
+                some(&moved_on)
+            )));
         }
         if now.variables_digest != staged.stage.digests.variables {
-            return Err(stale("values of variables are not the same any more".to_owned()));
+            return Err(stale(
+                "values of variables are not the same any more".to_owned(),
+            ));
         }
         let state = self.memory.store().state().await?;
         if state.serial != staged.stage.state_serial {
-            return Err(stale(format!("the state has changed since (serial {} then, {} now)", staged.stage.state_serial, state.serial)));
+            return Err(stale(format!(
+                "the state has changed since (serial {} then, {} now)",
+                staged.stage.state_serial, state.serial
+            )));
         }
         let sought = self.seek(&now, &state).await?;
         if sought.digest != staged.stage.digests.plugins {
-            return Err(stale("plugins are not the same executables any more".to_owned()));
+            return Err(stale(
+                "plugins are not the same executables any more".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -270,10 +376,19 @@ impl Work {
     pub async fn select(&self, id: StageId, how: Select) -> Result<Selection, EngineError> {
         let staged = self.whole(id, false).await?;
         let store = self.memory.store();
-        let left: BTreeSet<String> = store.stage(id).await?.map(|r| r.left.into_iter().collect()).unwrap_or_default();
-        let selection = select::select(&select::references(&staged.stage), &left, &how).map_err(EngineError::NotFound)?;
+        let left: BTreeSet<String> = store
+            .stage(id)
+            .await?
+            .map(|r| r.left.into_iter().collect())
+            .unwrap_or_default();
+        let selection = select::select(&select::references(&staged.stage), &left, &how)
+            .map_err(EngineError::NotFound)?;
         store.set_left(id, selection.left.clone()).await?;
-        self.bus.emit(EventKind::Selected { stage: id, taken: selection.taken.clone(), left: selection.left.clone() });
+        self.bus.emit(EventKind::Selected {
+            stage: id,
+            taken: selection.taken.clone(),
+            left: selection.left.clone(),
+        });
         Ok(selection)
     }
 }
@@ -283,13 +398,25 @@ fn some(names: &[String]) -> String {
     const NAMED: usize = 8;
     let more = names.len().saturating_sub(NAMED);
     let named = names[..names.len() - more].join(", ");
-    if more == 0 { named } else { format!("{named}, and {more} more") }
+    if more == 0 {
+        named
+    } else {
+        format!("{named}, and {more} more")
+    }
 }
 
 /// Which files are not as they were.
 pub(super) fn moved(then: &[(String, String)], now: &[(String, String)]) -> String {
     let a: BTreeMap<&str, &str> = then.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     let b: BTreeMap<&str, &str> = now.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().filter(|n| a.get(n) != b.get(n)).collect();
-    format!("the configuration has changed since ({})", names.into_iter().collect::<Vec<_>>().join(", "))
+    let names: BTreeSet<&str> = a
+        .keys()
+        .chain(b.keys())
+        .copied()
+        .filter(|n| a.get(n) != b.get(n))
+        .collect();
+    format!(
+        "the configuration has changed since ({})",
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    )
 }

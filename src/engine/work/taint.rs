@@ -1,5 +1,5 @@
-//! The mark on an object that it is to be replaced, set and taken away by an operator. Taking it away says that the object is
-//! as it should be, and settles what is unknown of its provisioners.
+//! The mark on an object that it is to be replaced, set and taken away by an operator. Taking it
+//! away says that the object is as it should be, and settles what is unknown of its provisioners.
 
 use super::by_hand::by_hand;
 use super::*;
@@ -25,12 +25,25 @@ impl Work {
             )));
         };
         if object.tainted == tainted {
-            let is = if tainted { "tainted already" } else { "not tainted" };
-            return Err(EngineError::Refused(format!("{address} is {is}; nothing was changed")));
+            let is = if tainted {
+                "tainted already"
+            } else {
+                "not tainted"
+            };
+            return Err(EngineError::Refused(format!(
+                "{address} is {is}; nothing was changed"
+            )));
         }
         let unknown = store.unknown_outcomes().await?;
-        let settled: Vec<&UnknownOutcome> = unknown.iter().filter(|u| !tainted && u.address == address && u.is_provisioner()).collect();
-        let what = if tainted { StateChangeKind::Tainted } else { StateChangeKind::Untainted };
+        let settled: Vec<&UnknownOutcome> = unknown
+            .iter()
+            .filter(|u| !tainted && u.address == address && u.is_provisioner())
+            .collect();
+        let what = if tainted {
+            StateChangeKind::Tainted
+        } else {
+            StateChangeKind::Untainted
+        };
         let change = StateChange {
             provider: Some(object.provider.clone()),
             settled: settled.iter().map(|u| u.text()).collect(),
@@ -38,7 +51,11 @@ impl Work {
         };
         let edit = StateEdit::Put(Box::new(StateObject { tainted, ..object }));
         let ids = settled.iter().map(|u| u.id).collect();
-        let kept = store.change_by_hand(vec![edit], ids, what.word(), vec![change]).await?;
-        self.changed(kept).pop().ok_or_else(|| EngineError::Unkept { what: "the mark" })
+        let kept = store
+            .change_by_hand(vec![edit], ids, what.word(), vec![change])
+            .await?;
+        self.changed(kept)
+            .pop()
+            .ok_or_else(|| EngineError::Unkept { what: "the mark" })
     }
 }

@@ -1,5 +1,5 @@
-//! Operations that were begun and whose end is not on record: said whenever the workspace is worked on, settled by reading
-//! back, and in the way of what would do them a second time.
+//! Operations that were begun and whose end is not on record: said whenever the workspace is worked
+//! on, settled by reading back, and in the way of what would do them a second time.
 
 use super::*;
 use crate::engine::store::model::UnknownOutcome;
@@ -16,16 +16,27 @@ impl Work {
 
     /// Tells the list of them, where it is another than before.
     pub async fn list_unknown(&self) -> Result<(), EngineError> {
-        let outcomes: Vec<Unknown> = self.memory.store().unknown_outcomes().await?.iter().map(shown).collect();
+        let outcomes: Vec<Unknown> = self
+            .memory
+            .store()
+            .unknown_outcomes()
+            .await?
+            .iter()
+            .map(shown)
+            .collect();
         if self.bus.with_view(|view| view.unknown != outcomes) {
             self.bus.emit(EventKind::UnknownOutcomes { outcomes });
         }
         Ok(())
     }
 
-    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those of creations stay, for
-    /// there was nothing to read.
-    pub(super) async fn settle_by_reading(&self, stage: &Stage, state: &State) -> Result<(), EngineError> {
+    /// Unknown outcomes of objects that the stage has read since: what was read is what is. Those
+    /// of creations stay, for there was nothing to read.
+    pub(super) async fn settle_by_reading(
+        &self,
+        stage: &Stage,
+        state: &State,
+    ) -> Result<(), EngineError> {
         if stage.request.no_refresh {
             return Ok(());
         }
@@ -36,50 +47,87 @@ impl Work {
         for unknown in store.unknown_outcomes().await? {
             let is_it = |address: &AbsInstance| address.to_string() == unknown.address;
             let deposed = (!unknown.deposed.is_empty()).then_some(&unknown.deposed);
-            let was_it = |now: &AbsInstance, before: &Option<AbsInstance>| is_it(now) || before.as_ref().is_some_and(is_it);
-            let changes = stage.changes.iter().filter(|c| was_it(&c.address, &c.previous));
-            let read = changes.into_iter().any(|c| c.deposed.as_ref() == deposed && !c.before.is_null())
+            let was_it = |now: &AbsInstance, before: &Option<AbsInstance>| {
+                is_it(now) || before.as_ref().is_some_and(is_it)
+            };
+            let changes = stage
+                .changes
+                .iter()
+                .filter(|c| was_it(&c.address, &c.previous));
+            let read = changes
+                .into_iter()
+                .any(|c| c.deposed.as_ref() == deposed && !c.before.is_null())
                 || stage.drift.iter().any(|d| was_it(&d.address, &d.previous))
-                || (all_read && state.objects.iter().any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
+                || (all_read
+                    && state
+                        .objects
+                        .iter()
+                        .any(|o| o.address == unknown.address && o.deposed == unknown.deposed));
             // What was begun after the reading is not answered by it.
-            if read && !unknown.is_creation() && !unknown.is_provisioner() && unknown.at < stage.at {
+            if read && !unknown.is_creation() && !unknown.is_provisioner() && unknown.at < stage.at
+            {
                 settled.push(unknown.id);
             }
         }
         if !settled.is_empty() {
-            store.settle_unknown(settled, &format!("read back for stage #{}", stage.id)).await?;
+            store
+                .settle_unknown(settled, &format!("read back for stage #{}", stage.id))
+                .await?;
         }
         Ok(())
     }
 
-    /// Refuses a deploy that would create a second time what an earlier one may have created, and one whose stage does not
-    /// know of what an earlier deploy may have done since.
-    pub(super) async fn nothing_twice(&self, stage: &Stage, taken: &BTreeSet<usize>) -> Result<(), EngineError> {
+    /// Refuses a deploy that would create a second time what an earlier one may have created, and
+    /// one whose stage does not know of what an earlier deploy may have done since.
+    pub(super) async fn nothing_twice(
+        &self,
+        stage: &Stage,
+        taken: &BTreeSet<usize>,
+    ) -> Result<(), EngineError> {
         let unknown = self.memory.store().unknown_outcomes().await?;
         if unknown.is_empty() {
             return Ok(());
         }
         let mut by_address: HashMap<&str, Vec<&UnknownOutcome>> = HashMap::new();
         for outcome in &unknown {
-            by_address.entry(&outcome.address).or_default().push(outcome);
+            by_address
+                .entry(&outcome.address)
+                .or_default()
+                .push(outcome);
         }
         let mut refused = Vec::new();
         for change in taken.iter().map(|&i| &stage.changes[i]) {
             let address = change.address.to_string();
             for outcome in by_address.get(address.as_str()).into_iter().flatten() {
-                if outcome.is_creation() && change.action == Action::Create && change.importing.is_none() {
+                if outcome.is_creation()
+                    && change.action == Action::Create
+                    && change.importing.is_none()
+                {
                     refused.push(Diagnostic {
                         severity: Severity::Error,
                         summary: "Nothing is created twice".to_owned(),
                         ..warning(outcome)
                     });
-                } else if outcome.at >= stage.at && change.address.resource.mode == Mode::Managed && !outcome.is_creation() {
-                    let what = format!("the outcome of {} of {address} is unknown since", outcome.text());
-                    return Err(EngineError::Stale { stage: stage.id, what });
+                } else if outcome.at >= stage.at
+                    && change.address.resource.mode == Mode::Managed
+                    && !outcome.is_creation()
+                {
+                    let what = format!(
+                        "the outcome of {} of {address} is unknown since",
+                        outcome.text()
+                    );
+                    return Err(EngineError::Stale {
+                        stage: stage.id,
+                        what,
+                    });
                 }
             }
         }
-        if refused.is_empty() { Ok(()) } else { Err(EngineError::Diagnostics(refused)) }
+        if refused.is_empty() {
+            Ok(())
+        } else {
+            Err(EngineError::Diagnostics(refused))
+        }
     }
 }
 
@@ -100,20 +148,40 @@ fn shown(unknown: &UnknownOutcome) -> Unknown {
 
 /// What is said of an unknown outcome.
 pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
-    let (address, object) = (&unknown.address, if unknown.deposed.is_empty() { "" } else { "the old object of " });
+    let (address, object) = (
+        &unknown.address,
+        if unknown.deposed.is_empty() {
+            ""
+        } else {
+            "the old object of "
+        },
+    );
     let name = quoted(address);
-    let begun = format!("the {} of {object}{address} was begun in deploy #{}, and its end is not on record", unknown.step, unknown.deploy);
+    let begun = format!(
+        "the {} of {object}{address} was begun in deploy #{}, and its end is not on record",
+        unknown.step, unknown.deploy
+    );
     let detail = if unknown.is_creation() {
-        let id = unknown.object_id().map_or_else(|| "ID".to_owned(), |id| quoted(&id));
+        let id = unknown
+            .object_id()
+            .map_or_else(|| "ID".to_owned(), |id| quoted(&id));
         format!(
             "{begun}: the object may be there or not. A deploy does not create it again before that is settled. Look for it in the target system: \
              where it is there, `flightdeck state import {name} {id}` takes it in{}; where it is not, `flightdeck state forget {name}` says so.",
-            if id == "ID" { " under the id that it has there" } else { "" }
+            if id == "ID" {
+                " under the id that it has there"
+            } else {
+                ""
+            }
         )
     } else if unknown.is_provisioner() {
         let elsewhere = "its connection ended before it was seen to end: it may have gone on over there, and may do so still";
         let here = matches!(&unknown.step, OperationStep::Provisioner { kind, .. } if kind == "local-exec");
-        let what = if here { "its command ended with flightdeck" } else { elsewhere };
+        let what = if here {
+            "its command ended with flightdeck"
+        } else {
+            elsewhere
+        };
         format!(
             "{begun}: {what}; what it had done by then is done. An object whose provisioners did not all run is \
              tainted: the next deploy replaces it and runs them again, which settles it. `flightdeck state untaint {name}` says that the object \
@@ -140,7 +208,11 @@ pub(in crate::engine) fn warning(unknown: &UnknownOutcome) -> Diagnostic {
 /// A word for a shell: in quotes where it needs them.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -162,17 +234,43 @@ mod tests {
     #[test]
     fn what_is_unknown_says_how_it_is_settled() {
         let made = warning(&outcome("create", "lab_thing.a[\"x y\"]", "{}"));
-        assert!(made.detail.contains("`flightdeck state import 'lab_thing.a[\"x y\"]' ID`"), "{}", made.detail);
-        assert!(made.detail.contains("`flightdeck state forget 'lab_thing.a[\"x y\"]'`"), "{}", made.detail);
+        assert!(
+            made.detail
+                .contains("`flightdeck state import 'lab_thing.a[\"x y\"]' ID`"),
+            "{}",
+            made.detail
+        );
+        assert!(
+            made.detail
+                .contains("`flightdeck state forget 'lab_thing.a[\"x y\"]'`"),
+            "{}",
+            made.detail
+        );
         let known = warning(&outcome("create", "lab_thing.a", "{\"id\":\"thing-1\"}"));
-        assert!(known.detail.contains("`flightdeck state import lab_thing.a thing-1`"), "{}", known.detail);
+        assert!(
+            known
+                .detail
+                .contains("`flightdeck state import lab_thing.a thing-1`"),
+            "{}",
+            known.detail
+        );
         let changed = warning(&outcome("update", "lab_thing.a", "{}"));
-        assert!(changed.detail.contains("reads the object back") && !changed.detail.contains("state import"), "{}", changed.detail);
+        assert!(
+            changed.detail.contains("reads the object back")
+                && !changed.detail.contains("state import"),
+            "{}",
+            changed.detail
+        );
     }
 
     #[test]
     fn words_for_a_shell_are_quoted_where_they_must_be() {
-        for (word, quotes) in [("a.b", "a.b"), ("a.b[0]", "'a.b[0]'"), ("it's", "'it'\\''s'"), ("", "''")] {
+        for (word, quotes) in [
+            ("a.b", "a.b"),
+            ("a.b[0]", "'a.b[0]'"),
+            ("it's", "'it'\\''s'"),
+            ("", "''"),
+        ] {
             assert_eq!(quoted(word), quotes);
         }
     }

@@ -1,4 +1,5 @@
-//! Reading a workspace: its configuration, the values for its variables, digests of both, and what refuses it as a whole.
+//! Reading a workspace: its configuration, the values for its variables, digests of both, and what
+//! refuses it as a whole.
 
 use super::provider_addr;
 use crate::engine::api::StageRequest;
@@ -27,22 +28,37 @@ pub struct Loaded {
     pub value_errors: Diagnostics,
 }
 
-/// Reads a workspace; where `partial`, to be validated alone: variables need no values, and where the
-/// state lies does not matter.
+/// Reads a workspace; where `partial`, to be validated alone: variables need no values, and where
+/// the state lies does not matter.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration; the sources come along so that it can be shown.
-pub fn load(dir: &Path, request: &StageRequest, partial: bool) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
+pub fn load(
+    dir: &Path,
+    request: &StageRequest,
+    partial: bool,
+) -> Result<(Loaded, Diagnostics), (SourceMap, Diagnostics)> {
     let sources = SourceMap::new();
-    let flags = request.vars.iter().map(|(name, text)| Flag::Var { name: name.clone(), text: text.clone() });
+    let flags = request.vars.iter().map(|(name, text)| Flag::Var {
+        name: name.clone(),
+        text: text.clone(),
+    });
     let files = request.var_files.iter().map(|f| Flag::File(f.clone()));
-    let inputs = Inputs { flags: files.chain(flags).collect(), partial, ..Inputs::default() }.environment();
+    let inputs = Inputs {
+        flags: files.chain(flags).collect(),
+        partial,
+        ..Inputs::default()
+    }
+    .environment();
     if !config::is_config_dir(dir) {
         let detail = format!(
             "The directory {} contains no configuration files (.tf, .tf.json). Go to the directory that has them, or name it with -C.",
             dir.display()
         );
-        return Err((sources, Diagnostic::error("No configuration files", detail).into()));
+        return Err((
+            sources,
+            Diagnostic::error("No configuration files", detail).into(),
+        ));
     }
     let (loaded, mut diags) = config::load_root(dir, &sources, &inputs);
     if !partial {
@@ -56,7 +72,15 @@ pub fn load(dir: &Path, request: &StageRequest, partial: bool) -> Result<(Loaded
         .values
         .values
         .iter()
-        .map(|(name, v)| (name.clone(), (v.value.clone(), v.span.filter(|_| v.origin != config::Origin::Default))))
+        .map(|(name, v)| {
+            (
+                name.clone(),
+                (
+                    v.value.clone(),
+                    v.span.filter(|_| v.origin != config::Origin::Default),
+                ),
+            )
+        })
         .collect();
     let snapshot = snapshot(&sources);
     let loaded = Loaded {
@@ -84,12 +108,19 @@ fn refused(dir: &Path, root: &Module) -> Diagnostics {
         } else {
             (
                 "Backend",
-                format!("The configuration keeps its state in the backend {kind:?}, which flightdeck cannot use yet; only \"local\" is."),
+                format!(
+                    "The configuration keeps its state in the backend {kind:?}, which flightdeck cannot use yet; only \"local\" is."
+                ),
             )
         };
-        let remedy =
-            "Take the block out in a copy of the directory to try flightdeck there; the state stays where it is until it can be adopted.";
-        diags.push(Diagnostic::error(format!("{what} is not supported yet"), format!("{detail} {remedy}")).at(*span));
+        let remedy = "Take the block out in a copy of the directory to try flightdeck there; the state stays where it is until it can be adopted.";
+        diags.push(
+            Diagnostic::error(
+                format!("{what} is not supported yet"),
+                format!("{detail} {remedy}"),
+            )
+            .at(*span),
+        );
     }
     let file = dir.join("terraform.tfstate");
     if let Ok(text) = lang::functions::read_regular(&file)
@@ -101,22 +132,34 @@ fn refused(dir: &Path, root: &Module) -> Diagnostics {
     diags
 }
 
-/// What would have to be kept encrypted, and cannot be: nothing is written in plain text that is meant to be none.
+/// What would have to be kept encrypted, and cannot be: nothing is written in plain text that is
+/// meant to be none.
 fn unencrypted(root: &Module, encrypted: &[(Arc<str>, Span)]) -> Diagnostics {
     const SUMMARY: &str = "Encryption is not supported yet";
     const REMEDY: &str = "It would be kept as plain text, and so nothing is done.";
     let mut diags = Diagnostics::new();
     let modules = root.all();
-    let reads = modules.iter().any(|m| m.resources.keys().any(|r| r.mode == Mode::Data && &*r.kind == "terraform_remote_state"));
+    let reads = modules.iter().any(|m| {
+        m.resources
+            .keys()
+            .any(|r| r.mode == Mode::Data && &*r.kind == "terraform_remote_state")
+    });
     // Where no state of others is read, how it would be decrypted does not matter.
-    for (what, span) in encrypted.iter().filter(|(what, _)| reads || !what.starts_with("remote_state")) {
+    for (what, span) in encrypted
+        .iter()
+        .filter(|(what, _)| reads || !what.starts_with("remote_state"))
+    {
         let detail = format!(
             "The encryption block is in order, and has {what} encrypted, which flightdeck cannot do yet. {REMEDY} Take \"{what}\" out of the block in a copy of the directory to try flightdeck there."
         );
         diags.push(Diagnostic::error(SUMMARY, detail).at(*span));
     }
-    if std::env::var_os("TF_ENCRYPTION").is_some_and(|text| !text.to_string_lossy().trim().is_empty()) {
-        let detail = format!("TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. {REMEDY} Unset it to go on.");
+    if std::env::var_os("TF_ENCRYPTION")
+        .is_some_and(|text| !text.to_string_lossy().trim().is_empty())
+    {
+        let detail = format!(
+            "TF_ENCRYPTION has something encrypted, which flightdeck cannot do yet. {REMEDY} Unset it to go on."
+        );
         diags.push(Diagnostic::error(SUMMARY, detail));
     }
     diags
@@ -124,7 +167,10 @@ fn unencrypted(root: &Module, encrypted: &[(Arc<str>, Span)]) -> Diagnostics {
 
 fn has_resources(text: &[u8]) -> bool {
     match serde_json::from_slice::<serde_json::Value>(text) {
-        Ok(state) => state.get("resources").and_then(serde_json::Value::as_array).is_some_and(|r| !r.is_empty()),
+        Ok(state) => state
+            .get("resources")
+            .and_then(serde_json::Value::as_array)
+            .is_some_and(|r| !r.is_empty()),
         // Not to be read as state (encrypted, damaged): it holds something all the same.
         Err(_) => !text.is_empty(),
     }
@@ -134,7 +180,9 @@ fn has_resources(text: &[u8]) -> bool {
 fn snapshot(sources: &SourceMap) -> Vec<(String, String)> {
     let mut out = Vec::new();
     for id in 0.. {
-        let Some(file) = sources.get(FileId(id)) else { break };
+        let Some(file) = sources.get(FileId(id)) else {
+            break;
+        };
         if !file.name.starts_with('<') {
             out.push((file.name.clone(), file.text.to_string()));
         }
@@ -150,7 +198,11 @@ pub fn digest(parts: impl Iterator<Item = String>) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 fn variables_digest(given: &HashMap<Arc<str>, (Value, Option<Span>)>) -> String {
@@ -162,27 +214,50 @@ fn variables_digest(given: &HashMap<Arc<str>, (Value, Option<Span>)>) -> String 
     }))
 }
 
-/// The configuration with every provider's local name bound to a whole address: where no host is written, the one under
-/// which the provider was found.
+/// The configuration with every provider's local name bound to a whole address: where no host is
+/// written, the one under which the provider was found.
 pub fn pin(root: &Module, found: &HashMap<Arc<str>, Arc<str>>) -> Arc<Module> {
     let mut module = root.clone();
     let mut names: BTreeSet<Arc<str>> = module.required_providers.keys().cloned().collect();
     names.extend(module.providers.iter().map(|p| p.name.clone()));
-    names.extend(module.resources.values().map(|r| Arc::from(provider_addr::provider_name(r))));
+    names.extend(
+        module
+            .resources
+            .values()
+            .map(|r| Arc::from(provider_addr::provider_name(r))),
+    );
     for call in module.calls.values() {
-        names.extend(call.providers.iter().flatten().map(|(_, outer)| outer.name.clone()));
+        names.extend(
+            call.providers
+                .iter()
+                .flatten()
+                .map(|(_, outer)| outer.name.clone()),
+        );
     }
     for name in names {
         let address = provider_addr::address_of(&module, &name);
-        let Some(actual) = found.get(&address) else { continue };
-        let span = module.providers.first().map(|p| p.span).or_else(|| module.resources.values().next().map(|r| r.span));
-        let entry = module.required_providers.entry(name).or_insert_with(|| RequiredProvider {
-            source: actual.clone(),
-            explicit: false,
-            versions: Vec::new(),
-            aliases: Vec::new(),
-            span: span.unwrap_or(Span { file: FileId(0), start: 0, end: 0 }),
-        });
+        let Some(actual) = found.get(&address) else {
+            continue;
+        };
+        let span = module
+            .providers
+            .first()
+            .map(|p| p.span)
+            .or_else(|| module.resources.values().next().map(|r| r.span));
+        let entry = module
+            .required_providers
+            .entry(name)
+            .or_insert_with(|| RequiredProvider {
+                source: actual.clone(),
+                explicit: false,
+                versions: Vec::new(),
+                aliases: Vec::new(),
+                span: span.unwrap_or(Span {
+                    file: FileId(0),
+                    start: 0,
+                    end: 0,
+                }),
+            });
         entry.source = actual.clone();
     }
     for call in module.calls.values_mut() {
@@ -203,8 +278,9 @@ pub fn place_of(root: &Module, address: &str) -> Option<Span> {
         }
     }
     root.all().into_iter().find_map(|module| {
-        let resource =
-            module.resources.values().find(|r| *provider_addr::address_of(module, provider_addr::provider_name(r)) == *address)?;
+        let resource = module.resources.values().find(|r| {
+            *provider_addr::address_of(module, provider_addr::provider_name(r)) == *address
+        })?;
         Some(resource.span)
     })
 }
@@ -213,14 +289,24 @@ pub fn place_of(root: &Module, address: &str) -> Option<Span> {
 pub fn used(root: &Module) -> BTreeSet<Arc<str>> {
     let mut out = BTreeSet::new();
     for module in root.all() {
-        out.extend(module.resources.values().map(|r| provider_addr::address_of(module, provider_addr::provider_name(r))));
-        out.extend(module.providers.iter().map(|p| provider_addr::address_of(module, &p.name)));
+        out.extend(
+            module
+                .resources
+                .values()
+                .map(|r| provider_addr::address_of(module, provider_addr::provider_name(r))),
+        );
+        out.extend(
+            module
+                .providers
+                .iter()
+                .map(|p| provider_addr::address_of(module, &p.name)),
+        );
     }
     out
 }
 
-/// Addresses of providers whose functions are called somewhere. By the text: a name in a comment only means that a
-/// plugin is launched which the configuration requires anyway.
+/// Addresses of providers whose functions are called somewhere. By the text: a name in a comment
+/// only means that a plugin is launched which the configuration requires anyway.
 pub fn used_by_calls(root: &Module, files: &[(String, String)]) -> BTreeSet<Arc<str>> {
     let mut out = BTreeSet::new();
     for module in root.all() {

@@ -1,4 +1,5 @@
-//! The workspace: what is declared on disk, and what refers to what. Reads files; evaluates nothing.
+//! The workspace: what is declared on disk, and what refers to what. Reads files; evaluates
+//! nothing.
 
 pub mod load;
 pub mod provider_addr;

@@ -1,4 +1,5 @@
-//! Provider addresses (`host/namespace/type`) and configurations: which `provider` block a resource uses. Pure.
+//! Provider addresses (`host/namespace/type`) and configurations: which `provider` block a resource
+//! uses. Pure.
 
 use lang::addr::{InstanceKey, ModulePath};
 use lang::config::{Module, ProviderConfig, ProviderRef};
@@ -72,24 +73,37 @@ impl ConfigKey {
             // A key is written as that of a resource's instance.
             Some((alias, key)) => {
                 let of_anything: lang::addr::AbsInstance = format!("a.a[{key}").parse().ok()?;
-                let InstanceKey::Str(key) = of_anything.key else { return None };
+                let InstanceKey::Str(key) = of_anything.key else {
+                    return None;
+                };
                 (alias, Some(key))
             }
             None => (after, None),
         };
-        Some(Self { address: address.into(), module: module.path(), alias: alias.strip_prefix('.').map(Arc::from), instance })
+        Some(Self {
+            address: address.into(),
+            module: module.path(),
+            alias: alias.strip_prefix('.').map(Arc::from),
+            instance,
+        })
     }
 
     /// The block that it is an instance of.
     #[must_use]
     pub fn block(&self) -> Self {
-        Self { instance: None, ..self.clone() }
+        Self {
+            instance: None,
+            ..self.clone()
+        }
     }
 
     /// One of its instances.
     #[must_use]
     pub fn with_instance(&self, key: Option<Arc<str>>) -> Self {
-        Self { instance: key, ..self.clone() }
+        Self {
+            instance: key,
+            ..self.clone()
+        }
     }
 }
 
@@ -104,8 +118,8 @@ pub struct Route<'a> {
 #[derive(Clone)]
 pub struct By<'a> {
     pub key: &'a Expr,
-    /// The module whose call passes the instance, and whose instances know `each` and `count` of it; `None` where the
-    /// resource itself says which.
+    /// The module whose call passes the instance, and whose instances know `each` and `count` of
+    /// it; `None` where the resource itself says which.
     pub module: Option<ModulePath>,
 }
 
@@ -117,19 +131,33 @@ pub fn address_of(module: &Module, local: &str) -> Arc<str> {
     }
 }
 
-/// The local provider name that a resource type uses when nothing else is said: the part before the first underscore.
+/// The local provider name that a resource type uses when nothing else is said: the part before the
+/// first underscore.
 pub fn implied_local_name(kind: &str) -> &str {
     kind.split_once('_').map_or(kind, |(first, _)| first)
 }
 
-/// The block that configures a reference made in a module, found by following what callers pass or share.
+/// The block that configures a reference made in a module, found by following what callers pass or
+/// share.
 pub fn resolve<'a>(root: &'a Module, module: &Module, reference: &'a ProviderRef) -> Route<'a> {
     let mut by = reference.key.as_deref().map(|key| By { key, module: None });
-    let block = follow(root, module, &reference.name, reference.alias.as_ref(), &mut by);
+    let block = follow(
+        root,
+        module,
+        &reference.name,
+        reference.alias.as_ref(),
+        &mut by,
+    );
     Route { block, by }
 }
 
-fn follow<'a>(root: &'a Module, module: &Module, name: &Arc<str>, alias: Option<&Arc<str>>, by: &mut Option<By<'a>>) -> ConfigKey {
+fn follow<'a>(
+    root: &'a Module,
+    module: &Module,
+    name: &Arc<str>,
+    alias: Option<&Arc<str>>,
+    by: &mut Option<By<'a>>,
+) -> ConfigKey {
     let address = address_of(module, name);
     let mut path = module.path.clone();
     let mut name = name.clone();
@@ -138,14 +166,26 @@ fn follow<'a>(root: &'a Module, module: &Module, name: &Arc<str>, alias: Option<
         if block(here, &name, alias.as_ref()).is_some() || path.is_root() {
             break;
         }
-        let Some((parent_path, call_name)) = path.parent() else { break };
-        let Some(parent) = root.descendant(&parent_path.0) else { break };
-        let Some(call) = parent.calls.get(call_name) else { break };
-        let passed = call.providers.as_ref().and_then(|all| all.iter().find(|(inner, _)| inner.name == name && inner.alias == alias));
+        let Some((parent_path, call_name)) = path.parent() else {
+            break;
+        };
+        let Some(parent) = root.descendant(&parent_path.0) else {
+            break;
+        };
+        let Some(call) = parent.calls.get(call_name) else {
+            break;
+        };
+        let passed = call.providers.as_ref().and_then(|all| {
+            all.iter()
+                .find(|(inner, _)| inner.name == name && inner.alias == alias)
+        });
         match passed {
             Some((_, outer)) => {
                 if let Some(key) = outer.key.as_deref() {
-                    *by = Some(By { key, module: Some(path.clone()) });
+                    *by = Some(By {
+                        key,
+                        module: Some(path.clone()),
+                    });
                 }
                 name = outer.name.clone();
                 alias = outer.alias.clone();
@@ -155,35 +195,58 @@ fn follow<'a>(root: &'a Module, module: &Module, name: &Arc<str>, alias: Option<
             None => {
                 // The same provider may have another local name at the caller's.
                 if address_of(parent, &name) != address {
-                    let other =
-                        parent.required_providers.iter().find(|(_, r)| *full_address(&r.source) == *address).map(|(n, _)| n.clone());
+                    let other = parent
+                        .required_providers
+                        .iter()
+                        .find(|(_, r)| *full_address(&r.source) == *address)
+                        .map(|(n, _)| n.clone());
                     name = other.unwrap_or(name);
                 }
             }
         }
         path = parent_path;
     }
-    ConfigKey { address, module: path, alias, instance: None }
+    ConfigKey {
+        address,
+        module: path,
+        alias,
+        instance: None,
+    }
 }
 
 /// The `provider` block with this name and alias.
-pub fn block<'a>(module: &'a Module, name: &str, alias: Option<&Arc<str>>) -> Option<&'a ProviderConfig> {
-    module.providers.iter().find(|p| *p.name == *name && p.alias.as_ref() == alias)
+pub fn block<'a>(
+    module: &'a Module,
+    name: &str,
+    alias: Option<&Arc<str>>,
+) -> Option<&'a ProviderConfig> {
+    module
+        .providers
+        .iter()
+        .find(|p| *p.name == *name && p.alias.as_ref() == alias)
 }
 
 /// The key of a `provider` block.
 pub fn key_of(module: &Module, block: &ProviderConfig) -> ConfigKey {
-    ConfigKey { address: address_of(module, &block.name), module: module.path.clone(), alias: block.alias.clone(), instance: None }
+    ConfigKey {
+        address: address_of(module, &block.name),
+        module: module.path.clone(),
+        alias: block.alias.clone(),
+        instance: None,
+    }
 }
 
 /// The `provider` block behind a key, where there is one.
 pub fn block_of<'a>(root: &'a Module, key: &ConfigKey) -> Option<&'a ProviderConfig> {
     let module = root.descendant(&key.module.0)?;
-    module.providers.iter().find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
+    module
+        .providers
+        .iter()
+        .find(|p| address_of(module, &p.name) == key.address && p.alias == key.alias)
 }
 
-/// Whether the configuration has what a key names: the block, or the empty one that stands for none in the root; and its
-/// instance.
+/// Whether the configuration has what a key names: the block, or the empty one that stands for none
+/// in the root; and its instance.
 pub fn is_there(root: &Module, key: &ConfigKey) -> bool {
     match block_of(root, key) {
         Some(block) => match (&block.instances, &key.instance) {
@@ -218,21 +281,38 @@ pub fn addresses(root: &Module) -> Vec<Arc<str>> {
 
 /// The local name of the provider that a resource uses.
 pub fn provider_name(resource: &lang::config::Resource) -> &str {
-    resource.provider.as_ref().map_or_else(|| implied_local_name(&resource.name.kind), |p| &p.name)
+    resource
+        .provider
+        .as_ref()
+        .map_or_else(|| implied_local_name(&resource.name.kind), |p| &p.name)
 }
 
 /// The block that a resource uses.
-pub fn for_resource(root: &Module, module: &Module, resource: &lang::config::Resource) -> ConfigKey {
+pub fn for_resource(
+    root: &Module,
+    module: &Module,
+    resource: &lang::config::Resource,
+) -> ConfigKey {
     route_of(root, module, resource).block
 }
 
 /// The block that a resource uses, and what chooses among its instances.
-pub fn route_of<'a>(root: &'a Module, module: &Module, resource: &'a lang::config::Resource) -> Route<'a> {
+pub fn route_of<'a>(
+    root: &'a Module,
+    module: &Module,
+    resource: &'a lang::config::Resource,
+) -> Route<'a> {
     match &resource.provider {
         Some(reference) => resolve(root, module, reference),
         None => {
             let mut by = None;
-            let block = follow(root, module, &implied_local_name(&resource.name.kind).into(), None, &mut by);
+            let block = follow(
+                root,
+                module,
+                &implied_local_name(&resource.name.kind).into(),
+                None,
+                &mut by,
+            );
             Route { block, by }
         }
     }

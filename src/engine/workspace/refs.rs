@@ -52,7 +52,10 @@ pub fn key_of(step: Option<&Step>) -> Option<InstanceKey> {
         StepKind::Attr(_) => None,
         StepKind::Index(value) => match value.as_str() {
             Some(text) => Some(InstanceKey::Str(text.into())),
-            None => value.as_number().and_then(|n| n.to_u64()).map(InstanceKey::Int),
+            None => value
+                .as_number()
+                .and_then(|n| n.to_u64())
+                .map(InstanceKey::Int),
         },
     }
 }
@@ -68,7 +71,15 @@ fn invalid(traversal: &Traversal, detail: String) -> Diagnostic {
 pub fn parse(t: &Traversal) -> Result<Ref, Diagnostic> {
     let first = t.steps.first();
     let one = |what: &str| {
-        attr(first).ok_or_else(|| invalid(t, format!("The {:?} object must be followed by a dot and the name of {what}.", &*t.root)))
+        attr(first).ok_or_else(|| {
+            invalid(
+                t,
+                format!(
+                    "The {:?} object must be followed by a dot and the name of {what}.",
+                    &*t.root
+                ),
+            )
+        })
     };
     Ok(match &*t.root {
         "var" => Ref::Var(one("an input variable")?),
@@ -96,26 +107,46 @@ pub fn parse(t: &Traversal) -> Result<Ref, Diagnostic> {
             };
             let (kind, name) = (attr(first), attr(t.steps.get(1)));
             let (Some(kind), Some(name)) = (kind, name) else {
-                let detail = format!("The {:?} object must be followed by two attribute names: the type and the resource name.", &*t.root);
+                let detail = format!(
+                    "The {:?} object must be followed by two attribute names: the type and the resource name.",
+                    &*t.root
+                );
                 return Err(invalid(t, detail));
             };
             resource(t, Resource { mode, kind, name }, 2)
         }
         "template" | "lazy" | "arg" => {
-            return Err(invalid(t, format!("The symbol name {:?} is reserved for use in a future version.", &*t.root)));
+            return Err(invalid(
+                t,
+                format!(
+                    "The symbol name {:?} is reserved for use in a future version.",
+                    &*t.root
+                ),
+            ));
         }
         _ => {
             let Some(name) = attr(first) else {
-                let detail =
-                    "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.";
+                let detail = "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.";
                 return Err(invalid(t, detail.to_owned()));
             };
-            resource(t, Resource { mode: Mode::Managed, kind: t.root.clone(), name }, 1)
+            resource(
+                t,
+                Resource {
+                    mode: Mode::Managed,
+                    kind: t.root.clone(),
+                    name,
+                },
+                1,
+            )
         }
     })
 }
 
 fn resource(t: &Traversal, resource: Resource, used: usize) -> Ref {
     let key = key_of(t.steps.get(used));
-    Ref::Resource { resource, used: used + usize::from(key.is_some()), key }
+    Ref::Resource {
+        resource,
+        used: used + usize::from(key.is_some()),
+        key,
+    }
 }

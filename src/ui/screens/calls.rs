@@ -22,7 +22,9 @@ pub const COLUMNS: &[Column] = &[
 
 /// Amber past the 95th percentile, red past the deadline.
 fn time_role(state: &State, c: &CallView) -> Role {
-    let Some(at) = c.started_at else { return Role::Warn };
+    let Some(at) = c.started_at else {
+        return Role::Warn;
+    };
     let ms = u64::try_from(state.now - at).unwrap_or(0);
     if c.deadline_ms.is_some_and(|d| ms > d) {
         Role::Bad
@@ -37,7 +39,11 @@ fn time_role(state: &State, c: &CallView) -> Role {
 pub fn bar(ms: u64, usual_ms: u64) -> String {
     const CELLS: u64 = 8;
     let full = (ms * CELLS / usual_ms.max(1)).min(CELLS) as usize;
-    format!("▕{}{}▏", "█".repeat(full), "░".repeat(CELLS as usize - full))
+    format!(
+        "▕{}{}▏",
+        "█".repeat(full),
+        "░".repeat(CELLS as usize - full)
+    )
 }
 
 /// The cells of a call.
@@ -46,7 +52,14 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         Some(CallRow::Open(c)) => open(state, c),
         Some(CallRow::Finished(f)) => {
             let (word, role) = doc::outcome(f.outcome);
-            let mut last = vec![span(role, if role == Role::Ok { format!("✓ {word}") } else { format!("✗ {word}") })];
+            let mut last = vec![span(
+                role,
+                if role == Role::Ok {
+                    format!("✓ {word}")
+                } else {
+                    format!("✗ {word}")
+                },
+            )];
             if let Some(again) = &f.again {
                 last.push(span(Role::Warn, format!("  {}", again.text(state.now))));
             }
@@ -83,13 +96,19 @@ fn open(state: &State, c: &CallView) -> Vec<Line> {
         match c.usual.filter(|u| u.count > 0) {
             Some(u) => {
                 last.push(span(role, bar(ms, u.p95_ms)));
-                last.push(span(role, if ms > u.p95_ms { " past p95 " } else { " p95 " }));
+                last.push(span(
+                    role,
+                    if ms > u.p95_ms { " past p95 " } else { " p95 " },
+                ));
                 last.push(span(Role::Plain, duration(u.p95_ms)));
             }
             None => last.push(span(Role::Dim, "no history yet")),
         }
         if let Some(d) = c.deadline_ms {
-            last.push(span(if ms > d { Role::Bad } else { Role::Dim }, format!(" · deadline {}", duration(d))));
+            last.push(span(
+                if ms > d { Role::Bad } else { Role::Dim },
+                format!(" · deadline {}", duration(d)),
+            ));
         }
     }
     vec![
@@ -108,26 +127,88 @@ const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█
 fn spark(samples: &VecDeque<u64>, cells: usize) -> String {
     let from = samples.len().saturating_sub(cells);
     let most = samples.iter().skip(from).max().copied().unwrap_or(0).max(1);
-    let bars: String = samples.iter().skip(from).map(|v| if *v == 0 { " " } else { LEVELS[(v * 7 / most) as usize] }).collect();
+    let bars: String = samples
+        .iter()
+        .skip(from)
+        .map(|v| {
+            if *v == 0 {
+                " "
+            } else {
+                LEVELS[(v * 7 / most) as usize]
+            }
+        })
+        .collect();
     format!("{bars:>cells$}")
 }
 
 /// Queue depth and throughput.
 pub fn charts(state: &State, area: Rect, brush: &mut Brush<'_>) {
     let half = area.width / 2;
-    let draw = |brush: &mut Brush<'_>, x: u16, y: u16, cells: u16, name: &str, samples: &VecDeque<u64>, role: Role| {
+    let draw = |brush: &mut Brush<'_>,
+                x: u16,
+                y: u16,
+                cells: u16,
+                name: &str,
+                samples: &VecDeque<u64>,
+                role: Role| {
         let now = samples.back().copied().unwrap_or(0);
         let head = format!(" {name} {now:>3} ");
         let used = brush.text(x, y, cells, Role::Dim, &head);
-        brush.text(x + used, y, cells.saturating_sub(used + 1), role, &spark(samples, usize::from(cells.saturating_sub(used + 1))));
+        brush.text(
+            x + used,
+            y,
+            cells.saturating_sub(used + 1),
+            role,
+            &spark(samples, usize::from(cells.saturating_sub(used + 1))),
+        );
     };
     let s = &state.samples;
     if area.height >= 2 {
-        draw(brush, area.x, area.y, area.width, "running   ", &s.running, Role::Busy);
-        draw(brush, area.x, area.y + 1, half, "waiting   ", &s.waiting, Role::Warn);
-        draw(brush, area.x + half, area.y + 1, area.width - half, "finished a second", &s.finished, Role::Ok);
+        draw(
+            brush,
+            area.x,
+            area.y,
+            area.width,
+            "running   ",
+            &s.running,
+            Role::Busy,
+        );
+        draw(
+            brush,
+            area.x,
+            area.y + 1,
+            half,
+            "waiting   ",
+            &s.waiting,
+            Role::Warn,
+        );
+        draw(
+            brush,
+            area.x + half,
+            area.y + 1,
+            area.width - half,
+            "finished a second",
+            &s.finished,
+            Role::Ok,
+        );
     } else {
-        draw(brush, area.x, area.y, half, "waiting", &s.waiting, Role::Warn);
-        draw(brush, area.x + half, area.y, area.width - half, "finished a second", &s.finished, Role::Ok);
+        draw(
+            brush,
+            area.x,
+            area.y,
+            half,
+            "waiting",
+            &s.waiting,
+            Role::Warn,
+        );
+        draw(
+            brush,
+            area.x + half,
+            area.y,
+            area.width - half,
+            "finished a second",
+            &s.finished,
+            Role::Ok,
+        );
     }
 }

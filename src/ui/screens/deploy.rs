@@ -34,10 +34,18 @@ fn symbol(s: OperationState) -> (&'static str, Role) {
 
 /// The cells of an operation.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some((d, now)) = state.shown_deploy() else { return Vec::new() };
-    let Some(op) = d.operations.get(row.index) else { return Vec::new() };
+    let Some((d, now)) = state.shown_deploy() else {
+        return Vec::new();
+    };
+    let Some(op) = d.operations.get(row.index) else {
+        return Vec::new();
+    };
     let queued = running::queued(state, op);
-    let (sign, role) = if queued.is_some() { ("·", Role::Warn) } else { symbol(op.state) };
+    let (sign, role) = if queued.is_some() {
+        ("·", Role::Warn)
+    } else {
+        symbol(op.state)
+    };
     let word = match op.state {
         _ if queued.is_some() => "queued".to_owned(),
         OperationState::Done => op.action.done_word().to_owned(),
@@ -48,21 +56,50 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         s => s.word().to_owned(),
     };
     let time = match (op.state, op.began) {
-        (OperationState::Running, Some(_)) => line(role, elapsed(running::worked_ms(state, d, op, now))),
-        _ => op.took_ms.map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
+        (OperationState::Running, Some(_)) => {
+            line(role, elapsed(running::worked_ms(state, d, op, now)))
+        }
+        _ => op
+            .took_ms
+            .map_or_else(Line::new, |ms| line(Role::Plain, duration(ms))),
     };
-    let address = if matches!(op.state, OperationState::Waiting | OperationState::NotAttempted) { Role::Dim } else { Role::Plain };
-    vec![line(role, sign), doc::action_sign(op.action), line(address, &op.address), line(role, word), time, note(state, d, op, now)]
+    let address = if matches!(
+        op.state,
+        OperationState::Waiting | OperationState::NotAttempted
+    ) {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
+    vec![
+        line(role, sign),
+        doc::action_sign(op.action),
+        line(address, &op.address),
+        line(role, word),
+        time,
+        note(state, d, op, now),
+    ]
 }
 
 /// What is in the way of an operation, the worst first.
 fn blockers(d: &DeployView, op: &Operation, word: &str) -> Line {
     let all = d.blockers(op);
-    let Some((first, state)) = all.first() else { return Line::new() };
-    let failed = matches!(state, Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown));
+    let Some((first, state)) = all.first() else {
+        return Line::new();
+    };
+    let failed = matches!(
+        state,
+        Some(OperationState::Failed | OperationState::HalfReplaced | OperationState::Unknown)
+    );
     let role = if failed { Role::Warn } else { Role::Dim };
-    let why = state.filter(|_| failed).map_or_else(String::new, |s| format!(" ({})", s.word()));
-    let more = if all.len() > 1 { format!(" and {} more", all.len() - 1) } else { String::new() };
+    let why = state
+        .filter(|_| failed)
+        .map_or_else(String::new, |s| format!(" ({})", s.word()));
+    let more = if all.len() > 1 {
+        format!(" and {} more", all.len() - 1)
+    } else {
+        String::new()
+    };
     vec![span(role, format!("{word} {first}{why}{more}"))]
 }
 
@@ -83,7 +120,10 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
                 l.push(span(Role::Dim, format!(" usual {}", duration(usual))));
             }
             if let Some(f) = &op.failure {
-                l.push(span(Role::Warn, format!("  {}: {}", f.class.word(), f.summary)));
+                l.push(span(
+                    Role::Warn,
+                    format!("  {}: {}", f.class.word(), f.summary),
+                ));
             }
         }
         OperationState::Failed | OperationState::HalfReplaced => {
@@ -100,7 +140,10 @@ fn note(state: &State, d: &DeployView, op: &Operation, now: UnixMs) -> Line {
         OperationState::Unknown => l.push(doc::unknown_of_operation(state, op)),
         _ => {
             if op.attempt > 1 {
-                l.push(span(Role::Dim, format!("a call of it took {} attempts", op.attempt)));
+                l.push(span(
+                    Role::Dim,
+                    format!("a call of it took {} attempts", op.attempt),
+                ));
             }
             if let Some(w) = op.warnings.first() {
                 l.push(span(Role::Warn, format!("warning: {w}")));

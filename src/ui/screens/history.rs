@@ -20,7 +20,9 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a deploy.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else { return Vec::new() };
+    let Some(d) = state.loaded.history.as_ref().and_then(|h| h.get(row.index)) else {
+        return Vec::new();
+    };
     let (symbol, role) = doc::outcome_role(d.outcome);
     let failed = d.operations.bad();
     vec![
@@ -29,10 +31,21 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
         line(role, format!("{symbol} {}", d.outcome.word())),
         doc::counts(&d.counts),
         line(Role::Plain, d.operations.done.to_string()),
-        line(if failed > 0 { Role::Bad } else { Role::Dim }, failed.to_string()),
-        d.ended.map_or_else(Line::new, |e| line(Role::Plain, duration(u64::try_from(e - d.began).unwrap_or(0)))),
+        line(
+            if failed > 0 { Role::Bad } else { Role::Dim },
+            failed.to_string(),
+        ),
+        d.ended.map_or_else(Line::new, |e| {
+            line(
+                Role::Plain,
+                duration(u64::try_from(e - d.began).unwrap_or(0)),
+            )
+        }),
         line(Role::Plain, format!("{}@{}", d.who, d.host)),
-        line(Role::Dim, d.config_digest.get(..8).unwrap_or(&d.config_digest)),
+        line(
+            Role::Dim,
+            d.config_digest.get(..8).unwrap_or(&d.config_digest),
+        ),
     ]
 }
 
@@ -46,14 +59,24 @@ pub const FAILURES: &[Column] = &[
 
 /// The cells of a group of failures.
 pub fn failure_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(g) = state.loaded.failures.as_ref().and_then(|f| f.get(row.index)) else { return Vec::new() };
+    let Some(g) = state
+        .loaded
+        .failures
+        .as_ref()
+        .and_then(|f| f.get(row.index))
+    else {
+        return Vec::new();
+    };
     let place = match g.addresses.as_slice() {
         [] => g.plugin.as_ref().map(|p| p.0.clone()).unwrap_or_default(),
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };
     vec![
-        line(if g.count > 1 { Role::Warn } else { Role::Plain }, format!("{}×", g.count)),
+        line(
+            if g.count > 1 { Role::Warn } else { Role::Plain },
+            format!("{}×", g.count),
+        ),
         line(Role::Plain, date(g.last, state.utc_offset)),
         line(Role::Bad, g.class.word()),
         vec![span(Role::Strong, &g.summary)],

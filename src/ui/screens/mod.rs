@@ -38,7 +38,11 @@ pub fn table(state: &State, a: &Areas, brush: &mut Brush<'_>) {
         offset: list.offset,
         pinned: pinned(state, usize::from(a.list.height)),
         has_keys: list.focus == Pane::List || a.detail.height == 0,
-        indent: if state.context() == Context::State { 4 } else { 0 },
+        indent: if state.context() == Context::State {
+            4
+        } else {
+            0
+        },
         find: &find,
     }
     .draw(a.columns, a.list, brush, |row| cells(state, row));

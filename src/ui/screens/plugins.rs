@@ -25,49 +25,104 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a plugin.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(p) = row.key.text().and_then(|k| state.view.plugins.get(&PluginId(k.to_owned()))) else { return Vec::new() };
+    let Some(p) = row
+        .key
+        .text()
+        .and_then(|k| state.view.plugins.get(&PluginId(k.to_owned())))
+    else {
+        return Vec::new();
+    };
     let (symbol, word, role) = doc::status(&p.state);
     let none = || line(Role::Dim, "–");
     let found = p.found.as_ref();
     let attempt = p.attempts.back();
     let up = match &p.state {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
-        PluginState::Launching { .. } | PluginState::Handshaking { .. } | PluginState::Registering { .. } => {
+        PluginState::Launching { .. }
+        | PluginState::Handshaking { .. }
+        | PluginState::Registering { .. } => {
             attempt.map_or_else(none, |a| line(Role::Busy, elapsed(state.now - a.began)))
         }
-        PluginState::Backoff { until, .. } => line(Role::Warn, format!("in {}", elapsed((until - state.now).max(0)))),
+        PluginState::Backoff { until, .. } => line(
+            Role::Warn,
+            format!("in {}", elapsed((until - state.now).max(0))),
+        ),
         _ => none(),
     };
     let tries = match &p.state {
         PluginState::Launching { attempt, limit }
         | PluginState::Handshaking { attempt, limit }
         | PluginState::Registering { attempt, limit }
-        | PluginState::Backoff { attempt, limit, .. } => {
-            line(if *attempt > 1 { Role::Warn } else { Role::Plain }, format!("{attempt}/{limit}"))
-        }
-        _ => attempt.map_or_else(none, |a| line(if a.number > 1 { Role::Warn } else { Role::Plain }, format!("{}/{}", a.number, a.limit))),
+        | PluginState::Backoff { attempt, limit, .. } => line(
+            if *attempt > 1 {
+                Role::Warn
+            } else {
+                Role::Plain
+            },
+            format!("{attempt}/{limit}"),
+        ),
+        _ => attempt.map_or_else(none, |a| {
+            line(
+                if a.number > 1 {
+                    Role::Warn
+                } else {
+                    Role::Plain
+                },
+                format!("{}/{}", a.number, a.limit),
+            )
+        }),
     };
-    let in_call = state.view.calls.values().filter(|c| c.plugin == p.id && c.started_at.is_some()).count();
+    let in_call = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.plugin == p.id && c.started_at.is_some())
+        .count();
     let words = match p.state.why() {
         Some(why) => line(role, why),
-        None => p.last_line.as_ref().map_or_else(Line::new, |l| line(Role::Dim, l)),
+        None => p
+            .last_line
+            .as_ref()
+            .map_or_else(Line::new, |l| line(Role::Dim, l)),
     };
     vec![
         line(role, format!("{symbol} {word}")),
         line(Role::Strong, &p.id.0),
-        found.and_then(|f| f.version.as_ref()).map_or_else(none, |v| line(Role::Plain, v)),
-        found.and_then(|f| f.dialect.as_ref()).map_or_else(none, |d| line(Role::Plain, d)),
+        found
+            .and_then(|f| f.version.as_ref())
+            .map_or_else(none, |v| line(Role::Plain, v)),
+        found
+            .and_then(|f| f.dialect.as_ref())
+            .map_or_else(none, |d| line(Role::Plain, d)),
         p.usage
             .map(|u| u.pid)
-            .or_else(|| attempt.filter(|_| p.state.has_process()).and_then(|a| a.pid))
+            .or_else(|| {
+                attempt
+                    .filter(|_| p.state.has_process())
+                    .and_then(|a| a.pid)
+            })
             .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
         tries,
         up,
-        if p.restarts > 0 { line(Role::Warn, p.restarts.to_string()) } else { line(Role::Dim, "0") },
-        p.usage.map_or_else(none, |u| line(Role::Plain, format!("{:.0}%", u.cpu_percent))),
-        p.usage.map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
-        if in_call > 0 { line(Role::Busy, in_call.to_string()) } else { line(Role::Dim, "0") },
-        state.view.p95_ms(&p.id).map_or_else(none, |ms| line(Role::Plain, duration(ms))),
+        if p.restarts > 0 {
+            line(Role::Warn, p.restarts.to_string())
+        } else {
+            line(Role::Dim, "0")
+        },
+        p.usage.map_or_else(none, |u| {
+            line(Role::Plain, format!("{:.0}%", u.cpu_percent))
+        }),
+        p.usage
+            .map_or_else(none, |u| line(Role::Plain, bytes(u.rss_bytes))),
+        if in_call > 0 {
+            line(Role::Busy, in_call.to_string())
+        } else {
+            line(Role::Dim, "0")
+        },
+        state
+            .view
+            .p95_ms(&p.id)
+            .map_or_else(none, |ms| line(Role::Plain, duration(ms))),
         words,
     ]
 }
@@ -76,7 +131,13 @@ pub const SCHEMA: &[Column] = &[column("", Width::Flex(20, 1), 0)];
 
 /// A row of the schema browser.
 pub fn schema_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state.plugin().and_then(|p| state.loaded.schemas.get(&p.id)).and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let Some(r) = state
+        .plugin()
+        .and_then(|p| state.loaded.schemas.get(&p.id))
+        .and_then(|s| s.get(row.index))
+    else {
+        return Vec::new();
+    };
     let mut l = doc::schema_line(r);
     if r.folder {
         let open = crate::app::rows::is_open(state, r) || !state.list().filter.is_empty();

@@ -17,7 +17,9 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a change.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(stage) = &state.view.stage else { return Vec::new() };
+    let Some(stage) = &state.view.stage else {
+        return Vec::new();
+    };
     let Some(c) = stage.changes.get(row.index) else {
         return drift_row(state, row).map_or_else(|| output_cells(state, row), drift_cells);
     };
@@ -25,23 +27,49 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
     let mark = match (c.action, left) {
         (Action::NoOp, _) => Line::new(),
         (_, true) => line(Role::Dim, "[ ]"),
-        (_, false) => vec![span(Role::Dim, "["), span(Role::Ok, "x"), span(Role::Dim, "]")],
+        (_, false) => vec![
+            span(Role::Dim, "["),
+            span(Role::Ok, "x"),
+            span(Role::Dim, "]"),
+        ],
     };
-    let role = if left || c.action == Action::NoOp { Role::Dim } else { Role::Plain };
+    let role = if left || c.action == Action::NoOp {
+        Role::Dim
+    } else {
+        Role::Plain
+    };
     vec![
         mark,
         doc::action_sign(c.action),
         line(role, &c.address),
-        line(if left { Role::Dim } else { doc::action_role(c.action) }, c.action.word()),
+        line(
+            if left {
+                Role::Dim
+            } else {
+                doc::action_role(c.action)
+            },
+            c.action.word(),
+        ),
         note(state, c, left),
     ]
 }
 
-/// The cells of an output: it goes along with what is taken, and is neither taken nor left by itself.
+/// The cells of an output: it goes along with what is taken, and is neither taken nor left by
+/// itself.
 fn output_cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(o) = output_row(state, row) else { return Vec::new() };
-    let value = if o.action == Action::Destroy { &o.before } else { &o.after };
-    let text = if o.sensitive { "(sensitive)" } else { value.as_deref().unwrap_or("null") };
+    let Some(o) = output_row(state, row) else {
+        return Vec::new();
+    };
+    let value = if o.action == Action::Destroy {
+        &o.before
+    } else {
+        &o.after
+    };
+    let text = if o.sensitive {
+        "(sensitive)"
+    } else {
+        value.as_deref().unwrap_or("null")
+    };
     vec![
         Line::new(),
         doc::action_sign(o.action),
@@ -58,22 +86,40 @@ fn output_cells(state: &State, row: &Row) -> Vec<Line> {
 /// The cells of an object that is not as the state has it.
 fn drift_cells(d: &DriftView) -> Vec<Line> {
     let role = doc::drift_role(d.what);
-    let changed: Vec<&str> = d.attributes.iter().filter(|a| a.changed).map(|a| a.path.as_str()).collect();
+    let changed: Vec<&str> = d
+        .attributes
+        .iter()
+        .filter(|a| a.changed)
+        .map(|a| a.path.as_str())
+        .collect();
     let note = match (d.what, &d.previous_address) {
         (DriftKind::Changed, _) => changed.join(", "),
         (DriftKind::Moved, Some(from)) => format!("moved from {from}"),
         _ => "it is not there any more".to_owned(),
     };
-    vec![Line::new(), line(role, "!"), line(Role::Plain, &d.address), line(role, d.what.word()), line(Role::Dim, note)]
+    vec![
+        Line::new(),
+        line(role, "!"),
+        line(Role::Plain, &d.address),
+        line(role, d.what.word()),
+        line(Role::Dim, note),
+    ]
 }
 
 fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line {
     let mut l = Line::new();
-    if let Some(u) = state.unknown_of(&c.address).filter(|u| !u.creation || c.action == Action::Create) {
+    if let Some(u) = state
+        .unknown_of(&c.address)
+        .filter(|u| !u.creation || c.action == Action::Create)
+    {
         return doc::unknown_note(state, u);
     }
     if let Some(a) = state.along.get(&c.address) {
-        let (symbol, word) = if a.pulled_in { ("▲", "with") } else { ("▼", "with") };
+        let (symbol, word) = if a.pulled_in {
+            ("▲", "with")
+        } else {
+            ("▼", "with")
+        };
         l.push(span(Role::Warn, format!("{symbol} {word} {}", a.by)));
         return l;
     }
@@ -86,18 +132,37 @@ fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line
     }
     let copies = c.commands.iter().filter(|command| command.copies).count();
     if c.commands.len() > copies {
-        l.push(span(Role::Warn, format!("runs {} ", crate::app::format::count(c.commands.len() - copies, "command"))));
+        l.push(span(
+            Role::Warn,
+            format!(
+                "runs {} ",
+                crate::app::format::count(c.commands.len() - copies, "command")
+            ),
+        ));
     }
     if copies > 0 {
-        l.push(span(Role::Warn, format!("copies {} ", crate::app::format::count(copies, "file"))));
+        l.push(span(
+            Role::Warn,
+            format!("copies {} ", crate::app::format::count(copies, "file")),
+        ));
     }
-    let forcing: Vec<&str> = c.attributes.iter().filter(|a| a.forces_replacement).map(|a| a.path.as_str()).collect();
+    let forcing: Vec<&str> = c
+        .attributes
+        .iter()
+        .filter(|a| a.forces_replacement)
+        .map(|a| a.path.as_str())
+        .collect();
     if !forcing.is_empty() {
         l.push(span(Role::Dim, format!("{} forces it", forcing.join(", "))));
     } else if let Some(p) = &c.previous_address {
         l.push(span(Role::Dim, format!("moved from {p}")));
     } else if c.action == Action::Update {
-        let changed: Vec<&str> = c.attributes.iter().filter(|a| a.changed).map(|a| a.path.as_str()).collect();
+        let changed: Vec<&str> = c
+            .attributes
+            .iter()
+            .filter(|a| a.changed)
+            .map(|a| a.path.as_str())
+            .collect();
         l.push(span(Role::Dim, changed.join(", ")));
     } else if c.action == Action::Destroy {
         l.push(span(Role::Dim, &c.why));

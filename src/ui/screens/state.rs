@@ -16,22 +16,46 @@ pub const COLUMNS: &[Column] = &[
 
 /// The cells of a resource instance.
 pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(r) = state.loaded.state_rows.as_ref().and_then(|s| s.get(row.index)) else { return Vec::new() };
+    let Some(r) = state
+        .loaded
+        .state_rows
+        .as_ref()
+        .and_then(|s| s.get(row.index))
+    else {
+        return Vec::new();
+    };
     let (word, role) = if r.deposed.is_some() {
         ("■ deposed", Role::Warn)
     } else if r.tainted {
         ("✗ tainted", Role::Bad)
     } else if let Some(drift) = r.drift {
-        (if drift == DriftKind::Gone { "✗ gone" } else { "~ drift" }, doc::drift_role(drift))
+        (
+            if drift == DriftKind::Gone {
+                "✗ gone"
+            } else {
+                "~ drift"
+            },
+            doc::drift_role(drift),
+        )
     } else if r.data {
         ("<= data", Role::Read)
     } else {
         ("● known", Role::Ok)
     };
     vec![
-        line(Role::Plain, format!("    {}", row.key.text().unwrap_or_default())),
+        line(
+            Role::Plain,
+            format!("    {}", row.key.text().unwrap_or_default()),
+        ),
         line(role, word),
-        line(Role::Dim, r.provider.trim_end_matches("\"]").rsplit('/').next().unwrap_or(&r.provider)),
+        line(
+            Role::Dim,
+            r.provider
+                .trim_end_matches("\"]")
+                .rsplit('/')
+                .next()
+                .unwrap_or(&r.provider),
+        ),
         line(Role::Plain, r.dependencies.len().to_string()),
         line(Role::Plain, r.dependents.len().to_string()),
     ]

@@ -1,4 +1,5 @@
-//! The terminal: taken, given back whatever happens, drawn to in whole frames. All use of crossterm is in this file.
+//! The terminal: taken, given back whatever happens, drawn to in whole frames. All use of crossterm
+//! is in this file.
 
 mod jobs;
 
@@ -8,10 +9,12 @@ use crate::app::msg::{Effect, TracingMove};
 use crate::app::run::Surface;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
-    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream, KeyModifiers,
-    MouseButton, MouseEventKind,
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    Event, EventStream, KeyModifiers, MouseButton, MouseEventKind,
 };
-use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+};
 use crossterm::{cursor, execute, queue, terminal};
 use futures_util::StreamExt;
 use jobs::Jobs;
@@ -27,7 +30,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
 use tui_logger::{TuiWidgetEvent, TuiWidgetState};
 
-/// Whether the terminal is ours at the moment: the panic hook must know, and cannot be given anything.
+/// Whether the terminal is ours at the moment: the panic hook must know, and cannot be given
+/// anything.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The thread that the loop runs on; a panic elsewhere must leave the terminal alone.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
@@ -45,7 +49,12 @@ const LOG_DEPTH: usize = 20_000;
 
 /// What takes the terminal, as bytes.
 fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
-    execute!(out, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+    execute!(
+        out,
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        cursor::Hide
+    )?;
     if mouse {
         execute!(out, EnableMouseCapture)?;
     }
@@ -54,7 +63,14 @@ fn write_enter(out: &mut impl Write, mouse: bool) -> io::Result<()> {
 
 /// What gives it back, as bytes. Undoing what was not done does no harm.
 fn write_leave(out: &mut impl Write) -> io::Result<()> {
-    execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show)
+    execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    )
 }
 
 /// Gives the terminal back, once.
@@ -66,8 +82,9 @@ fn leave() {
     }
 }
 
-/// Puts a hook before the one that is there: a panic of the drawing thread gives the terminal back and is then reported
-/// as usual; a panic of any other is logged, and met by whoever waits for that task.
+/// Puts a hook before the one that is there: a panic of the drawing thread gives the terminal back
+/// and is then reported as usual; a panic of any other is logged, and met by whoever waits for that
+/// task.
 pub fn install_panic_hook() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -86,20 +103,26 @@ pub fn install_panic_hook() {
     });
 }
 
-/// The engine's own log goes to tui-logger while the console has the terminal, from a level up; `RUST_LOG` says more
-/// exactly what is wanted.
+/// The engine's own log goes to tui-logger while the console has the terminal, from a level up;
+/// `RUST_LOG` says more exactly what is wanted.
 pub fn start_log(level: &str) {
     use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("warn,flightdeck={level}")));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new(format!("warn,flightdeck={level}")));
     tui_logger::set_default_level(tui_logger::LevelFilter::Trace);
     tui_logger::set_buffer_depth(LOG_DEPTH);
     if tui_logger::init_logger(tui_logger::LevelFilter::Trace).is_ok() {
         // Somebody set a log up before us (a test): theirs stays.
-        tracing_subscriber::registry().with(filter).with(tui_logger::TuiTracingSubscriberLayer).try_init().ok();
+        tracing_subscriber::registry()
+            .with(filter)
+            .with(tui_logger::TuiTracingSubscriberLayer)
+            .try_init()
+            .ok();
     }
 }
 
-/// Whether the terminal says that its background is light (`COLORFGBG=15;default;15` and the like: 7 and above but 8 are light).
+/// Whether the terminal says that its background is light (`COLORFGBG=15;default;15` and the like:
+/// 7 and above but 8 are light).
 pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
     let ground: u8 = colorfgbg?.rsplit(';').next()?.parse().ok()?;
     Some(ground == 7 || ground > 8)
@@ -107,7 +130,8 @@ pub fn background_is_light(colorfgbg: Option<&str>) -> Option<bool> {
 
 /// The terminal while the console has it. Dropping it gives it back.
 pub struct Screen {
-    /// Never dropped: its end would write to the terminal by itself, and panic where that is gone. Ours is [`leave`].
+    /// Never dropped: its end would write to the terminal by itself, and panic where that is gone.
+    /// Ours is [`leave`].
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     /// What is typed; `None` while the shell has the terminal.
     input: Option<EventStream>,
@@ -126,18 +150,22 @@ impl Screen {
         on_this_thread();
         crate::engine::room::at_the_end(leave);
         let mut screen = Self {
-            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, stdout())))?),
+            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
+                BufWriter::with_capacity(FRAME_BYTES, stdout()),
+            ))?),
             input: None,
             jobs: Jobs::new()?,
             mouse,
-            tracing: TuiWidgetState::new().set_default_display_level(tui_logger::LevelFilter::Debug),
+            tracing: TuiWidgetState::new()
+                .set_default_display_level(tui_logger::LevelFilter::Debug),
         };
         screen.take()?;
         Ok(screen)
     }
 
     fn take(&mut self) -> io::Result<()> {
-        // Whoever stopped us without asking may have left the terminal in another mode than we believe.
+        // Whoever stopped us without asking may have left the terminal in another mode than we
+        // believe.
         terminal::disable_raw_mode()?;
         terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
@@ -147,14 +175,20 @@ impl Screen {
         Ok(())
     }
 
-    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor is, and wait for a
-    /// terminal that does not say.)
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor
+    /// is, and wait for a terminal that does not say.)
     fn forget(&mut self) -> io::Result<()> {
         let (width, height) = self.size();
-        self.terminal.resize(Rect { x: 0, y: 0, width, height })
+        self.terminal.resize(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        })
     }
 
-    /// To the shell. Nothing is drawn or read until the terminal is ours again, see [`Surface::input`].
+    /// To the shell. Nothing is drawn or read until the terminal is ours again, see
+    /// [`Surface::input`].
     fn suspend(&mut self, words: &str) -> io::Result<()> {
         // Its thread reads the terminal as long as it lives: the shell needs it now.
         self.input = None;
@@ -174,7 +208,8 @@ impl Screen {
         });
         tokio::select! { biased;
             () = self.jobs.continued() => {
-                // Stopped by others, and the terminal was not given back: the shell has made it its own since.
+                // Stopped by others, and the terminal was not given back: the shell has made it its
+                // own since.
                 self.input = None;
                 TAKEN.store(false, Ordering::SeqCst);
                 None
@@ -193,7 +228,9 @@ impl Drop for Screen {
 
 impl Surface for Screen {
     fn size(&self) -> (u16, u16) {
-        self.terminal.size().map_or((80, 24), |s| (s.width, s.height))
+        self.terminal
+            .size()
+            .map_or((80, 24), |s| (s.width, s.height))
     }
 
     fn draw(&mut self, state: &State) -> io::Result<()> {
@@ -236,7 +273,10 @@ impl Surface for Screen {
 
     fn act(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
-            Effect::Copy(text) => execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text)),
+            Effect::Copy(text) => execute!(
+                self.terminal.backend_mut(),
+                CopyToClipboard::to_clipboard_from(text)
+            ),
             Effect::Mouse(on) => {
                 self.mouse = on;
                 if on {
@@ -291,7 +331,10 @@ fn translate(event: Event) -> Option<Input> {
                 event::KeyCode::F(n) => KeyCode::F(n),
                 _ => return None,
             };
-            let (ctrl, alt) = (k.modifiers.contains(KeyModifiers::CONTROL), k.modifiers.contains(KeyModifiers::ALT));
+            let (ctrl, alt) = (
+                k.modifiers.contains(KeyModifiers::CONTROL),
+                k.modifiers.contains(KeyModifiers::ALT),
+            );
             Some(Input::Key(Key { code, ctrl, alt }))
         }
         Event::Paste(text) => Some(Input::Paste(text)),
@@ -305,7 +348,11 @@ fn translate(event: Event) -> Option<Input> {
                 MouseEventKind::ScrollDown => MouseAct::WheelDown,
                 _ => return None,
             };
-            Some(Input::Mouse { act, x: m.column, y: m.row })
+            Some(Input::Mouse {
+                act,
+                x: m.column,
+                y: m.row,
+            })
         }
         _ => None,
     }
@@ -325,16 +372,24 @@ mod tests {
             let mut found: Vec<String> = text
                 .split("\u{1b}[?")
                 .skip(1)
-                .filter_map(|p| p.find(['h', 'l']).filter(|i| p[*i..].starts_with(end)).map(|i| p[..i].to_owned()))
+                .filter_map(|p| {
+                    p.find(['h', 'l'])
+                        .filter(|i| p[*i..].starts_with(end))
+                        .map(|i| p[..i].to_owned())
+                })
                 .collect();
             found.sort();
             found
         };
-        // Every mode switched on is switched off; the cursor (25) and the synchronized update (2026) the other way round.
+        // Every mode switched on is switched off; the cursor (25) and the synchronized update
+        // (2026) the other way round.
         for mode in modes(&entered, 'h') {
             assert!(modes(&left, 'l').contains(&mode), "mode {mode} stays on");
         }
-        assert!(modes(&entered, 'l').contains(&"25".to_owned()) && modes(&left, 'h').contains(&"25".to_owned()));
+        assert!(
+            modes(&entered, 'l').contains(&"25".to_owned())
+                && modes(&left, 'h').contains(&"25".to_owned())
+        );
         assert!(modes(&left, 'l').contains(&"2026".to_owned()));
     }
 

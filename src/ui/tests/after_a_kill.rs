@@ -1,5 +1,5 @@
-//! What an earlier run left behind: the first thing seen, marked where it concerns, in the way of what would do it twice,
-//! and settled with a key.
+//! What an earlier run left behind: the first thing seen, marked where it concerns, in the way of
+//! what would do it twice, and settled with a key.
 
 use super::Console;
 use super::fixture::{self, unknown};
@@ -14,7 +14,13 @@ fn told(c: &mut Console, outcomes: Vec<Unknown>) {
 fn started(width: u16, height: u16) -> Console {
     let mut c = Console::new(width, height);
     fixture::plugins().into_iter().for_each(|e| c.event(e));
-    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None), unknown("update", "aws_iam_role.app", None)]);
+    told(
+        &mut c,
+        vec![
+            unknown("create", "aws_s3_bucket.logs", None),
+            unknown("update", "aws_iam_role.app", None),
+        ],
+    );
     c
 }
 
@@ -33,7 +39,11 @@ fn what_is_unknown_is_put_before_the_operator_once_and_stays_on_every_screen() {
         c.hides("not on record");
         for screen in 1..=7 {
             c.press(&screen.to_string());
-            assert!(c.frame().contains("? 2 unknown outcomes (U)") || c.frame().contains("?2 (U)"), "{}", c.frame());
+            assert!(
+                c.frame().contains("? 2 unknown outcomes (U)") || c.frame().contains("?2 (U)"),
+                "{}",
+                c.frame()
+            );
         }
         // The same list again is no reason to stand in the way again.
         told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None)]);
@@ -56,10 +66,17 @@ fn an_unknown_creation_is_taken_in_under_the_id_that_is_typed() {
     assert_eq!(c.take_effects(), []);
     c.type_text("bkt-7");
     c.press("enter");
-    let object = ImportObject { address: "aws_s3_bucket.logs".into(), id: "bkt-7".into(), ..ImportObject::default() };
+    let object = ImportObject {
+        address: "aws_s3_bucket.logs".into(),
+        id: "bkt-7".into(),
+        ..ImportObject::default()
+    };
     assert_eq!(c.take_effects(), [Effect::Import(object)]);
     // An id that was known before is not typed again.
-    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", Some("logs-1"))]);
+    told(
+        &mut c,
+        vec![unknown("create", "aws_s3_bucket.logs", Some("logs-1"))],
+    );
     c.press("U i");
     c.shows("id: logs-1");
     // What was not to be created is read back, and not taken in.
@@ -78,25 +95,37 @@ fn what_is_unknown_is_let_go_of_after_a_question() {
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     c.press("U X y");
-    assert_eq!(c.take_effects(), [Effect::Forget(vec!["aws_s3_bucket.logs".to_owned()])]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Forget(vec!["aws_s3_bucket.logs".to_owned()])]
+    );
     c.press("U j X");
     c.shows("let go of aws_iam_role.app?");
     c.shows("stays where it is");
     c.press("y");
-    assert_eq!(c.take_effects(), [Effect::Forget(vec!["aws_iam_role.app".to_owned()])]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Forget(vec!["aws_iam_role.app".to_owned()])]
+    );
 }
 
 #[test]
 fn a_provisioner_whose_end_is_unknown_is_run_again_or_taken_for_done() {
     let mut c = started(120, 40);
-    told(&mut c, vec![unknown("create provisioner 1", "aws_iam_role.app", None)]);
+    told(
+        &mut c,
+        vec![unknown("create provisioner 1", "aws_iam_role.app", None)],
+    );
     c.shows("s stage: replace it  T it is as it should be…");
     c.press("T");
     c.shows("is aws_iam_role.app as it should be?");
     c.press("enter");
     assert_eq!(c.take_effects(), []);
     c.press("U T y");
-    assert_eq!(c.take_effects(), [Effect::Untaint("aws_iam_role.app".to_owned())]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Untaint("aws_iam_role.app".to_owned())]
+    );
 }
 
 #[test]
@@ -104,10 +133,26 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     let mut c = Console::staged(120, 40);
     c.press("3 X");
     c.shows("nothing that was to be created here is unknown");
-    told(&mut c, vec![unknown("create", "aws_s3_bucket.logs", None), unknown("update", "aws_iam_role.app", None)]);
+    told(
+        &mut c,
+        vec![
+            unknown("create", "aws_s3_bucket.logs", None),
+            unknown("update", "aws_iam_role.app", None),
+        ],
+    );
     c.press("esc >  > > > >");
-    assert!(c.line("aws_s3_bucket.logs ").contains("? may be there already (U)"), "{}", c.frame());
-    assert!(c.line("aws_iam_role.app ").contains("? its update in deploy #3"), "{}", c.frame());
+    assert!(
+        c.line("aws_s3_bucket.logs ")
+            .contains("? may be there already (U)"),
+        "{}",
+        c.frame()
+    );
+    assert!(
+        c.line("aws_iam_role.app ")
+            .contains("? its update in deploy #3"),
+        "{}",
+        c.frame()
+    );
     c.press("a");
     c.shows("Not applied, for nothing is created twice");
     c.shows("? create aws_s3_bucket.logs");
@@ -117,7 +162,11 @@ fn the_change_concerned_is_marked_and_not_applied_before_it_is_settled() {
     c.shows("was aws_s3_bucket.logs never made?");
     c.press("n");
     // Left out it is in nobody's way.
-    c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_s3_bucket.logs".into()] });
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_s3_bucket.logs".into()],
+    });
     c.press("a");
     c.shows("apply stage #12?");
 }
@@ -135,7 +184,11 @@ fn what_the_engine_refuses_is_shown_whole_and_not_in_a_line() {
         further: None,
         intent: None,
     };
-    c.answer(Answer::Failed { what: "deploy".into(), text: "Nothing is created twice".into(), diagnostics: vec![refused] });
+    c.answer(Answer::Failed {
+        what: "deploy".into(),
+        text: "Nothing is created twice".into(),
+        diagnostics: vec![refused],
+    });
     c.shows("in aws_s3_bucket.logs");
     c.shows("`flightdeck state import aws_s3_bucket.logs ID`");
 }
@@ -156,9 +209,17 @@ fn the_newest_deploy_on_record_is_on_the_deploy_screen() {
     c.answer(Answer::Last(Box::new(interrupted)));
     c.shows("deploy #31 · ! interrupted");
     c.shows(" · 1 unknown · ");
-    assert!(c.line("aws_s3_bucket.logs ").contains("? +   aws_s3_bucket.logs"));
+    assert!(
+        c.line("aws_s3_bucket.logs ")
+            .contains("? +   aws_s3_bucket.logs")
+    );
     c.press("> > > >");
-    assert!(c.line("aws_s3_bucket.logs ").contains("no answer is on record"), "{}", c.frame());
+    assert!(
+        c.line("aws_s3_bucket.logs ")
+            .contains("no answer is on record"),
+        "{}",
+        c.frame()
+    );
     // Not again for the same.
     c.answer(Answer::History(all));
     assert_eq!(c.take_effects(), []);

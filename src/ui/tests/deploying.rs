@@ -1,4 +1,5 @@
-//! A deploy while it runs: what is at work and what stands in line, what is in the way of what waits, whose calls are whose.
+//! A deploy while it runs: what is at work and what stands in line, what is in the way of what
+//! waits, whose calls are whose.
 
 use super::Console;
 use super::fixture::{self, NOW, id};
@@ -17,10 +18,21 @@ fn an_object_that_was_imported_as_it_is_was_imported_and_not_left_alone() {
     let op = fixture::operation(4, "aws_eip.old", Action::NoOp, OperationState::Done);
     c.event(EventKind::Operation(op.clone()));
     c.press("4 G");
-    assert!(c.line("aws_eip.old ").contains(" imported "), "{}", c.line("aws_eip.old "));
+    assert!(
+        c.line("aws_eip.old ").contains(" imported "),
+        "{}",
+        c.line("aws_eip.old ")
+    );
     c.shows("imported in");
-    c.event(EventKind::Operation(Operation { state: OperationState::Failed, ..op }));
-    assert!(c.line("aws_eip.old ").contains(" import failed "), "{}", c.line("aws_eip.old "));
+    c.event(EventKind::Operation(Operation {
+        state: OperationState::Failed,
+        ..op
+    }));
+    assert!(
+        c.line("aws_eip.old ").contains(" import failed "),
+        "{}",
+        c.line("aws_eip.old ")
+    );
 }
 
 #[test]
@@ -31,8 +43,14 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
     // One of the two that have begun has the only slot.
     c.shows("1 running · 1 queued");
     let row = c.line("aws_eip.old ");
-    assert!(row.contains("queued") && row.contains("1m02s in line behind aws_db_instance.main"), "{row}");
-    assert!(!row.contains("usual"), "what has not been sent cannot take long: {row}");
+    assert!(
+        row.contains("queued") && row.contains("1m02s in line behind aws_db_instance.main"),
+        "{row}"
+    );
+    assert!(
+        !row.contains("usual"),
+        "what has not been sent cannot take long: {row}"
+    );
     // Once it has the slot, the time in line is not in its clock, nor in what it is measured by.
     c.event(EventKind::CallStarted(CallStarted {
         call: 8,
@@ -57,27 +75,56 @@ fn what_stands_in_line_is_not_counted_as_running_and_its_clock_stands() {
 #[test]
 fn a_call_that_is_made_again_is_told_with_its_attempt_and_the_time_until_it() {
     let mut c = Console::deploying(120, 40);
-    let mut op = fixture::operation(3, "aws_instance.web", Action::Update, OperationState::Running);
+    let mut op = fixture::operation(
+        3,
+        "aws_instance.web",
+        Action::Update,
+        OperationState::Running,
+    );
     (op.began, op.step, op.attempt) = (Some(NOW), "updating".into(), 2);
     // More than a minute has gone by in this console.
-    op.retry = Some(Retry { attempt: 2, of: 5, at: NOW + 65_000 });
+    op.retry = Some(Retry {
+        attempt: 2,
+        of: 5,
+        at: NOW + 65_000,
+    });
     c.event(EventKind::Operation(op.clone()));
     c.press("4 / w e b enter > > > >");
-    assert!(c.line("aws_instance.web ").contains("attempt 2 of 5, again in 3 s"), "{}", c.frame());
+    assert!(
+        c.line("aws_instance.web ")
+            .contains("attempt 2 of 5, again in 3 s"),
+        "{}",
+        c.frame()
+    );
     c.tick(3_000);
     let row = c.line("aws_instance.web ");
-    assert!(row.contains("attempt 2 of 5") && !row.contains("again"), "{row}");
+    assert!(
+        row.contains("attempt 2 of 5") && !row.contains("again"),
+        "{row}"
+    );
     op.retry = None;
     c.event(EventKind::Operation(op.clone()));
     c.hides("of 5");
     (op.state, op.took_ms) = (OperationState::Done, Some(4_000));
     c.event(EventKind::Operation(op));
-    assert!(c.line("aws_instance.web ").contains("a call of it took 2 attempts"), "{}", c.frame());
+    assert!(
+        c.line("aws_instance.web ")
+            .contains("a call of it took 2 attempts"),
+        "{}",
+        c.frame()
+    );
 }
 
 fn waiting_for(c: &mut Console, state: OperationState) {
     let mut op = fixture::operation(3, "aws_instance.web", Action::Replace, state);
-    op.waits_for = ["aws_s3_bucket.logs", "aws_eip.old", "aws_db_instance.main", "aws_iam_role.app"].map(str::to_owned).to_vec();
+    op.waits_for = [
+        "aws_s3_bucket.logs",
+        "aws_eip.old",
+        "aws_db_instance.main",
+        "aws_iam_role.app",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     c.event(EventKind::Operation(op));
 }
 
@@ -86,22 +133,42 @@ fn what_is_in_the_way_is_named_first_and_what_is_done_is_not() {
     let mut c = Console::deploying(120, 40);
     waiting_for(&mut c, OperationState::Waiting);
     c.press("4 > > > >");
-    // The bucket is done, the database runs, the address waits; the role has failed, and that is what it will fail by.
-    assert!(c.line("aws_instance.web ").contains("for aws_iam_role.app (failed) and 2 more"), "{}", c.frame());
+    // The bucket is done, the database runs, the address waits; the role has failed, and that is
+    // what it will fail by.
+    assert!(
+        c.line("aws_instance.web ")
+            .contains("for aws_iam_role.app (failed) and 2 more"),
+        "{}",
+        c.frame()
+    );
     waiting_for(&mut c, OperationState::NotAttempted);
-    assert!(c.line("aws_instance.web ").contains("needs aws_iam_role.app (failed) and 2 more"), "{}", c.frame());
+    assert!(
+        c.line("aws_instance.web ")
+            .contains("needs aws_iam_role.app (failed) and 2 more"),
+        "{}",
+        c.frame()
+    );
     // Without the failure, what runs.
     let mut role = fixture::operation(1, "aws_iam_role.app", Action::Update, OperationState::Done);
     role.began = Some(NOW);
     c.event(EventKind::Operation(role));
     waiting_for(&mut c, OperationState::Waiting);
-    assert!(c.line("aws_instance.web ").contains("for aws_db_instance.main and 1 more"), "{}", c.frame());
+    assert!(
+        c.line("aws_instance.web ")
+            .contains("for aws_db_instance.main and 1 more"),
+        "{}",
+        c.frame()
+    );
     c.press("G");
     c.press("/");
     c.type_text("aws_instance");
     c.press("enter enter");
     let frame = c.frame();
-    let at = |text: &str| frame.find(text).unwrap_or_else(|| panic!("no {text:?} in\n{frame}"));
+    let at = |text: &str| {
+        frame
+            .find(text)
+            .unwrap_or_else(|| panic!("no {text:?} in\n{frame}"))
+    };
     assert!(at("aws_db_instance.main  running") < at("aws_eip.old  waiting"));
     assert!(at("aws_eip.old  waiting") < at("aws_s3_bucket.logs  done"));
 }
@@ -128,7 +195,9 @@ fn an_operation_has_the_calls_of_its_own_deploy() {
     c.event(call("ReadResource", None));
     fixture::deploying().into_iter().for_each(|e| c.event(e));
     c.event(call("PlanResourceChange", Some("of the first")));
-    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
     c.event(call("ValidateResourceConfig", None));
     c.press("4 G / r o l e enter enter");
     c.shows("of the first");

@@ -12,26 +12,44 @@ fn found(address: &str, what: DriftKind) -> DriftView {
         resource_type: "aws_instance".into(),
         provider: "registry.terraform.io/hashicorp/aws".into(),
         what,
-        attributes: vec![fixture::attr("size", Some("\"small\""), after), fixture::attr("name", Some("\"a\""), after.and(Some("\"a\"")))],
+        attributes: vec![
+            fixture::attr("size", Some("\"small\""), after),
+            fixture::attr("name", Some("\"a\""), after.and(Some("\"a\""))),
+        ],
     }
 }
 
 fn stage(mode: StageMode, drift: Vec<DriftView>) -> StageSummary {
-    StageSummary { stage: 13, mode, changes: vec![], counts: Default::default(), drift, ..fixture::summary() }
+    StageSummary {
+        stage: 13,
+        mode,
+        changes: vec![],
+        counts: Default::default(),
+        drift,
+        ..fixture::summary()
+    }
 }
 
 fn drifted() -> Vec<DriftView> {
-    vec![found("aws_instance.a", DriftKind::Changed), found("aws_instance.b", DriftKind::Gone)]
+    vec![
+        found("aws_instance.a", DriftKind::Changed),
+        found("aws_instance.b", DriftKind::Gone),
+    ]
 }
 
 #[test]
 fn a_refresh_shows_what_is_gone_and_what_was_changed() {
     let mut c = Console::staged(120, 40);
-    c.event(EventKind::Staged(stage(StageMode::RefreshOnly, drifted()).into()));
+    c.event(EventKind::Staged(
+        stage(StageMode::RefreshOnly, drifted()).into(),
+    ));
     c.press("3");
     c.shows("1 gone, 1 changed");
     assert!(c.line("!   aws_instance.a").contains("changed  size"));
-    assert!(c.line("!   aws_instance.b").contains("it is not there any more"));
+    assert!(
+        c.line("!   aws_instance.b")
+            .contains("it is not there any more")
+    );
     c.hides("as the configuration has it");
     c.press("g");
     c.shows("It was changed outside of deploys.");
@@ -46,13 +64,23 @@ fn a_refresh_shows_what_is_gone_and_what_was_changed() {
     c.shows("1 object gone, the state forgets it:");
     c.shows("1 object changed, the state takes it over:");
     c.press("y");
-    assert!(c.take_effects().iter().any(|e| matches!(e, Effect::Deploy(r) if r.stage == 13 && r.only.is_none())));
+    assert!(
+        c.take_effects()
+            .iter()
+            .any(|e| matches!(e, Effect::Deploy(r) if r.stage == 13 && r.only.is_none()))
+    );
 }
 
 #[test]
 fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
     let mut c = Console::staged(120, 40);
-    c.event(EventKind::Staged(StageSummary { drift: drifted(), ..fixture::summary() }.into()));
+    c.event(EventKind::Staged(
+        StageSummary {
+            drift: drifted(),
+            ..fixture::summary()
+        }
+        .into(),
+    ));
     c.press("3");
     c.shows("1 gone, 1 changed in the world");
     c.shows("not as the state has it");
@@ -60,10 +88,14 @@ fn a_normal_stage_shows_what_was_found_beside_what_would_change() {
     c.shows("Applying this repairs it as far as the");
     c.shows("To accept it,");
     // With nothing to repair there is no word of everything being well.
-    c.event(EventKind::Staged(stage(StageMode::Normal, drifted()).into()));
+    c.event(EventKind::Staged(
+        stage(StageMode::Normal, drifted()).into(),
+    ));
     c.frame();
     c.hides("as the configuration has it");
-    c.event(EventKind::Staged(stage(StageMode::RefreshOnly, vec![]).into()));
+    c.event(EventKind::Staged(
+        stage(StageMode::RefreshOnly, vec![]).into(),
+    ));
     c.frame();
     c.shows("What was looked at is as the state has it.");
     c.hides("as the configuration has it");

@@ -24,9 +24,16 @@ fn found(address: &str, version: &str, dialect: Option<&str>) -> PluginFound {
 
 fn attempt(number: u32, ok: bool) -> LaunchAttempt {
     let phase = |name, at_ms| Phase { name, at_ms };
-    let mut phases = vec![phase(PhaseName::EXEC, 2), phase(PhaseName::FIRST_OUTPUT, 31)];
+    let mut phases = vec![
+        phase(PhaseName::EXEC, 2),
+        phase(PhaseName::FIRST_OUTPUT, 31),
+    ];
     if ok {
-        phases.extend([phase(PhaseName::new("handshake"), 33), phase(PhaseName::new("connected"), 41), phase(PhaseName::SCHEMA, 120)]);
+        phases.extend([
+            phase(PhaseName::new("handshake"), 33),
+            phase(PhaseName::new("connected"), 41),
+            phase(PhaseName::SCHEMA, 120),
+        ]);
     }
     LaunchAttempt {
         number,
@@ -38,10 +45,21 @@ fn attempt(number: u32, ok: bool) -> LaunchAttempt {
         deadline_ms: 60_000,
         exit_code: (!ok).then_some(2),
         signal: None,
-        last_lines: if ok { vec![] } else { vec!["panic: assignment to entry in nil map".into(), "goroutine 1 [running]:".into()] },
+        last_lines: if ok {
+            vec![]
+        } else {
+            vec![
+                "panic: assignment to entry in nil map".into(),
+                "goroutine 1 [running]:".into(),
+            ]
+        },
         verdict: Some(Verdict {
             kind: if ok { "ready" } else { "exited" }.into(),
-            text: if ok { String::new() } else { "exited before registering: exit code 2".into() },
+            text: if ok {
+                String::new()
+            } else {
+                "exited before registering: exit code 2".into()
+            },
             retryable: true,
         }),
         took_ms: Some(if ok { 120 } else { 44 }),
@@ -67,29 +85,78 @@ pub fn log(plugin: &str, level: LogLevel, text: &str) -> EventKind {
 pub fn plugins() -> Vec<EventKind> {
     let mut out = Vec::new();
     let mut p = |e| out.push(EventKind::Plugin(e));
-    for (name, version, dialect) in [("hashicorp/aws", "6.2.0", "tfplugin5"), ("hashicorp/random", "3.7.2", "tfplugin5")] {
-        p(PluginEvent::Found { plugin: id(name), found: found(name, version, Some(dialect)) });
-        p(PluginEvent::Attempt { plugin: id(name), attempt: attempt(1, true) });
-        p(PluginEvent::State { plugin: id(name), state: PluginState::Ready { since: NOW - 134_000 } });
-        p(PluginEvent::Usage { plugin: id(name), usage: Usage { pid: 41_822, cpu_percent: 3.2, rss_bytes: 180 << 20 } });
+    for (name, version, dialect) in [
+        ("hashicorp/aws", "6.2.0", "tfplugin5"),
+        ("hashicorp/random", "3.7.2", "tfplugin5"),
+    ] {
+        p(PluginEvent::Found {
+            plugin: id(name),
+            found: found(name, version, Some(dialect)),
+        });
+        p(PluginEvent::Attempt {
+            plugin: id(name),
+            attempt: attempt(1, true),
+        });
+        p(PluginEvent::State {
+            plugin: id(name),
+            state: PluginState::Ready {
+                since: NOW - 134_000,
+            },
+        });
+        p(PluginEvent::Usage {
+            plugin: id(name),
+            usage: Usage {
+                pid: 41_822,
+                cpu_percent: 3.2,
+                rss_bytes: 180 << 20,
+            },
+        });
     }
-    p(PluginEvent::Found { plugin: id("bundled/slowstart"), found: found("bundled/slowstart", "0.1.0", None) });
+    p(PluginEvent::Found {
+        plugin: id("bundled/slowstart"),
+        found: found("bundled/slowstart", "0.1.0", None),
+    });
     for n in 1..=2 {
-        p(PluginEvent::Attempt { plugin: id("bundled/slowstart"), attempt: attempt(n, false) });
+        p(PluginEvent::Attempt {
+            plugin: id("bundled/slowstart"),
+            attempt: attempt(n, false),
+        });
     }
     let why = "exited before registering: exit code 2".to_owned();
     p(PluginEvent::State {
         plugin: id("bundled/slowstart"),
-        state: PluginState::Backoff { until: NOW + 3_000, attempt: 2, limit: 5, why },
+        state: PluginState::Backoff {
+            until: NOW + 3_000,
+            attempt: 2,
+            limit: 5,
+            why,
+        },
     });
-    p(PluginEvent::Found { plugin: id("acme/legacy"), found: found("acme/legacy", "1.0.0", None) });
+    p(PluginEvent::Found {
+        plugin: id("acme/legacy"),
+        found: found("acme/legacy", "1.0.0", None),
+    });
     for n in 1..=5 {
-        p(PluginEvent::Attempt { plugin: id("acme/legacy"), attempt: attempt(n, false) });
+        p(PluginEvent::Attempt {
+            plugin: id("acme/legacy"),
+            attempt: attempt(n, false),
+        });
     }
     let why = "5 of 5 launches failed: exited before registering: exit code 2; panic: assignment to entry in nil map".to_owned();
-    p(PluginEvent::State { plugin: id("acme/legacy"), state: PluginState::GaveUp { why } });
-    out.push(log("hashicorp/aws", LogLevel::Info, "configured for eu-central-1"));
-    out.push(log("hashicorp/aws", LogLevel::Warn, &crate::engine::visible::uncoloured("\u{1b}[31mrate limit\u{1b}[0m at 80 percent")));
+    p(PluginEvent::State {
+        plugin: id("acme/legacy"),
+        state: PluginState::GaveUp { why },
+    });
+    out.push(log(
+        "hashicorp/aws",
+        LogLevel::Info,
+        "configured for eu-central-1",
+    ));
+    out.push(log(
+        "hashicorp/aws",
+        LogLevel::Warn,
+        &crate::engine::visible::uncoloured("\u{1b}[31mrate limit\u{1b}[0m at 80 percent"),
+    ));
     out.push(log("hashicorp/random", LogLevel::Debug, "nothing to do"));
     out.push(EventKind::Lock {
         holder: Some(LockHolder {
@@ -120,7 +187,12 @@ pub fn attr(path: &str, before: Option<&str>, after: Option<&str>) -> AttributeC
     }
 }
 
-fn change(address: &str, action: Action, attributes: Vec<AttributeChange>, needs: &[&str]) -> ChangeView {
+fn change(
+    address: &str,
+    action: Action,
+    attributes: Vec<AttributeChange>,
+    needs: &[&str],
+) -> ChangeView {
     ChangeView {
         address: address.into(),
         previous_address: None,
@@ -137,8 +209,12 @@ fn change(address: &str, action: Action, attributes: Vec<AttributeChange>, needs
 }
 
 pub fn summary() -> StageSummary {
-    let policy =
-        |n: u32| serde_json::to_string(&format!("{{\"Version\":\"2012-10-17\",\"Statement\":[{{\"Sid\":\"a\",\"N\":{n}}}]}}\n")).unwrap();
+    let policy = |n: u32| {
+        serde_json::to_string(&format!(
+            "{{\"Version\":\"2012-10-17\",\"Statement\":[{{\"Sid\":\"a\",\"N\":{n}}}]}}\n"
+        ))
+        .unwrap()
+    };
     let mut ami = attr("ami", Some("\"ami-1\""), Some("\"ami-2\""));
     ami.forces_replacement = true;
     let mut web_id = attr("id", Some("\"i-0f3\""), None);
@@ -149,24 +225,49 @@ pub fn summary() -> StageSummary {
         change(
             "aws_s3_bucket.logs",
             Action::Create,
-            vec![attr("bucket", None, Some("\"shop-logs\"")), attr("acl", None, Some("\"private\""))],
+            vec![
+                attr("bucket", None, Some("\"shop-logs\"")),
+                attr("acl", None, Some("\"private\"")),
+            ],
             &[],
         ),
         change(
             "aws_iam_role.app",
             Action::Update,
-            vec![attr("policy", Some(&policy(1)), Some(&policy(2))), attr("name", Some("\"app\""), Some("\"app\""))],
+            vec![
+                attr("policy", Some(&policy(1)), Some(&policy(2))),
+                attr("name", Some("\"app\""), Some("\"app\"")),
+            ],
             &[],
         ),
-        change("aws_db_instance.main", Action::Create, vec![secret, attr("engine", None, Some("\"postgres\""))], &["aws_s3_bucket.logs"]),
+        change(
+            "aws_db_instance.main",
+            Action::Create,
+            vec![secret, attr("engine", None, Some("\"postgres\""))],
+            &["aws_s3_bucket.logs"],
+        ),
         change(
             "aws_instance.web",
             Action::Replace,
-            vec![ami, web_id, attr("size", Some("\"small\""), Some("\"small\""))],
+            vec![
+                ami,
+                web_id,
+                attr("size", Some("\"small\""), Some("\"small\"")),
+            ],
             &["aws_db_instance.main", "aws_iam_role.app"],
         ),
-        change("aws_eip.old", Action::Destroy, vec![attr("id", Some("\"eip-1\""), None)], &[]),
-        change("aws_vpc.main", Action::NoOp, vec![attr("id", Some("\"vpc-1\""), Some("\"vpc-1\""))], &[]),
+        change(
+            "aws_eip.old",
+            Action::Destroy,
+            vec![attr("id", Some("\"eip-1\""), None)],
+            &[],
+        ),
+        change(
+            "aws_vpc.main",
+            Action::NoOp,
+            vec![attr("id", Some("\"vpc-1\""), Some("\"vpc-1\""))],
+            &[],
+        ),
         change("data.aws_ami.base", Action::Read, vec![], &[]),
     ];
     let mut counts = Counts::default();
@@ -185,7 +286,14 @@ pub fn summary() -> StageSummary {
 }
 
 pub fn staged() -> Vec<EventKind> {
-    vec![EventKind::StageStarted(StageStarted { stage: 12, mode: StageMode::Normal, resources: 7 }), EventKind::Staged(summary().into())]
+    vec![
+        EventKind::StageStarted(StageStarted {
+            stage: 12,
+            mode: StageMode::Normal,
+            resources: 7,
+        }),
+        EventKind::Staged(summary().into()),
+    ]
 }
 
 pub fn operation(index: u32, address: &str, action: Action, state: OperationState) -> Operation {
@@ -237,7 +345,8 @@ pub fn operations() -> Vec<Operation> {
     out
 }
 
-/// One done, one failed, one running with a call, one waiting with a call in the queue, one not begun.
+/// One done, one failed, one running with a call, one waiting with a call in the queue, one not
+/// begun.
 pub fn deploying() -> Vec<EventKind> {
     let all = operations();
     let mut out = vec![EventKind::DeployStarted(DeployStarted {
@@ -251,13 +360,27 @@ pub fn deploying() -> Vec<EventKind> {
     let mut done = all[0].clone();
     (done.state, done.began, done.took_ms) = (OperationState::Done, Some(NOW), Some(812));
     let mut failed = all[1].clone();
-    (failed.state, failed.began, failed.took_ms, failed.failure) =
-        (OperationState::Failed, Some(NOW), Some(2_100), Some(Box::new(failure())));
+    (failed.state, failed.began, failed.took_ms, failed.failure) = (
+        OperationState::Failed,
+        Some(NOW),
+        Some(2_100),
+        Some(Box::new(failure())),
+    );
     let mut running = all[2].clone();
-    (running.state, running.step, running.began) = (OperationState::Running, "creating".into(), Some(NOW + 1_000));
+    (running.state, running.step, running.began) = (
+        OperationState::Running,
+        "creating".into(),
+        Some(NOW + 1_000),
+    );
     (running.usual_ms, running.attempt) = (Some(270_000), 1);
     out.extend([done, failed, running].map(EventKind::Operation));
-    let usual = Latency { count: 4, errors: 0, p50_ms: 30_000, p95_ms: 40_000, max_ms: 45_000 };
+    let usual = Latency {
+        count: 4,
+        errors: 0,
+        p50_ms: 30_000,
+        p95_ms: 40_000,
+        max_ms: 45_000,
+    };
     out.push(EventKind::CallStarted(CallStarted {
         call: 7,
         plugin: id("hashicorp/aws"),
@@ -274,23 +397,47 @@ pub fn deploying() -> Vec<EventKind> {
         plugin: id("hashicorp/aws"),
         method: "PlanResourceChange".into(),
         resource: Some("aws_eip.old".into()),
-        waits_for: "slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)".into(),
+        waits_for: "slot of hashicorp/aws, held by aws_db_instance.main (ApplyResourceChange)"
+            .into(),
         blocker: Some(7),
     }));
     for (call, took_ms, outcome) in [(5, 800, CallOutcome::Ok), (6, 2_100, CallOutcome::Error)] {
-        let latency = Latency { count: call - 4, errors: call - 5, p50_ms: 800, p95_ms: 800, max_ms: 800 };
+        let latency = Latency {
+            count: call - 4,
+            errors: call - 5,
+            p50_ms: 800,
+            p95_ms: 800,
+            max_ms: 800,
+        };
         out.push(EventKind::CallFinished(CallFinished {
             call,
             plugin: id("hashicorp/aws"),
             method: "ApplyResourceChange".into(),
-            resource: Some(if call == 5 { "aws_s3_bucket.logs" } else { "aws_iam_role.app" }.into()),
-            resource_type: Some(if call == 5 { "aws_s3_bucket" } else { "aws_iam_role" }.into()),
+            resource: Some(
+                if call == 5 {
+                    "aws_s3_bucket.logs"
+                } else {
+                    "aws_iam_role.app"
+                }
+                .into(),
+            ),
+            resource_type: Some(
+                if call == 5 {
+                    "aws_s3_bucket"
+                } else {
+                    "aws_iam_role"
+                }
+                .into(),
+            ),
             action: Some(if call == 5 { "create" } else { "update" }.into()),
             took_ms,
             outcome,
             error: (call == 6).then(|| "policy is not valid JSON".into()),
             again: None,
-            measured: Some(Measured { method: latency, plugin: latency }),
+            measured: Some(Measured {
+                method: latency,
+                plugin: latency,
+            }),
         }));
     }
     out
@@ -306,7 +453,12 @@ pub fn finished(outcome: DeployOutcome) -> DeploySummary {
         who: "ana".into(),
         host: "deck".into(),
         outcome,
-        operations: OperationCounts { done: 3, failed: 1, not_attempted: 1, ..OperationCounts::default() },
+        operations: OperationCounts {
+            done: 3,
+            failed: 1,
+            not_attempted: 1,
+            ..OperationCounts::default()
+        },
         counts: summary().counts,
         config_digest: "9f86d081884c7d659a2feaa0c55ad015".into(),
     }
@@ -315,7 +467,10 @@ pub fn finished(outcome: DeployOutcome) -> DeploySummary {
 pub fn history() -> Vec<DeploySummary> {
     let mut older = finished(DeployOutcome::Succeeded);
     (older.deploy, older.began, older.ended) = (30, NOW - 86_400_000, Some(NOW - 86_360_000));
-    older.operations = OperationCounts { done: 5, ..OperationCounts::default() };
+    older.operations = OperationCounts {
+        done: 5,
+        ..OperationCounts::default()
+    };
     vec![finished(DeployOutcome::Failed), older]
 }
 
@@ -333,8 +488,20 @@ pub fn record() -> DeployRecord {
         }
     }
     operations[3].state = OperationState::NotAttempted;
-    let events = kinds.into_iter().enumerate().map(|(i, kind)| Event { seq: 900 + i as u64, at: NOW + i as i64 * 1_000, kind }).collect();
-    DeployRecord { summary: finished(DeployOutcome::Failed), operations, events }
+    let events = kinds
+        .into_iter()
+        .enumerate()
+        .map(|(i, kind)| Event {
+            seq: 900 + i as u64,
+            at: NOW + i as i64 * 1_000,
+            kind,
+        })
+        .collect();
+    DeployRecord {
+        summary: finished(DeployOutcome::Failed),
+        operations,
+        events,
+    }
 }
 
 pub fn failures() -> Vec<FailureGroup> {
@@ -357,23 +524,43 @@ pub fn failures() -> Vec<FailureGroup> {
 }
 
 pub fn state_rows() -> Vec<StateRow> {
-    let row = |module: &str, ty: &str, name: &str, dependencies: &[&str], dependents: &[&str]| StateRow {
-        address: if module.is_empty() { format!("{ty}.{name}") } else { format!("{module}.{ty}.{name}") },
-        deposed: None,
-        module: module.into(),
-        data: false,
-        resource_type: ty.into(),
-        name: name.into(),
-        provider: "registry.terraform.io/hashicorp/aws".into(),
-        tainted: name == "app",
-        drift: None,
-        dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
-        dependents: dependents.iter().map(|d| (*d).to_owned()).collect(),
-        attributes: vec![("id".into(), "\"x-1\"".into()), ("password".into(), "(sensitive)".into())],
-    };
+    let row =
+        |module: &str, ty: &str, name: &str, dependencies: &[&str], dependents: &[&str]| StateRow {
+            address: if module.is_empty() {
+                format!("{ty}.{name}")
+            } else {
+                format!("{module}.{ty}.{name}")
+            },
+            deposed: None,
+            module: module.into(),
+            data: false,
+            resource_type: ty.into(),
+            name: name.into(),
+            provider: "registry.terraform.io/hashicorp/aws".into(),
+            tainted: name == "app",
+            drift: None,
+            dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
+            dependents: dependents.iter().map(|d| (*d).to_owned()).collect(),
+            attributes: vec![
+                ("id".into(), "\"x-1\"".into()),
+                ("password".into(), "(sensitive)".into()),
+            ],
+        };
     vec![
-        row("module.network", "aws_vpc", "main", &[], &["aws_instance.web"]),
-        row("", "aws_instance", "web", &["module.network.aws_vpc.main"], &[]),
+        row(
+            "module.network",
+            "aws_vpc",
+            "main",
+            &[],
+            &["aws_instance.web"],
+        ),
+        row(
+            "",
+            "aws_instance",
+            "web",
+            &["module.network.aws_vpc.main"],
+            &[],
+        ),
         row("", "aws_iam_role", "app", &[], &[]),
     ]
 }
@@ -381,7 +568,14 @@ pub fn state_rows() -> Vec<StateRow> {
 /// A row of a schema's tree.
 pub fn schema_row(path: &str, depth: usize, folder: bool) -> SchemaRow {
     let name = path.rsplit('/').next().unwrap().into();
-    SchemaRow { path: path.into(), depth, name, kind: "string".into(), folder, ..SchemaRow::default() }
+    SchemaRow {
+        path: path.into(),
+        depth,
+        name,
+        kind: "string".into(),
+        folder,
+        ..SchemaRow::default()
+    }
 }
 
 /// What deploy 3 began and has no end on record.

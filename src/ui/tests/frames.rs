@@ -1,5 +1,5 @@
-//! Frames for the eye: written out where `FLIGHTDECK_FRAMES` names a directory (`cargo xtask render` makes pictures of
-//! them). And that running rows never scroll away.
+//! Frames for the eye: written out where `FLIGHTDECK_FRAMES` names a directory (`cargo xtask
+//! render` makes pictures of them). And that running rows never scroll away.
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
@@ -45,8 +45,16 @@ fn frames_of_every_screen_can_be_looked_at() {
 #[test]
 fn running_rows_never_scroll_away() {
     let mut c = Console::staged(80, 24);
-    let operations: Vec<_> =
-        (0..500).map(|i| fixture::operation(i, &format!("aws_thing.n{i:03}"), Action::Create, OperationState::Waiting)).collect();
+    let operations: Vec<_> = (0..500)
+        .map(|i| {
+            fixture::operation(
+                i,
+                &format!("aws_thing.n{i:03}"),
+                Action::Create,
+                OperationState::Waiting,
+            )
+        })
+        .collect();
     c.event(EventKind::DeployStarted(DeployStarted {
         deploy: 31,
         stage: 12,
@@ -55,7 +63,12 @@ fn running_rows_never_scroll_away() {
         host: "deck".into(),
         operations,
     }));
-    let mut op = fixture::operation(321, "aws_thing.n321", Action::Create, OperationState::Running);
+    let mut op = fixture::operation(
+        321,
+        "aws_thing.n321",
+        Action::Create,
+        OperationState::Running,
+    );
     (op.began, op.step) = (Some(fixture::NOW), "creating".into());
     c.event(EventKind::Operation(op));
     c.press("4 G");
@@ -68,13 +81,21 @@ fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_b
     let mut c = Console::staged(120, 40);
     fixture::deploying().into_iter().for_each(|e| c.event(e));
     let mut op = fixture::operations()[3].clone();
-    (op.state, op.step, op.half_done, op.began) = (OperationState::Running, "creating".into(), true, Some(fixture::NOW));
+    (op.state, op.step, op.half_done, op.began) = (
+        OperationState::Running,
+        "creating".into(),
+        true,
+        Some(fixture::NOW),
+    );
     c.event(EventKind::Operation(op.clone()));
     c.press("4 c");
     c.shows("1 replacement begun and not ended: finished first");
     c.shows("1 replacement may be left done by half: destroyed, not re-created");
     c.press("esc");
-    (op.state, op.step) = (OperationState::HalfReplaced, "destroyed, not re-created".into());
+    (op.state, op.step) = (
+        OperationState::HalfReplaced,
+        "destroyed, not re-created".into(),
+    );
     c.event(EventKind::Operation(op));
     c.shows("1 half replaced");
     assert!(c.line("aws_instance.web").contains("half replaced"));

@@ -21,8 +21,16 @@ fn the_builtin_provider_waits_for_no_launch() {
         why: "part of flightdeck".into(),
     };
     let plugin = fixture::id("builtin/terraform");
-    c.event(EventKind::Plugin(PluginEvent::Found { plugin: plugin.clone(), found }));
-    c.event(EventKind::Plugin(PluginEvent::State { plugin, state: PluginState::Ready { since: fixture::NOW } }));
+    c.event(EventKind::Plugin(PluginEvent::Found {
+        plugin: plugin.clone(),
+        found,
+    }));
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin,
+        state: PluginState::Ready {
+            since: fixture::NOW,
+        },
+    }));
     c.press("1");
     c.shows("it needs no process, and is never launched");
     c.hides("not launched yet");
@@ -30,7 +38,12 @@ fn the_builtin_provider_waits_for_no_launch() {
         c.take_effects();
         c.press(key);
         c.shows("it is part of flightdeck and has no process");
-        assert!(!c.take_effects().iter().any(|e| matches!(e, Effect::Plugin(..))), "{key}");
+        assert!(
+            !c.take_effects()
+                .iter()
+                .any(|e| matches!(e, Effect::Plugin(..))),
+            "{key}"
+        );
         c.press("esc");
     }
 }
@@ -51,7 +64,11 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
     c.shows("exec 2 ms ▸ output 29 ms ▸ ✗ exited (exit code 2, after 44 ms)");
     c.press("right right");
     c.shows("no calls yet");
-    let latency = Latency { count: 3, errors: 3, ..Latency::default() };
+    let latency = Latency {
+        count: 3,
+        errors: 3,
+        ..Latency::default()
+    };
     c.event(EventKind::CallFinished(CallFinished {
         call: 1,
         plugin: fixture::id("acme/legacy"),
@@ -63,10 +80,21 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
         outcome: CallOutcome::Error,
         error: Some("no".into()),
         again: None,
-        measured: Some(Measured { method: latency, plugin: latency }),
+        measured: Some(Measured {
+            method: latency,
+            plugin: latency,
+        }),
     }));
-    let words: Vec<String> = c.line("ReadResource").split_whitespace().map(str::to_owned).collect();
-    assert_eq!(words[..6], ["ReadResource", "3", "3", "–", "–", "–"], "how long one takes that goes well is not known");
+    let words: Vec<String> = c
+        .line("ReadResource")
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        words[..6],
+        ["ReadResource", "3", "3", "–", "–", "–"],
+        "how long one takes that goes well is not known"
+    );
     c.press("right");
     c.shows("it has said nothing yet");
     c.press("left left left enter");
@@ -79,7 +107,10 @@ fn plugin_panes_turn_with_arrows_and_open_with_enter() {
 fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
     let mut c = Console::staged(120, 40);
     c.press("j j right");
-    assert_eq!(c.take_effects(), [Effect::LoadSchema(fixture::id("hashicorp/aws"))]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::LoadSchema(fixture::id("hashicorp/aws"))]
+    );
     let row = fixture::schema_row;
     let rows = vec![
         row("resources", 0, true),
@@ -106,16 +137,31 @@ fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
 fn a_plugin_without_a_process_is_not_stopped() {
     let mut c = Console::staged(120, 40);
     let states = [
-        (PluginState::GaveUp { why: "no handshake".into() }, "it has no process that could be stopped"),
-        (PluginState::Stopped, "it has no process that could be stopped"),
+        (
+            PluginState::GaveUp {
+                why: "no handshake".into(),
+            },
+            "it has no process that could be stopped",
+        ),
+        (
+            PluginState::Stopped,
+            "it has no process that could be stopped",
+        ),
     ];
     for (state, words) in states {
-        c.event(EventKind::Plugin(PluginEvent::State { plugin: fixture::id("hashicorp/aws"), state }));
+        c.event(EventKind::Plugin(PluginEvent::State {
+            plugin: fixture::id("hashicorp/aws"),
+            state,
+        }));
         c.press("1 g j j");
         c.hides("S stop");
         c.press("S");
         c.shows(words);
-        assert!(!c.take_effects().iter().any(|e| matches!(e, Effect::Plugin(..))));
+        assert!(
+            !c.take_effects()
+                .iter()
+                .any(|e| matches!(e, Effect::Plugin(..)))
+        );
     }
 }
 
@@ -128,7 +174,10 @@ fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
     c.press("enter");
     assert!(!c.effects.iter().any(|e| matches!(e, Effect::Plugin(..))));
     c.press("S y");
-    assert!(c.effects.contains(&Effect::Plugin(fixture::id("hashicorp/aws"), PluginCommand::Stop)));
+    assert!(c.effects.contains(&Effect::Plugin(
+        fixture::id("hashicorp/aws"),
+        PluginCommand::Stop
+    )));
 }
 
 #[test]
@@ -137,7 +186,10 @@ fn calls_name_who_waits_for_whom() {
     c.press("2");
     c.shows("longest: aws_db_instance.main (ApplyResourceChange");
     c.shows("1 behind it");
-    assert!(c.line("PlanResourceChange").contains("slot of hashicorp/aws, held by"));
+    assert!(
+        c.line("PlanResourceChange")
+            .contains("slot of hashicorp/aws, held by")
+    );
     assert!(c.line("1/1").contains("past p95"));
     c.press("j b");
     assert_eq!(c.state.selected().and_then(|r| r.key.number()), Some(7));
@@ -149,7 +201,10 @@ fn without_calls_the_charts_stay_and_words_stand_below_them() {
         let mut c = Console::staged(width, height);
         c.press("2");
         // The smallest screen has no room for charts.
-        let charts = c.frame().lines().any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
+        let charts = c
+            .frame()
+            .lines()
+            .any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
         assert_eq!(charts, height > 12);
         c.shows("   No call is running or waiting.");
     }
@@ -160,17 +215,50 @@ fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
     let mut c = Console::staged(120, 40);
     c.press("3 x");
     let left = "aws_s3_bucket.logs".to_owned();
-    assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Leave(left.clone())])]);
-    let along = vec![("aws_db_instance.main".to_owned(), left.clone()), ("aws_instance.web".to_owned(), "aws_db_instance.main".to_owned())];
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(12, vec![Select::Leave(left.clone())])]
+    );
+    let along = vec![
+        ("aws_db_instance.main".to_owned(), left.clone()),
+        (
+            "aws_instance.web".to_owned(),
+            "aws_db_instance.main".to_owned(),
+        ),
+    ];
     let taken = vec!["aws_iam_role.app".to_owned(), "aws_eip.old".to_owned()];
-    let all_left = vec![left, "aws_db_instance.main".to_owned(), "aws_instance.web".to_owned()];
-    c.event(EventKind::Selected { stage: 12, taken: taken.clone(), left: all_left.clone() });
-    c.answer(Answer::Selected { stage: 12, selection: Selection { taken, left: all_left, along } });
-    assert!(c.line("aws_db_instance.main ").contains("▼ with aws_s3_bucket.logs"));
+    let all_left = vec![
+        left,
+        "aws_db_instance.main".to_owned(),
+        "aws_instance.web".to_owned(),
+    ];
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: taken.clone(),
+        left: all_left.clone(),
+    });
+    c.answer(Answer::Selected {
+        stage: 12,
+        selection: Selection {
+            taken,
+            left: all_left,
+            along,
+        },
+    });
+    assert!(
+        c.line("aws_db_instance.main ")
+            .contains("▼ with aws_s3_bucket.logs")
+    );
     assert!(c.line("aws_instance.web ").contains("[ ]"));
     c.shows("aws_db_instance.main and 1 more left along with aws_s3_bucket.logs");
     c.press("space");
-    assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Take("aws_s3_bucket.logs".to_owned())])]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(
+            12,
+            vec![Select::Take("aws_s3_bucket.logs".to_owned())]
+        )]
+    );
 }
 
 #[test]
@@ -179,7 +267,13 @@ fn hidden_rows_are_never_taken_or_left() {
     c.press("3 + 0");
     c.hides("aws_eip.old");
     let leave = |a: &str| Select::Leave(a.to_owned());
-    assert_eq!(c.take_effects(), [Effect::Select(12, vec![leave("aws_s3_bucket.logs"), leave("aws_db_instance.main")])]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(
+            12,
+            vec![leave("aws_s3_bucket.logs"), leave("aws_db_instance.main")]
+        )]
+    );
     c.press("+ 0");
     assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])]);
 }
@@ -213,7 +307,14 @@ fn applying_names_what_is_destroyed_and_defaults_to_no() {
     c.press("enter");
     assert!(c.take_effects().is_empty());
     c.press("a tab enter");
-    assert_eq!(c.take_effects(), [Effect::Deploy(DeployRequest { stage: 12, only: None, parallelism: 10 })]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Deploy(DeployRequest {
+            stage: 12,
+            only: None,
+            parallelism: 10
+        })]
+    );
     assert_eq!(c.state.screen, Screen::Deploy);
 }
 
@@ -234,7 +335,11 @@ fn many_destroys_must_be_typed() {
 fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
     let mut c = Console::staged(120, 40);
     c.press("3 a");
-    c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_eip.old".into()] });
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_eip.old".into()],
+    });
     c.hides("apply stage #12?");
     c.shows("look again");
     c.press("y");
@@ -244,10 +349,16 @@ fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
 #[test]
 fn only_what_was_read_is_applied_after_something_was_left() {
     let mut c = Console::staged(120, 40);
-    c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_eip.old".into()] });
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_eip.old".into()],
+    });
     c.press("3 a y");
     let effects = c.take_effects();
-    let [Effect::Deploy(r)] = effects.as_slice() else { panic!("{effects:?}") };
+    let [Effect::Deploy(r)] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
     let only = r.only.as_ref().unwrap();
     assert!(
         only.contains(&"aws_instance.web".to_owned())
@@ -282,13 +393,43 @@ fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
         c.event(EventKind::Operation(op));
         c.frame();
     };
-    next(&mut c, 2, "aws_db_instance.main", Action::Create, OperationState::Done);
-    next(&mut c, 4, "aws_eip.old", Action::Destroy, OperationState::Running);
-    assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some("aws_eip.old"));
+    next(
+        &mut c,
+        2,
+        "aws_db_instance.main",
+        Action::Create,
+        OperationState::Done,
+    );
+    next(
+        &mut c,
+        4,
+        "aws_eip.old",
+        Action::Destroy,
+        OperationState::Running,
+    );
+    assert_eq!(
+        c.state.operation().map(|o| o.address.as_str()),
+        Some("aws_eip.old")
+    );
     c.press("j k");
-    next(&mut c, 4, "aws_eip.old", Action::Destroy, OperationState::Done);
-    next(&mut c, 3, "aws_instance.web", Action::Replace, OperationState::Running);
-    assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some("aws_eip.old"));
+    next(
+        &mut c,
+        4,
+        "aws_eip.old",
+        Action::Destroy,
+        OperationState::Done,
+    );
+    next(
+        &mut c,
+        3,
+        "aws_instance.web",
+        Action::Replace,
+        OperationState::Running,
+    );
+    assert_eq!(
+        c.state.operation().map(|o| o.address.as_str()),
+        Some("aws_eip.old")
+    );
 }
 
 #[test]
@@ -298,13 +439,23 @@ fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
         c.press(keys);
         c.frame();
         let all = c.state.view.deploy.iter().flat_map(|d| &d.operations);
-        for mut op in all.filter(|o| o.state == OperationState::Running).cloned().collect::<Vec<_>>() {
+        for mut op in all
+            .filter(|o| o.state == OperationState::Running)
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             op.state = OperationState::Done;
             c.event(EventKind::Operation(op));
         }
-        c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+        c.event(EventKind::DeployFinished(fixture::finished(
+            DeployOutcome::Failed,
+        )));
         c.frame();
-        assert_eq!(c.state.operation().map(|o| o.address.as_str()), Some(selected), "{keys}");
+        assert_eq!(
+            c.state.operation().map(|o| o.address.as_str()),
+            Some(selected),
+            "{keys}"
+        );
     }
 }
 
@@ -335,7 +486,9 @@ fn leaving_during_a_deploy_asks_and_waits_for_it() {
     c.press("q y");
     assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
     assert!(!c.state.quit);
-    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Cancelled)));
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Cancelled,
+    )));
     assert!(c.state.quit);
 }
 
@@ -352,16 +505,29 @@ fn control_c_never_kills_a_deploy() {
 #[test]
 fn what_failed_is_staged_again_alone() {
     let mut c = Console::deploying(120, 40);
-    let mut rest = fixture::operation(3, "aws_instance.web", Action::Replace, OperationState::NotAttempted);
+    let mut rest = fixture::operation(
+        3,
+        "aws_instance.web",
+        Action::Replace,
+        OperationState::NotAttempted,
+    );
     rest.waits_for = vec!["aws_iam_role.app".into()];
     c.event(EventKind::Operation(rest));
-    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
     c.take_effects();
     c.press("4 v");
     c.hides("aws_s3_bucket.logs");
     c.press("t");
     // What that is, with the replacements and variables of then, the engine finds on record.
-    assert_eq!(c.take_effects(), [Effect::Stage(StageRequest { rest_of: Some(31), ..StageRequest::default() })]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Stage(StageRequest {
+            rest_of: Some(31),
+            ..StageRequest::default()
+        })]
+    );
     c.shows("staging 2 resources of deploy #31");
 }
 
@@ -421,7 +587,14 @@ fn the_state_is_a_tree_with_dependencies_both_ways() {
     c.take_effects();
     c.press("P");
     let a = "module.network.aws_vpc.main".to_owned();
-    assert_eq!(c.take_effects(), [Effect::Stage(StageRequest { target: vec![a.clone()], replace: vec![a], ..StageRequest::default() })]);
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Stage(StageRequest {
+            target: vec![a.clone()],
+            replace: vec![a],
+            ..StageRequest::default()
+        })]
+    );
 }
 
 #[test]
@@ -465,9 +638,15 @@ fn a_search_keeps_the_rows_and_esc_goes_back_to_where_it_began() {
     c.press("/");
     c.type_text("aws_i");
     c.press("enter n");
-    assert_eq!(c.state.change().map(|c| c.address.as_str()), Some("aws_instance.web"));
+    assert_eq!(
+        c.state.change().map(|c| c.address.as_str()),
+        Some("aws_instance.web")
+    );
     c.press("N");
-    assert_eq!(c.state.change().map(|c| c.address.as_str()), Some("aws_iam_role.app"));
+    assert_eq!(
+        c.state.change().map(|c| c.address.as_str()),
+        Some("aws_iam_role.app")
+    );
 }
 
 #[test]
@@ -480,7 +659,13 @@ fn help_and_palette_come_from_the_same_table_as_the_keys() {
     c.type_text("refonly");
     c.shows("refresh-only");
     c.press("enter");
-    assert!(matches!(c.take_effects().as_slice(), [Effect::Stage(StageRequest { mode: StageMode::RefreshOnly, .. })]));
+    assert!(matches!(
+        c.take_effects().as_slice(),
+        [Effect::Stage(StageRequest {
+            mode: StageMode::RefreshOnly,
+            ..
+        })]
+    ));
 }
 
 #[test]
@@ -497,7 +682,10 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
         since: 0,
         reason: "deploy".into(),
     };
-    c.event(EventKind::Lock { holder: Some(holder.clone()), ours: false });
+    c.event(EventKind::Lock {
+        holder: Some(holder.clone()),
+        ours: false,
+    });
     c.shows("read-only, locked by bob (pid 99)");
     c.press("3 a");
     c.shows("bob on ci holds the workspace");
@@ -505,10 +693,20 @@ fn a_workspace_held_by_another_is_read_only_and_says_who() {
     c.press("1 R S E L");
     // Bob may have left: that is asked, once at a time, and nothing else is done.
     assert_eq!(c.take_effects(), [Effect::HoldLock]);
-    c.answer(Answer::Failed { what: "lock".into(), text: "the workspace is held by bob".into(), diagnostics: Vec::new() });
+    c.answer(Answer::Failed {
+        what: "lock".into(),
+        text: "the workspace is held by bob".into(),
+        diagnostics: Vec::new(),
+    });
     c.press("3 s");
     assert_eq!(c.take_effects(), [Effect::HoldLock]);
-    c.event(EventKind::Lock { holder: Some(LockHolder { who: "ana".into(), ..holder }), ours: true });
+    c.event(EventKind::Lock {
+        holder: Some(LockHolder {
+            who: "ana".into(),
+            ..holder
+        }),
+        ours: true,
+    });
     c.hides("read-only");
     c.shows("it is yours now");
     c.press("s");
@@ -529,23 +727,47 @@ fn an_empty_workspace_is_greeted() {
 #[test]
 fn a_stage_that_failed_shows_the_place_and_the_line() {
     let mut c = Console::staged(120, 40);
-    c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 0 }));
+    c.event(EventKind::StageStarted(StageStarted {
+        stage: 13,
+        mode: StageMode::Normal,
+        resources: 0,
+    }));
     c.press("3");
     c.shows("staging #13");
-    let at = |line, column| SourcePosition { line, column, byte: 0 };
+    let at = |line, column| SourcePosition {
+        line,
+        column,
+        byte: 0,
+    };
     c.event(EventKind::Diagnostic(Diagnostic {
         severity: Severity::Error,
         summary: "unknown attribute".into(),
         detail: "there is no attribute \"bukket\"; did you mean \"bucket\"?".into(),
         address: None,
-        range: Some(SourceRange { filename: "main.tf".into(), start: at(12, 3), end: at(12, 9) }),
-        snippet: Some(Snippet { line: 12, text: "  bukket = \"logs\"".into(), mark: (2, 8) }),
+        range: Some(SourceRange {
+            filename: "main.tf".into(),
+            start: at(12, 3),
+            end: at(12, 9),
+        }),
+        snippet: Some(Snippet {
+            line: 12,
+            text: "  bukket = \"logs\"".into(),
+            mark: (2, 8),
+        }),
         further: None,
         intent: None,
     }));
-    c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: "unknown attribute".into() });
+    c.event(EventKind::StageFailed {
+        stage: Some(13),
+        errors: 1,
+        text: "unknown attribute".into(),
+    });
     c.shows("main.tf:12:3");
-    assert_eq!(c.frame().matches("unknown attribute").count(), 2, "with its place, and as the last thing that happened");
+    assert_eq!(
+        c.frame().matches("unknown attribute").count(),
+        2,
+        "with its place, and as the last thing that happened"
+    );
     c.shows("bukket = \"logs\"");
     c.shows("^^^^^^");
     c.press("a");
@@ -556,7 +778,10 @@ fn a_stage_that_failed_shows_the_place_and_the_line() {
 fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
     let mut c = Console::staged(80, 24);
     c.state.frame.notes = vec!["demo".into()];
-    let detail = (0..30).map(|n| format!("place {n}")).collect::<Vec<_>>().join("\n");
+    let detail = (0..30)
+        .map(|n| format!("place {n}"))
+        .collect::<Vec<_>>()
+        .join("\n");
     c.event(EventKind::Diagnostic(Diagnostic {
         severity: Severity::Error,
         summary: "Provider not found".into(),
@@ -567,15 +792,27 @@ fn reasons_that_do_not_fit_end_above_the_rule_and_say_so() {
         further: None,
         intent: None,
     }));
-    c.event(EventKind::StageFailed { stage: Some(13), errors: 1, text: format!("was not found\n{detail}") });
+    c.event(EventKind::StageFailed {
+        stage: Some(13),
+        errors: 1,
+        text: format!("was not found\n{detail}"),
+    });
     c.press("3");
-    assert_eq!(c.line("staging failed: ").matches("place").count(), 0, "the first line alone");
+    assert_eq!(
+        c.line("staging failed: ").matches("place").count(),
+        0,
+        "the first line alone"
+    );
     assert!(c.line("d shows them").contains(" more, "));
     let frame = c.frame();
     let lines: Vec<&str> = frame.lines().collect();
     assert_eq!(lines[21].trim(), "demo", "{frame}");
     assert!(lines[22].chars().all(|cell| cell == '─'), "{frame}");
-    assert_eq!(lines.iter().filter(|l| l.trim() == "place 1").count(), 1, "once: {frame}");
+    assert_eq!(
+        lines.iter().filter(|l| l.trim() == "place 1").count(),
+        1,
+        "once: {frame}"
+    );
     c.press("d");
     c.shows("place 9");
 }
@@ -594,7 +831,10 @@ fn an_incident_is_one_key_away() {
     c.press("6");
     c.shows("2 incidents (!)");
     c.press("!");
-    assert_eq!(c.state.plugin().map(|p| p.id.0.as_str()), Some("hashicorp/random"));
+    assert_eq!(
+        c.state.plugin().map(|p| p.id.0.as_str()),
+        Some("hashicorp/random")
+    );
     c.shows("crash i-7");
     c.shows("main.go:12");
 }
@@ -603,7 +843,11 @@ fn an_incident_is_one_key_away() {
 fn the_demo_says_what_breaks_and_breaks_it() {
     let mut c = Console::staged(120, 40);
     c.state.frame.notes = vec!["demo: B breaks something on purpose, then 5 crash".into()];
-    c.state.faults = vec![Fault { key: '5', id: "crash".into(), doc: "the plugin dies".into() }];
+    c.state.faults = vec![Fault {
+        key: '5',
+        id: "crash".into(),
+        doc: "the plugin dies".into(),
+    }];
     c.shows("5 crash");
     c.press("B");
     c.shows("the plugin dies");
@@ -616,10 +860,16 @@ fn the_mouse_selects_scrolls_and_turns_tabs() {
     let mut c = Console::staged(120, 40);
     c.press("3");
     let frame = c.frame();
-    let y = frame.lines().position(|l| l.contains("aws_eip.old")).unwrap() as u16;
+    let y = frame
+        .lines()
+        .position(|l| l.contains("aws_eip.old"))
+        .unwrap() as u16;
     let mouse = |act, x, y| Msg::Input(Input::Mouse { act, x, y });
     c.send(mouse(MouseAct::Down, 12, y));
-    assert_eq!(c.state.change().map(|c| c.address.as_str()), Some("aws_eip.old"));
+    assert_eq!(
+        c.state.change().map(|c| c.address.as_str()),
+        Some("aws_eip.old")
+    );
     c.send(mouse(MouseAct::WheelUp, 12, y));
     assert_eq!(c.state.list().index, 1);
     let x = frame.lines().nth(1).unwrap().find("7 Logs").unwrap() as u16;

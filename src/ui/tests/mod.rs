@@ -31,7 +31,11 @@ impl Console {
     pub fn new(width: u16, height: u16) -> Self {
         let mut state = State::new("shop-prod", "/home/ana/shop-prod");
         (state.now, state.frame.size) = (fixture::NOW, (width, height));
-        Self { state, effects: Vec::new(), seq: 0 }
+        Self {
+            state,
+            effects: Vec::new(),
+            seq: 0,
+        }
     }
 
     /// A console on the fixture: plugins up, a stage made.
@@ -61,7 +65,11 @@ impl Console {
 
     pub fn event(&mut self, kind: EventKind) {
         self.seq += 1;
-        let event = Event { seq: self.seq, at: self.state.now, kind };
+        let event = Event {
+            seq: self.seq,
+            at: self.state.now,
+            kind,
+        };
         self.send(Msg::Events(vec![Arc::new(event)]));
     }
 
@@ -93,7 +101,12 @@ impl Console {
     pub fn buffer(&mut self) -> Buffer {
         settle(&mut self.state);
         let (width, height) = self.state.frame.size;
-        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        let mut buffer = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        });
         super::draw(&self.state, &TuiWidgetState::new(), &mut buffer);
         buffer
     }
@@ -107,7 +120,12 @@ impl Console {
     #[track_caller]
     pub fn line(&mut self, part: &str) -> String {
         let frame = self.frame();
-        frame.lines().skip(4).find(|l| l.contains(part)).unwrap_or_else(|| panic!("no {part:?} in\n{frame}")).to_owned()
+        frame
+            .lines()
+            .skip(4)
+            .find(|l| l.contains(part))
+            .unwrap_or_else(|| panic!("no {part:?} in\n{frame}"))
+            .to_owned()
     }
 
     /// Fails with the frame where it has not this in it.
@@ -127,15 +145,20 @@ impl Console {
         std::mem::take(&mut self.effects)
     }
 
-    /// Writes the frame with its colours for the picture maker, where `FLIGHTDECK_FRAMES` names a directory.
+    /// Writes the frame with its colours for the picture maker, where `FLIGHTDECK_FRAMES` names a
+    /// directory.
     pub fn dump(&mut self, name: &str) {
-        let Some(directory) = std::env::var_os("FLIGHTDECK_FRAMES") else { return };
+        let Some(directory) = std::env::var_os("FLIGHTDECK_FRAMES") else {
+            return;
+        };
         let buffer = self.buffer();
         let mut bytes = Vec::new();
         let viewport = ratatui::Viewport::Fixed(buffer.area);
-        let mut terminal =
-            ratatui::Terminal::with_options(ratatui::backend::CrosstermBackend::new(&mut bytes), ratatui::TerminalOptions { viewport })
-                .unwrap();
+        let mut terminal = ratatui::Terminal::with_options(
+            ratatui::backend::CrosstermBackend::new(&mut bytes),
+            ratatui::TerminalOptions { viewport },
+        )
+        .unwrap();
         terminal.draw(|f| *f.buffer_mut() = buffer.clone()).unwrap();
         drop(terminal);
         let head = format!("{} {}\n", buffer.area.width, buffer.area.height);

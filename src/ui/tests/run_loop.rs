@@ -98,37 +98,78 @@ impl Feed for Flood {
             }
         };
         self.seq += 1;
-        Some(Update::Events(vec![Arc::new(Event { seq: self.seq, at: fixture::NOW, kind })]))
+        Some(Update::Events(vec![Arc::new(Event {
+            seq: self.seq,
+            at: fixture::NOW,
+            kind,
+        })]))
     }
 }
 
 fn usage() -> EventKind {
-    let usage = Usage { pid: 7, cpu_percent: 0.3, rss_bytes: 18 << 20 };
-    EventKind::Plugin(PluginEvent::Usage { plugin: fixture::id("hashicorp/aws"), usage })
+    let usage = Usage {
+        pid: 7,
+        cpu_percent: 0.3,
+        rss_bytes: 18 << 20,
+    };
+    EventKind::Plugin(PluginEvent::Usage {
+        plugin: fixture::id("hashicorp/aws"),
+        usage,
+    })
 }
 
-async fn play(engine: Engine, script: impl AsyncFnOnce(mpsc::Sender<Input>)) -> (Script, State, Vec<Effect>) {
+async fn play(
+    engine: Engine,
+    script: impl AsyncFnOnce(mpsc::Sender<Input>),
+) -> (Script, State, Vec<Effect>) {
     let (keys, input) = mpsc::channel(64);
     let (_answers, mut inbox) = mpsc::channel::<Msg>(8);
-    let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width: 120, height: 40 });
+    let viewport = Viewport::Fixed(Rect {
+        x: 0,
+        y: 0,
+        width: 120,
+        height: 40,
+    });
     let written = Arc::new(Mutex::new(vec![0]));
-    let terminal = Terminal::with_options(CrosstermBackend::new(Counted(written.clone())), TerminalOptions { viewport }).unwrap();
-    let mut surface = Script { input, frames: 0, terminal, written, acts: Vec::new() };
+    let terminal = Terminal::with_options(
+        CrosstermBackend::new(Counted(written.clone())),
+        TerminalOptions { viewport },
+    )
+    .unwrap();
+    let mut surface = Script {
+        input,
+        frames: 0,
+        terminal,
+        written,
+        acts: Vec::new(),
+    };
     let mut state = State::new("w", "/w");
     state.frame.size = surface.size();
-    state.view.apply(&Event { seq: 0, at: fixture::NOW, kind: usage() });
+    state.view.apply(&Event {
+        seq: 0,
+        at: fixture::NOW,
+        kind: usage(),
+    });
     let mut effects = Vec::new();
     let cancel = CancellationToken::new();
     {
         let mut feed = Flood { seq: 0, engine };
-        let run = event_loop(&mut surface, &mut state, &mut feed, &mut inbox, &cancel, |e| effects.push(e));
+        let run = event_loop(
+            &mut surface,
+            &mut state,
+            &mut feed,
+            &mut inbox,
+            &cancel,
+            |e| effects.push(e),
+        );
         let (ended, ()) = tokio::join!(run, script(keys));
         ended.unwrap();
     }
     (surface, state, effects)
 }
 
-/// The clock of this and the next but one is the runtime's own, which goes on as soon as nobody has anything to do.
+/// The clock of this and the next but one is the runtime's own, which goes on as soon as nobody has
+/// anything to do.
 #[tokio::test(start_paused = true)]
 async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
     for engine in [Engine::Silent, Engine::Idle] {
@@ -137,14 +178,32 @@ async fn an_idle_console_draws_for_its_clock_alone_and_writes_little() {
             keys.send(Input::Key(Key::char('q'))).await.unwrap();
         })
         .await;
-        // One sample is taken at each tick of the clock, so that this holds however slow the machine is.
+        // One sample is taken at each tick of the clock, so that this holds however slow the
+        // machine is.
         let ticks = u32::try_from(state.samples.running.len()).unwrap();
         assert!(ticks >= 2, "{ticks}");
         // The first frame, then one a tick, and one for the key.
-        assert!(surface.frames <= ticks + 2, "{} frames in {ticks} ticks", surface.frames);
-        let written: Vec<usize> = surface.written.lock().unwrap().iter().copied().filter(|n| *n > 0).collect();
-        assert!(written[0] > 200, "the first frame is a whole one: {written:?}");
-        assert!(written[1..].iter().all(|n| *n < 200), "the clock alone has changed: {written:?}");
+        assert!(
+            surface.frames <= ticks + 2,
+            "{} frames in {ticks} ticks",
+            surface.frames
+        );
+        let written: Vec<usize> = surface
+            .written
+            .lock()
+            .unwrap()
+            .iter()
+            .copied()
+            .filter(|n| *n > 0)
+            .collect();
+        assert!(
+            written[0] > 200,
+            "the first frame is a whole one: {written:?}"
+        );
+        assert!(
+            written[1..].iter().all(|n| *n < 200),
+            "the clock alone has changed: {written:?}"
+        );
     }
 }
 
@@ -161,8 +220,19 @@ async fn a_flood_of_events_costs_thirty_frames_a_second_and_no_key() {
     .await;
     assert!(state.quit);
     let most = began.elapsed().as_secs_f64() * 30.0 + 12.0;
-    assert!(surface.frames >= 3 && f64::from(surface.frames) <= most, "{} frames, and {most} at most", surface.frames);
-    assert!(matches!(surface.acts.as_slice(), [(Effect::Copy(_), _), (Effect::Mouse(false), _)]), "{:?}", surface.acts);
+    assert!(
+        surface.frames >= 3 && f64::from(surface.frames) <= most,
+        "{} frames, and {most} at most",
+        surface.frames
+    );
+    assert!(
+        matches!(
+            surface.acts.as_slice(),
+            [(Effect::Copy(_), _), (Effect::Mouse(false), _)]
+        ),
+        "{:?}",
+        surface.acts
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,7 +252,13 @@ async fn a_key_is_drawn_at_once() {
 #[tokio::test]
 async fn it_starts_by_asking_for_what_it_shows() {
     let (.., effects) = play(Engine::Silent, async |keys| drop(keys)).await;
-    for e in [Effect::HoldLock, Effect::LoadPlugins, Effect::LoadHistory, Effect::LoadState, Effect::LoadLogs] {
+    for e in [
+        Effect::HoldLock,
+        Effect::LoadPlugins,
+        Effect::LoadHistory,
+        Effect::LoadState,
+        Effect::LoadLogs,
+    ] {
         assert!(effects.contains(&e), "{e:?}");
     }
 }

@@ -34,7 +34,17 @@ fn no_screen_panics_at_any_size() {
     ] {
         let mut c = full(w, h);
         for screen in ["1", "2", "3", "4", "5", "6", "7"] {
-            for keys in ["", "?", "esc :", "esc enter", "esc tab j k", "G g ctrl-d ctrl-u", "c", "esc esc q", "esc esc"] {
+            for keys in [
+                "",
+                "?",
+                "esc :",
+                "esc enter",
+                "esc tab j k",
+                "G g ctrl-d ctrl-u",
+                "c",
+                "esc esc q",
+                "esc esc",
+            ] {
                 c.press(&format!("{screen} {keys}"));
                 c.frame();
             }
@@ -82,7 +92,10 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
             assert!(line.contains(part), "{width}: {line}");
         }
         // Whole words, and nothing cut at the end.
-        assert!(!line.contains("1m02s…") && !line.contains("… 14"), "{width}: {line}");
+        assert!(
+            !line.contains("1m02s…") && !line.contains("… 14"),
+            "{width}: {line}"
+        );
     }
     let mut c = full(120, 24);
     c.shows(" flightdeck  shop-prod  ● 2 plugins ready ◐ 1 starting ✗ 1 failed  calls 1/1 +1 waiting  ◐ deploy #31 1m02s");
@@ -100,7 +113,10 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
         since: 0,
         reason,
     };
-    c.event(crate::engine::event::EventKind::Lock { holder: Some(holder), ours: false });
+    c.event(crate::engine::event::EventKind::Lock {
+        holder: Some(holder),
+        ours: false,
+    });
     c.shows("read-only, locked by bob (pid 99)");
 }
 
@@ -122,18 +138,35 @@ fn what_narrows_a_list_is_said_however_long_its_title_is() {
 #[test]
 fn without_colour_no_cell_has_any_and_the_cursor_is_still_seen() {
     let mut c = full(120, 40);
-    c.state.frame.looks = Looks { color: false, ..Looks::default() };
+    c.state.frame.looks = Looks {
+        color: false,
+        ..Looks::default()
+    };
     c.press("3");
     let buffer = c.buffer();
-    assert!(buffer.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
-    assert!(buffer.content().iter().any(|cell| cell.modifier.contains(ratatui::style::Modifier::REVERSED)));
+    assert!(
+        buffer
+            .content()
+            .iter()
+            .all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+    );
+    assert!(
+        buffer
+            .content()
+            .iter()
+            .any(|cell| cell.modifier.contains(ratatui::style::Modifier::REVERSED))
+    );
 }
 
 #[test]
 fn ascii_means_ascii() {
     for theme in [ThemeName::Dark, ThemeName::Light, ThemeName::Contrast] {
         let mut c = full(120, 40);
-        c.state.frame.looks = Looks { theme, color: true, ascii: true };
+        c.state.frame.looks = Looks {
+            theme,
+            color: true,
+            ascii: true,
+        };
         for screen in ["1", "2", "3", "4", "5", "6", "7", "? "] {
             c.press(screen);
             assert!(c.frame().is_ascii(), "{}", c.frame());

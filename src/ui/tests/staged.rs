@@ -26,7 +26,10 @@ fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_foo
         c.press("3");
         c.state.frame.toast = None;
         c.hides("warning");
-        for event in [warning("Check block assertion failed", "check.health"), warning("Unknown outcome", "aws_eip.old")] {
+        for event in [
+            warning("Check block assertion failed", "check.health"),
+            warning("Unknown outcome", "aws_eip.old"),
+        ] {
             c.event(event.clone());
             // The same is one warning however often it is said.
             c.event(event);
@@ -41,16 +44,23 @@ fn warnings_of_a_stage_are_counted_in_its_title_and_opened_with_a_key_of_the_foo
 }
 
 fn outputs() -> Vec<OutputView> {
-    let output = |name: &str, action, before: Option<&str>, after: Option<&str>, sensitive| OutputView {
-        name: name.into(),
-        action,
-        before: before.map(Into::into),
-        after: after.map(Into::into),
-        sensitive,
-        needs: Vec::new(),
-    };
+    let output =
+        |name: &str, action, before: Option<&str>, after: Option<&str>, sensitive| OutputView {
+            name: name.into(),
+            action,
+            before: before.map(Into::into),
+            after: after.map(Into::into),
+            sensitive,
+            needs: Vec::new(),
+        };
     vec![
-        output("address", Action::Update, Some("\"10.0.0.1\""), Some("\"10.0.0.2\""), false),
+        output(
+            "address",
+            Action::Update,
+            Some("\"10.0.0.1\""),
+            Some("\"10.0.0.2\""),
+            false,
+        ),
         output("password", Action::Create, None, Some("\"hunter2\""), true),
         output("same", Action::NoOp, Some("1"), Some("1"), false),
     ]
@@ -66,7 +76,10 @@ fn quiet(outputs: Vec<OutputView>, moved: bool) -> Console {
         summary.changes[0].previous_address = Some("aws_vpc.old".into());
     }
     summary.outputs = outputs;
-    summary.counts = Counts { no_op: 1, ..Counts::default() };
+    summary.counts = Counts {
+        no_op: 1,
+        ..Counts::default()
+    };
     c.event(EventKind::Staged(summary.into()));
     c.press("3");
     c
@@ -77,7 +90,11 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
     let mut c = quiet(outputs(), false);
     c.hides("Nothing to change");
     c.shows("· 2 outputs");
-    assert!(c.line("output address   update").contains("\"10.0.0.2\""), "{}", c.frame());
+    assert!(
+        c.line("output address   update").contains("\"10.0.0.2\""),
+        "{}",
+        c.frame()
+    );
     c.shows("- \"10.0.0.1\"");
     c.shows("+ \"10.0.0.2\"");
     c.press("j");
@@ -109,7 +126,12 @@ fn outputs_that_change_are_rows_and_worth_a_deploy_by_themselves() {
 fn objects_that_only_move_are_rows_and_worth_a_deploy_by_themselves() {
     let mut c = quiet(vec![], true);
     c.shows("· 1 moved");
-    assert!(c.line("aws_vpc.main     no-op").contains("moved from aws_vpc.old"), "{}", c.frame());
+    assert!(
+        c.line("aws_vpc.main     no-op")
+            .contains("moved from aws_vpc.old"),
+        "{}",
+        c.frame()
+    );
     c.press("a");
     c.shows("1 object at another address in the state");
     let mut c = quiet(vec![], false);
@@ -123,7 +145,11 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::staged(width, height);
         let mut summary = fixture::summary();
-        let create = summary.changes.iter().position(|c| c.action == Action::Create).unwrap();
+        let create = summary
+            .changes
+            .iter()
+            .position(|c| c.action == Action::Create)
+            .unwrap();
         let command = |n: usize| CommandView {
             command: format!("echo {n}\nrm -rf /tmp/{n}\n"),
             interpreter: None,
@@ -149,7 +175,11 @@ fn commands_are_named_in_the_row_in_the_detail_and_in_the_question_before_a_depl
         c.shows(": before it is destroyed: echo 0");
         c.press("esc space");
         c.take_effects();
-        c.event(EventKind::Selected { stage: 12, taken: Vec::new(), left: vec![address] });
+        c.event(EventKind::Selected {
+            stage: 12,
+            taken: Vec::new(),
+            left: vec![address],
+        });
         c.press("a");
         c.hides("on this machine");
     }
@@ -165,8 +195,15 @@ fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
     };
     for (width, height) in [(120, 40), (80, 24)] {
         let mut c = Console::new(width, height);
-        c.event(EventKind::UntrustedPlugins { plugins: vec![own(false)] });
-        for words in ["launch the workspace's own plugins?", "registry.opentofu.org/acme/thing", "/clone/terraform.d/", "h1:abc="] {
+        c.event(EventKind::UntrustedPlugins {
+            plugins: vec![own(false)],
+        });
+        for words in [
+            "launch the workspace's own plugins?",
+            "registry.opentofu.org/acme/thing",
+            "/clone/terraform.d/",
+            "h1:abc=",
+        ] {
             c.shows(words);
         }
         // What was meant for the screen is no answer, and neither is a no.
@@ -175,12 +212,16 @@ fn a_plugin_that_comes_with_the_workspace_is_asked_for_before_it_is_launched() {
         c.hides("own plugins?");
         assert_eq!(c.take_effects(), []);
         // Whatever looks for it asks again; other files at its place are told apart.
-        c.event(EventKind::UntrustedPlugins { plugins: vec![own(true)] });
+        c.event(EventKind::UntrustedPlugins {
+            plugins: vec![own(true)],
+        });
         c.shows("it is not what a yes was given for before");
         c.press("t r u s t enter");
         assert_eq!(c.take_effects(), [Effect::Trust(vec![own(true)])]);
         c.hides("own plugins?");
-        c.event(EventKind::UntrustedPlugins { plugins: Vec::new() });
+        c.event(EventKind::UntrustedPlugins {
+            plugins: Vec::new(),
+        });
         c.hides("own plugins?");
     }
 }

@@ -49,7 +49,10 @@ fn providers_are_declared_in_any_of_their_forms() {
                     "#,
                 ),
             ],
-            verdict: Staged(&[("module.m.lab_network.a", "create", ""), ("module.m.lab_network.b", "create", "")]),
+            verdict: Staged(&[
+                ("module.m.lab_network.a", "create", ""),
+                ("module.m.lab_network.b", "create", ""),
+            ]),
         },
         Case {
             name: "provider_meta for a provider that is not used",
@@ -93,7 +96,10 @@ fn a_resource_is_known_by_its_name_where_it_is_there_already() {
         },
         Case {
             name: "how many instances it has before it has any",
-            files: &[("main.tf", "resource \"terraform_data\" \"x\" {\n  count = length(terraform_data.x)\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"x\" {\n  count = length(terraform_data.x)\n}\n",
+            )],
             verdict: Staged(&[]),
         },
     ]);
@@ -102,18 +108,34 @@ fn a_resource_is_known_by_its_name_where_it_is_there_already() {
 #[test]
 fn a_provider_block_that_no_resource_has_is_neither_evaluated_nor_configured() {
     const X: &str = "resource \"terraform_data\" \"x\" {\n}\n";
-    const NETWORK: &str = "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
+    const NETWORK: &str =
+        "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
     // What the provider would refuse, and what cannot be evaluated.
     const NO_ARGUMENT: &str = "provider \"lab\" {\n  nonsense = 1\n}\n";
-    const NO_RESOURCE: &str = "provider \"lab\" {\n  alias = \"spare\"\n  file  = lab_network.none.id\n}\n";
+    const NO_RESOURCE: &str =
+        "provider \"lab\" {\n  alias = \"spare\"\n  file  = lab_network.none.id\n}\n";
     const PASSED: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab }\n}\n";
     const STAGED: super::Verdict = Staged(&[("terraform_data.x", "create", "")]);
     judge(&[
-        Case { name: "an argument that it has not", files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("x.tf", X)], verdict: STAGED },
-        Case { name: "a reference to nothing", files: &[("lab.tf", LAB), ("p.tf", NO_RESOURCE), ("x.tf", X)], verdict: STAGED },
+        Case {
+            name: "an argument that it has not",
+            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("x.tf", X)],
+            verdict: STAGED,
+        },
+        Case {
+            name: "a reference to nothing",
+            files: &[("lab.tf", LAB), ("p.tf", NO_RESOURCE), ("x.tf", X)],
+            verdict: STAGED,
+        },
         Case {
             name: "passed to a module without resources of it",
-            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("m.tf", PASSED), ("m/lab.tf", LAB), ("x.tf", X)],
+            files: &[
+                ("lab.tf", LAB),
+                ("p.tf", NO_ARGUMENT),
+                ("m.tf", PASSED),
+                ("m/lab.tf", LAB),
+                ("x.tf", X),
+            ],
             verdict: STAGED,
         },
         Case {
@@ -123,7 +145,13 @@ fn a_provider_block_that_no_resource_has_is_neither_evaluated_nor_configured() {
         },
         Case {
             name: "a resource in a module has it",
-            files: &[("lab.tf", LAB), ("p.tf", NO_ARGUMENT), ("m.tf", PASSED), ("m/lab.tf", LAB), ("m/n.tf", NETWORK)],
+            files: &[
+                ("lab.tf", LAB),
+                ("p.tf", NO_ARGUMENT),
+                ("m.tf", PASSED),
+                ("m/lab.tf", LAB),
+                ("m/n.tf", NETWORK),
+            ],
             verdict: Refused(&[("p.tf", 2)]),
         },
     ]);

@@ -4,22 +4,37 @@ use super::{Case, Verdict::*, judge};
 
 const LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n";
 const ALIASES: &str = "terraform {\n  required_providers {\n    lab = {\n      source                = \"flightdeck.internal/bundled/lab\"\n      configuration_aliases = [lab.other]\n    }\n  }\n}\n";
-const NETWORK: &str = "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
+const NETWORK: &str =
+    "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
 const OTHER: &str = "resource \"lab_network\" \"b\" {\n  provider = lab.other\n  name     = \"b\"\n  cidr     = \"10.0.0.0/16\"\n}\n";
 const CALL: &str = "module \"m\" {\n  source = \"./m\"\n}\n";
 const PASS: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab }\n}\n";
 
 #[test]
 fn a_module_that_asks_for_configurations_is_valid_by_itself() {
-    const PASS_OTHER: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab.other }\n}\n";
+    const PASS_OTHER: &str =
+        "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab.other }\n}\n";
     judge(&[
-        Case { name: "a resource has it", files: &[("main.tf", ALIASES), ("r.tf", OTHER)], verdict: OnlyValid(&[("r.tf", 2)]) },
+        Case {
+            name: "a resource has it",
+            files: &[("main.tf", ALIASES), ("r.tf", OTHER)],
+            verdict: OnlyValid(&[("r.tf", 2)]),
+        },
         Case {
             name: "it is passed on",
-            files: &[("main.tf", ALIASES), ("r.tf", PASS_OTHER), ("m/main.tf", LAB), ("m/n.tf", NETWORK)],
+            files: &[
+                ("main.tf", ALIASES),
+                ("r.tf", PASS_OTHER),
+                ("m/main.tf", LAB),
+                ("m/n.tf", NETWORK),
+            ],
             verdict: OnlyValid(&[("r.tf", 3)]),
         },
-        Case { name: "an alias that it does not ask for", files: &[("main.tf", LAB), ("r.tf", OTHER)], verdict: Refused(&[("r.tf", 2)]) },
+        Case {
+            name: "an alias that it does not ask for",
+            files: &[("main.tf", LAB), ("r.tf", OTHER)],
+            verdict: Refused(&[("r.tf", 2)]),
+        },
     ]);
 }
 
@@ -33,7 +48,14 @@ fn what_is_passed_on_must_be_there() {
         },
         Case {
             name: "it is merely inherited",
-            files: &[("main.tf", LAB), ("c.tf", CALL), ("m/main.tf", LAB), ("m/c.tf", PASS), ("m/m/main.tf", LAB), ("m/m/n.tf", NETWORK)],
+            files: &[
+                ("main.tf", LAB),
+                ("c.tf", CALL),
+                ("m/main.tf", LAB),
+                ("m/c.tf", PASS),
+                ("m/m/main.tf", LAB),
+                ("m/m/n.tf", NETWORK),
+            ],
             verdict: Refused(&[("m/c.tf", 3)]),
         },
         Case {
@@ -49,7 +71,14 @@ fn what_is_passed_on_must_be_there() {
         },
         Case {
             name: "passed from module to module",
-            files: &[("main.tf", LAB), ("c.tf", PASS), ("m/main.tf", LAB), ("m/c.tf", PASS), ("m/m/main.tf", LAB), ("m/m/n.tf", NETWORK)],
+            files: &[
+                ("main.tf", LAB),
+                ("c.tf", PASS),
+                ("m/main.tf", LAB),
+                ("m/c.tf", PASS),
+                ("m/m/main.tf", LAB),
+                ("m/m/n.tf", NETWORK),
+            ],
             verdict: Staged(&[("module.m.module.m.lab_network.a", "create", "")]),
         },
         Case {
@@ -71,15 +100,25 @@ fn what_is_passed_on_must_be_there() {
 fn an_import_needs_its_target_once_there_is_a_plan() {
     const IMPORT: &str = "import {\n  to = terraform_data.x\n  id = \"1\"\n}\n";
     judge(&[
-        Case { name: "no such resource", files: &[("main.tf", IMPORT)], verdict: OnlyValid(&[("main.tf", 1)]) },
+        Case {
+            name: "no such resource",
+            files: &[("main.tf", IMPORT)],
+            verdict: OnlyValid(&[("main.tf", 1)]),
+        },
         Case {
             name: "what its id refers to does not matter then",
-            files: &[("main.tf", "import {\n  to = lab_network.x\n  id = nope.x.y\n}\n")],
+            files: &[(
+                "main.tf",
+                "import {\n  to = lab_network.x\n  id = nope.x.y\n}\n",
+            )],
             verdict: OnlyValid(&[("main.tf", 1)]),
         },
         Case {
             name: "what is wrong in any case is told first",
-            files: &[("main.tf", IMPORT), ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n")],
+            files: &[
+                ("main.tf", IMPORT),
+                ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n"),
+            ],
             verdict: Refused(&[("o.tf", 2)]),
         },
     ]);
@@ -89,10 +128,17 @@ fn an_import_needs_its_target_once_there_is_a_plan() {
 fn moves_are_judged_by_the_plan() {
     const CIRCLE: &str = "moved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\nmoved {\n  from = terraform_data.b\n  to   = terraform_data.a\n}\n";
     judge(&[
-        Case { name: "a circle", files: &[("main.tf", CIRCLE)], verdict: OnlyValid(&[("main.tf", 1), ("main.tf", 5)]) },
+        Case {
+            name: "a circle",
+            files: &[("main.tf", CIRCLE)],
+            verdict: OnlyValid(&[("main.tf", 1), ("main.tf", 5)]),
+        },
         Case {
             name: "what is wrong in any case is told first",
-            files: &[("main.tf", CIRCLE), ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n")],
+            files: &[
+                ("main.tf", CIRCLE),
+                ("o.tf", "output \"o\" {\n  value = nope.x.y\n}\n"),
+            ],
             verdict: Refused(&[("o.tf", 2)]),
         },
         Case {
@@ -111,12 +157,18 @@ fn an_instance_may_not_refer_to_itself_and_where_there_is_none_nothing_does() {
     judge(&[
         Case {
             name: "one",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = terraform_data.a.id\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  input = terraform_data.a.id\n}\n",
+            )],
             verdict: OnlyValid(&[("main.tf", 2)]),
         },
         Case {
             name: "none",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 0\n  input = terraform_data.a[0].id\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  count = 0\n  input = terraform_data.a[0].id\n}\n",
+            )],
             verdict: Staged(&[]),
         },
     ]);
@@ -124,13 +176,16 @@ fn an_instance_may_not_refer_to_itself_and_where_there_is_none_nothing_does() {
 
 #[test]
 fn an_override_file_has_one_cloud_block() {
-    const TWO: &str =
-        "terraform {\n  cloud {\n    organization = \"a\"\n  }\n}\nterraform {\n  cloud {\n    organization = \"b\"\n  }\n}\n";
-    const BACKENDS: &str = "terraform {\n  backend \"local\" {\n  }\n}\nterraform {\n  backend \"local\" {\n  }\n}\n";
+    const TWO: &str = "terraform {\n  cloud {\n    organization = \"a\"\n  }\n}\nterraform {\n  cloud {\n    organization = \"b\"\n  }\n}\n";
+    const BACKENDS: &str =
+        "terraform {\n  backend \"local\" {\n  }\n}\nterraform {\n  backend \"local\" {\n  }\n}\n";
     judge(&[
         Case {
             name: "two, of which none can be used here",
-            files: &[("main.tf", "terraform {\n  cloud {}\n}\n"), ("override.tf", TWO)],
+            files: &[
+                ("main.tf", "terraform {\n  cloud {}\n}\n"),
+                ("override.tf", TWO),
+            ],
             verdict: Refused(&[("override.tf", 2), ("override.tf", 7)]),
         },
         Case {

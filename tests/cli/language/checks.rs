@@ -1,4 +1,5 @@
-//! Data sources in checks: read with the plan and once more when everything is done, and never an error of either.
+//! Data sources in checks: read with the plan and once more when everything is done, and never an
+//! error of either.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -25,7 +26,9 @@ fn state(v: &str) -> String {
 }
 
 fn status(workspace: &Workspace) -> String {
-    let plan: Value = serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap()).unwrap();
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap())
+            .unwrap();
     let checks = plan["checks"].as_array().unwrap();
     assert_eq!(checks.len(), 1, "{checks:?}");
     checks[0]["status"].as_str().unwrap().to_owned()
@@ -38,10 +41,18 @@ fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
     // It is not there, and what it is about is made all the same.
     let run = workspace.run(&stage).expect(0);
     assert_eq!(status(&workspace), "fail");
-    let warned =
-        |run: &crate::support::Run| run.diagnostics().iter().any(|d| d["severity"] == "warning" && d["range"]["start"]["line"] == 4);
-    assert!(warned(&run) && !run.diagnostics().iter().any(|d| d["severity"] == "error"), "{run:#?}");
-    let run = workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+    let warned = |run: &crate::support::Run| {
+        run.diagnostics()
+            .iter()
+            .any(|d| d["severity"] == "warning" && d["range"]["start"]["line"] == 4)
+    };
+    assert!(
+        warned(&run) && !run.diagnostics().iter().any(|d| d["severity"] == "error"),
+        "{run:#?}"
+    );
+    let run = workspace
+        .run(&["deploy", "--auto-approve", "--json"])
+        .expect(0);
     assert!(warned(&run), "{run:#?}");
     let listed = workspace.run(&["state", "list"]).expect(0).stdout;
     assert!(listed.contains("terraform_data.a"), "{listed}");
@@ -49,7 +60,9 @@ fn a_check_asks_its_data_source_and_nothing_fails_by_it() {
         workspace.write("up.json", &state(v));
         workspace.run(&stage).expect(0);
         assert_eq!(status(&workspace), verdict);
-        workspace.run(&["deploy", "--auto-approve", "--json"]).expect(0);
+        workspace
+            .run(&["deploy", "--auto-approve", "--json"])
+            .expect(0);
     }
 }
 
@@ -65,18 +78,34 @@ fn a_data_source_of_a_check_is_the_checks_alone() {
                     "{\"version\": 4, \"terraform_version\": \"1.12.6\", \"serial\": 1, \"lineage\": \"l0\", \"outputs\": {\"v\": {\"value\": \"one\", \"type\": \"string\"}}, \"resources\": []}\n",
                 ),
             ],
-            verdict: Staged(&[("data.terraform_remote_state.up", "read", "read_because_check_nested"), ("terraform_data.a", "create", "")]),
+            verdict: Staged(&[
+                (
+                    "data.terraform_remote_state.up",
+                    "read",
+                    "read_because_check_nested",
+                ),
+                ("terraform_data.a", "create", ""),
+            ]),
         },
         Case {
             name: "a reference from outside",
-            files: &[("main.tf", CHECK), ("outputs.tf", "output \"o\" {\n  value = data.terraform_remote_state.up.outputs\n}\n")],
+            files: &[
+                ("main.tf", CHECK),
+                (
+                    "outputs.tf",
+                    "output \"o\" {\n  value = data.terraform_remote_state.up.outputs\n}\n",
+                ),
+            ],
             verdict: Refused(&[("outputs.tf", 2)]),
         },
         Case {
             name: "a dependency from outside",
             files: &[
                 ("main.tf", CHECK),
-                ("other.tf", "resource \"terraform_data\" \"o\" {\n  depends_on = [data.terraform_remote_state.up]\n}\n"),
+                (
+                    "other.tf",
+                    "resource \"terraform_data\" \"o\" {\n  depends_on = [data.terraform_remote_state.up]\n}\n",
+                ),
             ],
             verdict: Refused(&[("other.tf", 2)]),
         },

@@ -20,7 +20,14 @@ macro_rules! data {
 const A: (&str, &str, &str) = ("terraform_data.a", "create", "");
 
 /// What is read with the deploy, beside what is created.
-const WAITS: super::Verdict = Staged(&[("data.terraform_remote_state.up", "read", "read_because_dependency_pending"), A]);
+const WAITS: super::Verdict = Staged(&[
+    (
+        "data.terraform_remote_state.up",
+        "read",
+        "read_because_dependency_pending",
+    ),
+    A,
+]);
 
 #[test]
 fn a_data_source_waits_for_what_its_block_names() {
@@ -38,7 +45,14 @@ fn a_data_source_waits_for_what_its_block_names() {
         data!(
             "how often it is there",
             "data \"terraform_remote_state\" \"up\" {\n  for_each = toset([terraform_data.a.input])\n  backend  = \"local\"\n  config   = { path = \"up.json\" }\n}\n",
-            Staged(&[("data.terraform_remote_state.up[\"up.json\"]", "read", "read_because_dependency_pending"), A])
+            Staged(&[
+                (
+                    "data.terraform_remote_state.up[\"up.json\"]",
+                    "read",
+                    "read_because_dependency_pending"
+                ),
+                A
+            ])
         ),
         data!(
             "a condition",

@@ -1,4 +1,5 @@
-//! `dynamic` blocks: what stands in one of which no block is made refers to nothing, and what is not known is not counted.
+//! `dynamic` blocks: what stands in one of which no block is made refers to nothing, and what is
+//! not known is not counted.
 
 use super::{Case, Verdict::*, judge};
 
@@ -19,7 +20,10 @@ macro_rules! network {
     };
 }
 
-const STAGED: super::Verdict = Staged(&[("lab_network.n", "create", ""), ("terraform_data.u", "create", "")]);
+const STAGED: super::Verdict = Staged(&[
+    ("lab_network.n", "create", ""),
+    ("terraform_data.u", "create", ""),
+]);
 
 #[test]
 fn what_no_block_is_made_of_refers_to_nothing() {
@@ -33,7 +37,9 @@ fn what_no_block_is_made_of_refers_to_nothing() {
         },
         Case {
             name: "an empty list as it is written",
-            files: network!("dynamic \"subnet\" {\nfor_each = []\ncontent {\nname = terraform_data.nope.id\ncidr = module.nope.x\n}\n}\n"),
+            files: network!(
+                "dynamic \"subnet\" {\nfor_each = []\ncontent {\nname = terraform_data.nope.id\ncidr = module.nope.x\n}\n}\n"
+            ),
             verdict: STAGED,
         },
         Case {
@@ -52,12 +58,16 @@ fn what_no_block_is_made_of_refers_to_nothing() {
         },
         Case {
             name: "a block that is made",
-            files: network!("dynamic \"subnet\" {\nfor_each = [1]\ncontent {\nname = \"a\"\ncidr = local.nope\n}\n}\n"),
+            files: network!(
+                "dynamic \"subnet\" {\nfor_each = [1]\ncontent {\nname = \"a\"\ncidr = local.nope\n}\n}\n"
+            ),
             verdict: Refused(&[("main.tf", 20)]),
         },
         Case {
             name: "what blocks are made of",
-            files: network!("dynamic \"subnet\" {\nfor_each = local.nope\ncontent {\nname = \"a\"\ncidr = \"10.0.0.0/24\"\n}\n}\n"),
+            files: network!(
+                "dynamic \"subnet\" {\nfor_each = local.nope\ncontent {\nname = \"a\"\ncidr = \"10.0.0.0/24\"\n}\n}\n"
+            ),
             verdict: Refused(&[("main.tf", 17)]),
         },
     ]);

@@ -1,4 +1,5 @@
-//! Where a plan is told apart by what stands at the edges: numbers, patterns, comparisons, messages, JSON.
+//! Where a plan is told apart by what stands at the edges: numbers, patterns, comparisons,
+//! messages, JSON.
 
 use super::{Case, Verdict::*, judge};
 
@@ -29,7 +30,10 @@ fn functions_give_what_they_are_known_to_give_at_their_edges() {
         },
         Case {
             name: "a pattern of a class that there is not",
-            files: &[("main.tf", "output \"o\" {\n  value = regex(\"\\\\p{Nonsense}\", \"x\")\n}\n")],
+            files: &[(
+                "main.tf",
+                "output \"o\" {\n  value = regex(\"\\\\p{Nonsense}\", \"x\")\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 2)]),
         },
         Case {
@@ -52,12 +56,18 @@ fn a_text_in_json_is_a_template_where_it_is_evaluated_and_nowhere_else() {
     judge(&[
         Case {
             name: "a description",
-            files: &[("main.tf.json", "{\"output\": {\"v\": {\"value\": \"${1 + 1}\", \"description\": \"${not a template}\"}}}\n")],
+            files: &[(
+                "main.tf.json",
+                "{\"output\": {\"v\": {\"value\": \"${1 + 1}\", \"description\": \"${not a template}\"}}}\n",
+            )],
             verdict: Outputs(&[("v", "2")]),
         },
         Case {
             name: "a value",
-            files: &[("main.tf.json", "{\"output\": {\"v\": {\n\"value\": \"${not a template}\"}}}\n")],
+            files: &[(
+                "main.tf.json",
+                "{\"output\": {\"v\": {\n\"value\": \"${not a template}\"}}}\n",
+            )],
             verdict: Refused(&[("main.tf.json", 2)]),
         },
     ]);
@@ -89,7 +99,10 @@ fn a_message_is_looked_at_whether_it_is_needed_or_not() {
 fn settings_of_another_engine_are_left_aside() {
     judge(&[Case {
         name: "experiments and a language",
-        files: &[("main.tf", "terraform {\n  experiments = [something_new]\n  language    = TF2021\n}\noutput \"o\" { value = 1 }\n")],
+        files: &[(
+            "main.tf",
+            "terraform {\n  experiments = [something_new]\n  language    = TF2021\n}\noutput \"o\" { value = 1 }\n",
+        )],
         verdict: Outputs(&[("o", "1")]),
     }]);
 }

@@ -1,5 +1,5 @@
-//! `encryption` blocks: worked out from variables and locals before anything is staged, and refused where the reference does.
-//! What really would have to be encrypted is refused by name.
+//! `encryption` blocks: worked out from variables and locals before anything is staged, and refused
+//! where the reference does. What really would have to be encrypted is refused by name.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -7,7 +7,11 @@ use crate::support::Workspace;
 #[test]
 fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
     judge(&[
-        Case { name: "nothing in it", files: &[("main.tf", "terraform {\n  encryption {\n  }\n}\n")], verdict: Staged(&[]) },
+        Case {
+            name: "nothing in it",
+            files: &[("main.tf", "terraform {\n  encryption {\n  }\n}\n")],
+            verdict: Staged(&[]),
+        },
         Case {
             name: "a key and a method that nothing uses",
             files: &[(
@@ -58,12 +62,18 @@ fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
         },
         Case {
             name: "an argument that is none",
-            files: &[("main.tf", "terraform {\n  encryption {\n    foo = 1\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "terraform {\n  encryption {\n    foo = 1\n  }\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
             name: "a block that is none",
-            files: &[("main.tf", "terraform {\n  encryption {\n    foo {\n    }\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "terraform {\n  encryption {\n    foo {\n    }\n  }\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
@@ -287,7 +297,10 @@ fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
         },
         Case {
             name: "a name with a blank",
-            files: &[("main.tf", "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k k\" {\n    }\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k k\" {\n    }\n  }\n}\n",
+            )],
             verdict: Refused(&[("", 0)]),
         },
         Case {
@@ -300,7 +313,10 @@ fn an_encryption_block_is_looked_at_as_far_as_something_uses_it() {
         },
         Case {
             name: "a key provider without a name",
-            files: &[("main.tf", "terraform {\n  encryption {\n    key_provider \"pbkdf2\" {\n    }\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "terraform {\n  encryption {\n    key_provider \"pbkdf2\" {\n    }\n  }\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
     ]);
@@ -350,15 +366,25 @@ fn what_would_be_encrypted_is_valid_and_nothing_is_done() {
         assert_eq!(run.code, Some(1), "{text}: {run:#?}");
         assert_eq!(errors.len(), 1, "{text}: {run:#?}");
         assert_eq!(errors[0]["summary"], "Encryption is not supported yet");
-        assert_eq!(errors[0]["range"]["start"]["line"], line, "{text}: {run:#?}");
+        assert_eq!(
+            errors[0]["range"]["start"]["line"], line,
+            "{text}: {run:#?}"
+        );
     }
 }
 
 #[test]
 fn encryption_by_the_environment_is_not_passed_over() {
     let workspace = Workspace::new(&[("main.tf", "")]);
-    let run = workspace.command(&["stage", "--json"]).env("TF_ENCRYPTION", "state {}").output().unwrap();
+    let run = workspace
+        .command(&["stage", "--json"])
+        .env("TF_ENCRYPTION", "state {}")
+        .output()
+        .unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
     assert_eq!(run.status.code(), Some(1), "{text}");
-    assert!(text.contains("TF_ENCRYPTION has something encrypted"), "{text}");
+    assert!(
+        text.contains("TF_ENCRYPTION has something encrypted"),
+        "{text}"
+    );
 }

@@ -31,12 +31,18 @@ fn the_key_of_an_instance_is_one_that_can_be_known() {
         },
         Case {
             name: "a key without an alias",
-            files: &[("main.tf", "provider \"terraform\" {\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform[\"x\"]\n}\n")],
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform[\"x\"]\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 4)]),
         },
         Case {
             name: "a key of what is not declared",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 2)]),
         },
         Case {
@@ -101,7 +107,10 @@ fn the_key_of_an_instance_is_one_that_can_be_known() {
                 "main.tf",
                 "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[count.index == 0 ? \"x\" : \"y\"]\n  count = 2\n}\n",
             )],
-            verdict: Staged(&[("terraform_data.a[0]", "create", ""), ("terraform_data.a[1]", "create", "")]),
+            verdict: Staged(&[
+                ("terraform_data.a[0]", "create", ""),
+                ("terraform_data.a[1]", "create", ""),
+            ]),
         },
         Case {
             name: "a local in a key",
@@ -139,7 +148,10 @@ fn the_key_of_an_instance_is_one_that_can_be_known() {
                 "main.tf",
                 "terraform {\n  required_providers {\n    terraform = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([\"x\", \"y\"])\n}\nresource \"terraform_data\" \"o\" {\n  input = \"x\"\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[terraform_data.o.input]\n}\n",
             )],
-            verdict: Staged(&[("terraform_data.a", "create", ""), ("terraform_data.o", "create", "")]),
+            verdict: Staged(&[
+                ("terraform_data.a", "create", ""),
+                ("terraform_data.o", "create", ""),
+            ]),
         },
         Case {
             name: "an undeclared resource in a key",
@@ -181,7 +193,10 @@ fn for_each_of_a_provider_is_known_from_variables_and_locals() {
     judge(&[
         Case {
             name: "for_each of nothing",
-            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = {}\n}\n")],
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = {}\n}\n",
+            )],
             verdict: Staged(&[]),
         },
         Case {
@@ -194,12 +209,18 @@ fn for_each_of_a_provider_is_known_from_variables_and_locals() {
         },
         Case {
             name: "for_each of null",
-            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = null\n}\n")],
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = null\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
             name: "for_each of numbers",
-            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([1, 2])\n}\n")],
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = toset([1, 2])\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
@@ -236,7 +257,10 @@ fn for_each_of_a_provider_is_known_from_variables_and_locals() {
         },
         Case {
             name: "for_each of what is not declared",
-            files: &[("main.tf", "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.nope\n}\n")],
+            files: &[(
+                "main.tf",
+                "provider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.nope\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
@@ -257,7 +281,10 @@ fn for_each_of_a_provider_is_known_from_variables_and_locals() {
                     "m/main.tf",
                     "variable \"r\" {\n  type = set(string)\n}\nprovider \"terraform\" {\n  alias    = \"by\"\n  for_each = var.r\n}\nresource \"terraform_data\" \"a\" {\n  provider = terraform.by[\"x\"]\n}\n",
                 ),
-                ("main.tf", "module \"m\" {\n  source = \"./m\"\n  r = toset([\"x\"])\n}\n"),
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n  r = toset([\"x\"])\n}\n",
+                ),
             ],
             verdict: Staged(&[("module.m.terraform_data.a", "create", "")]),
         },
@@ -472,7 +499,10 @@ fn a_block_is_looked_at_once_for_each_instance_and_only_where_something_uses_it(
                 "main.tf",
                 "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = { x = \"one\", y = \"two\" }\n  file     = \"${each.value}.json\"\n}\nprovider \"lab\" {\n  file = \"d.json\"\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\nresource \"lab_network\" \"c\" {\n  provider = lab\n  name = \"c\"\n  cidr = \"10.0.0.0/16\"\n}\n",
             )],
-            verdict: Staged(&[("lab_network.a", "create", ""), ("lab_network.c", "create", "")]),
+            verdict: Staged(&[
+                ("lab_network.a", "create", ""),
+                ("lab_network.c", "create", ""),
+            ]),
         },
         Case {
             name: "sensitive values under plain keys",
@@ -488,7 +518,10 @@ fn a_block_is_looked_at_once_for_each_instance_and_only_where_something_uses_it(
                 "main.tf",
                 "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\nresource \"terraform_data\" \"t\" {\n  input = \"f.json\"\n}\nprovider \"lab\" {\n  alias    = \"by\"\n  for_each = toset([\"x\"])\n  file     = terraform_data.t.input\n}\nresource \"lab_network\" \"a\" {\n  provider = lab.by[\"x\"]\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n",
             )],
-            verdict: Staged(&[("lab_network.a", "create", ""), ("terraform_data.t", "create", "")]),
+            verdict: Staged(&[
+                ("lab_network.a", "create", ""),
+                ("terraform_data.t", "create", ""),
+            ]),
         },
         Case {
             name: "each without for_each",

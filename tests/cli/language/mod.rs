@@ -1,5 +1,6 @@
-//! The language at its edges, one smallest configuration for each: what the reference engine accepts is staged, what it
-//! refuses is refused at the same lines. Each verdict here is one that the reference engine gave.
+//! The language at its edges, one smallest configuration for each: what the reference engine
+//! accepts is staged, what it refuses is refused at the same lines. Each verdict here is one that
+//! the reference engine gave.
 
 mod accepted;
 mod alone;
@@ -42,7 +43,10 @@ pub(super) enum Verdict {
 
 /// Runs all of a table and says at the end which came out otherwise.
 pub(super) fn judge(cases: &[Case]) {
-    let wrong: Vec<String> = cases.iter().filter_map(|case| differs(case).map(|how| format!("{}: {how}", case.name))).collect();
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|case| differs(case).map(|how| format!("{}: {how}", case.name)))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -59,21 +63,36 @@ fn differs(case: &Case) -> Option<String> {
     }
     let run = workspace.run(&["stage", "--json", "--plan-json", "plan.json"]);
     if let Verdict::Refused(places) | Verdict::OnlyValid(places) = case.verdict {
-        return if run.code == Some(1) { other_places(&run, "error", places) } else { Some(format!("staged: {run:#?}")) };
+        return if run.code == Some(1) {
+            other_places(&run, "error", places)
+        } else {
+            Some(format!("staged: {run:#?}"))
+        };
     }
     if run.code != Some(0) {
         return Some(format!("refused: {run:#?}"));
     }
-    let plan: Value = serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap()).unwrap();
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace.path().join("plan.json")).unwrap())
+            .unwrap();
     match case.verdict {
         Verdict::Staged(changes) => {
-            let all = plan["resource_changes"].as_array().cloned().unwrap_or_default();
+            let all = plan["resource_changes"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
             let got: Vec<(String, String, String)> = all.iter().map(change).collect();
-            let want: Vec<_> = changes.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned())).collect();
+            let want: Vec<_> = changes
+                .iter()
+                .map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()))
+                .collect();
             (got != want).then(|| format!("{got:?} instead of {want:?}"))
         }
         Verdict::Outputs(outputs) => {
-            let is = |(name, want): &(&str, &str)| plan["output_changes"][*name]["after"] == serde_json::from_str::<Value>(want).unwrap();
+            let is = |(name, want): &(&str, &str)| {
+                plan["output_changes"][*name]["after"]
+                    == serde_json::from_str::<Value>(want).unwrap()
+            };
             let other: Vec<_> = outputs.iter().filter(|output| !is(output)).collect();
             (!other.is_empty()).then(|| format!("not {other:?}: {}", plan["output_changes"]))
         }
@@ -82,19 +101,36 @@ fn differs(case: &Case) -> Option<String> {
 }
 
 fn other_places(run: &Run, severity: &str, places: &[(&str, u64)]) -> Option<String> {
-    let mut got: Vec<(String, u64)> = run.diagnostics().iter().filter(|d| d["severity"] == severity).map(place).collect();
+    let mut got: Vec<(String, u64)> = run
+        .diagnostics()
+        .iter()
+        .filter(|d| d["severity"] == severity)
+        .map(place)
+        .collect();
     got.sort();
-    let want: Vec<(String, u64)> = places.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect();
+    let want: Vec<(String, u64)> = places
+        .iter()
+        .map(|(file, line)| ((*file).to_owned(), *line))
+        .collect();
     (got != want).then(|| format!("{got:?} instead of {want:?}: {run:#?}"))
 }
 
 fn place(diagnostic: &Value) -> (String, u64) {
     let range = &diagnostic["range"];
-    (range["filename"].as_str().unwrap_or_default().to_owned(), range["start"]["line"].as_u64().unwrap_or_default())
+    (
+        range["filename"].as_str().unwrap_or_default().to_owned(),
+        range["start"]["line"].as_u64().unwrap_or_default(),
+    )
 }
 
 fn change(one: &Value) -> (String, String, String) {
     let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
-    let actions = one["change"]["actions"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(" ");
+    let actions = one["change"]["actions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(text)
+        .collect::<Vec<_>>()
+        .join(" ");
     (text(&one["address"]), actions, text(&one["action_reason"]))
 }

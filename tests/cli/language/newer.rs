@@ -1,5 +1,5 @@
-//! What OpenTofu 1.7 to 1.12 brought to the language and the command line, each once. The table in docs/compatibility.md
-//! names these tests.
+//! What OpenTofu 1.7 to 1.12 brought to the language and the command line, each once. The table in
+//! docs/compatibility.md names these tests.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -40,7 +40,10 @@ fn enabled_switches_resources_and_modules_off() {
         },
         Case {
             name: "not beside count",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 1\n  lifecycle {\n    enabled = true\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  count = 1\n  lifecycle {\n    enabled = true\n  }\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 2)]),
         },
         Case {
@@ -67,12 +70,26 @@ fn what_is_deprecated_is_warned_about_where_it_is_used() {
         ),
     ]);
     let run = w.run(&["stage", "--json"]).expect(0);
-    let told: Vec<_> = run.diagnostics().iter().map(|d| (d["severity"].clone(), d["range"]["start"]["line"].clone())).collect();
-    assert_eq!(told, [("warning".into(), 3.into()), ("warning".into(), 7.into())], "{run:?}");
-    assert!(run.stdout.contains("use w") && run.stdout.contains("use y"), "{run:?}");
+    let told: Vec<_> = run
+        .diagnostics()
+        .iter()
+        .map(|d| (d["severity"].clone(), d["range"]["start"]["line"].clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [("warning".into(), 3.into()), ("warning".into(), 7.into())],
+        "{run:?}"
+    );
+    assert!(
+        run.stdout.contains("use w") && run.stdout.contains("use y"),
+        "{run:?}"
+    );
     judge(&[Case {
         name: "by words, not by nothing",
-        files: &[("main.tf", "variable \"v\" {\n  default    = 0\n  deprecated = \"\"\n}\n")],
+        files: &[(
+            "main.tf",
+            "variable \"v\" {\n  default    = 0\n  deprecated = \"\"\n}\n",
+        )],
         verdict: Refused(&[("main.tf", 1)]),
     }]);
 }
@@ -80,8 +97,14 @@ fn what_is_deprecated_is_warned_about_where_it_is_used() {
 #[test]
 fn addresses_come_from_files() {
     let w = Workspace::new(&[
-        ("main.tf", "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\nresource \"terraform_data\" \"c\" {}\n"),
-        ("some.txt", "# the first\nterraform_data.a\n\n  terraform_data.b  \n"),
+        (
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\nresource \"terraform_data\" \"c\" {}\n",
+        ),
+        (
+            "some.txt",
+            "# the first\nterraform_data.a\n\n  terraform_data.b  \n",
+        ),
         ("bad.txt", "terraform_data.a\nterraform_data.\n"),
     ]);
     let created = |flags: &[&str]| {
@@ -89,17 +112,30 @@ fn addresses_come_from_files() {
         run.result()["changes"]["create"].clone()
     };
     assert_eq!(created(&["--target-file", "some.txt"]), 2);
-    assert_eq!(created(&["--target-file", "some.txt", "--target", "terraform_data.c"]), 3);
+    assert_eq!(
+        created(&["--target-file", "some.txt", "--target", "terraform_data.c"]),
+        3
+    );
     assert_eq!(created(&["--exclude-file", "some.txt"]), 1);
     let bad = w.run(&["stage", "--target-file", "bad.txt"]).expect(1);
     assert!(bad.stderr.contains("bad.txt:2"), "{bad:?}");
-    w.run(&["stage", "--target-file", "some.txt", "--exclude", "terraform_data.c"]).expect(1);
+    w.run(&[
+        "stage",
+        "--target-file",
+        "some.txt",
+        "--exclude",
+        "terraform_data.c",
+    ])
+    .expect(1);
     w.run(&["stage", "--target-file", "missing.txt"]).expect(1);
 }
 
 #[test]
 fn removed_blocks_say_what_becomes_of_the_object() {
-    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n")]);
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n",
+    )]);
     w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
     w.write(
         "main.tf",
@@ -107,7 +143,11 @@ fn removed_blocks_say_what_becomes_of_the_object() {
     );
     let run = w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
     assert!(w.path().join("gone.txt").exists() && !w.path().join("never.txt").exists());
-    assert!(run.stdout.contains("Removed block provisioners will not be executed"), "{run:?}");
+    assert!(
+        run.stdout
+            .contains("Removed block provisioners will not be executed"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -118,8 +158,17 @@ fn lifecycle_takes_expressions_and_keeps_objects() {
     )]);
     w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
     w.run(&["stage", "--destroy"]).expect(1);
-    let run = w.run(&["stage", "--destroy", "--var", "p=false", "--json"]).expect(0);
-    assert_eq!((&run.result()["changes"]["destroy"], &run.result()["changes"]["forget"]), (&1.into(), &1.into()), "{run:?}");
+    let run = w
+        .run(&["stage", "--destroy", "--var", "p=false", "--json"])
+        .expect(0);
+    assert_eq!(
+        (
+            &run.result()["changes"]["destroy"],
+            &run.result()["changes"]["forget"]
+        ),
+        (&1.into(), &1.into()),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -131,7 +180,10 @@ fn imports_are_many_and_go_into_modules() {
                 "main.tf",
                 "locals { all = { a = \"1\", b = \"2\" } }\nimport {\n  for_each = local.all\n  to       = terraform_data.x[each.key]\n  id       = each.value\n}\nresource \"terraform_data\" \"x\" { for_each = local.all }\n",
             )],
-            verdict: Staged(&[("terraform_data.x[\"a\"]", "no-op", ""), ("terraform_data.x[\"b\"]", "no-op", "")]),
+            verdict: Staged(&[
+                ("terraform_data.x[\"a\"]", "no-op", ""),
+                ("terraform_data.x[\"b\"]", "no-op", ""),
+            ]),
         },
         Case {
             name: "a key that is worked out",
@@ -200,7 +252,10 @@ fn sources_and_versions_are_worked_out_early() {
         },
         Case {
             name: "files of OpenTofu go before others of their name",
-            files: &[("main.tf", "output \"o\" { value = 1 }\n"), ("main.tofu", "output \"o\" { value = 2 }\n")],
+            files: &[
+                ("main.tf", "output \"o\" { value = 1 }\n"),
+                ("main.tofu", "output \"o\" { value = 2 }\n"),
+            ],
             verdict: Outputs(&[("o", "2")]),
         },
     ]);

@@ -11,29 +11,53 @@ fn an_override_leaves_how_often_something_is_there_of_its_kind() {
         Case {
             name: "count stays in force beside for_each",
             files: &[
-                ("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 1\n}\n"),
-                ("override.tf", "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"k\"])\n}\n"),
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"a\" {\n  count = 1\n}\n",
+                ),
+                (
+                    "override.tf",
+                    "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"k\"])\n}\n",
+                ),
             ],
             verdict: Staged(&[("terraform_data.a[0]", "create", "")]),
         },
         Case {
             name: "count comes into force beside for_each",
             files: &[
-                ("main.tf", "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"k\"])\n}\n"),
-                ("override.tf", "resource \"terraform_data\" \"a\" {\n  count = 1\n}\n"),
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"a\" {\n  for_each = toset([\"k\"])\n}\n",
+                ),
+                (
+                    "override.tf",
+                    "resource \"terraform_data\" \"a\" {\n  count = 1\n}\n",
+                ),
             ],
             verdict: Staged(&[("terraform_data.a[0]", "create", "")]),
         },
         Case {
             name: "both in one file",
-            files: &[PLAIN, ("override.tf", "resource \"terraform_data\" \"a\" {\n  count    = 2\n  for_each = {}\n}\n")],
+            files: &[
+                PLAIN,
+                (
+                    "override.tf",
+                    "resource \"terraform_data\" \"a\" {\n  count    = 2\n  for_each = {}\n}\n",
+                ),
+            ],
             verdict: Refused(&[("override.tf", 2)]),
         },
         Case {
             name: "count of a call beside for_each",
             files: &[
-                ("main.tf", "module \"m\" {\n  source = \"./m\"\n  count  = 1\n}\n"),
-                ("override.tf", "module \"m\" {\n  for_each = toset([\"k\"])\n}\n"),
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n  count  = 1\n}\n",
+                ),
+                (
+                    "override.tf",
+                    "module \"m\" {\n  for_each = toset([\"k\"])\n}\n",
+                ),
                 CHILD,
             ],
             verdict: Staged(&[("module.m[0].terraform_data.a", "create", "")]),
@@ -41,22 +65,30 @@ fn an_override_leaves_how_often_something_is_there_of_its_kind() {
         Case {
             name: "enabled of a resource and of a call",
             files: &[
-                ("main.tf", "resource \"terraform_data\" \"a\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\n"),
+                (
+                    "main.tf",
+                    "resource \"terraform_data\" \"a\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\n",
+                ),
                 (
                     "override.tf",
                     "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    enabled = false\n  }\n}\nmodule \"m\" {\n  lifecycle {\n    enabled = false\n  }\n}\n",
                 ),
                 CHILD,
             ],
-            verdict: Staged(&[("terraform_data.a", "create", ""), ("module.m.terraform_data.a", "create", "")]),
+            verdict: Staged(&[
+                ("terraform_data.a", "create", ""),
+                ("module.m.terraform_data.a", "create", ""),
+            ]),
         },
     ]);
 }
 
 #[test]
 fn defaults_within_an_overridden_type_stay_those_of_the_normal_files() {
-    const OVER: (&str, &str) =
-        ("override.tf", "variable \"o\" {\n  type = object({ a = optional(string, \"over\"), b = optional(number, 5) })\n}\n");
+    const OVER: (&str, &str) = (
+        "override.tf",
+        "variable \"o\" {\n  type = object({ a = optional(string, \"over\"), b = optional(number, 5) })\n}\n",
+    );
     const GIVEN: (&str, &str) = ("terraform.tfvars", "o = {}\n");
     judge(&[
         Case {
@@ -73,7 +105,14 @@ fn defaults_within_an_overridden_type_stay_those_of_the_normal_files() {
         },
         Case {
             name: "of no type at all",
-            files: &[("main.tf", "variable \"o\" {\n  default = {}\n}\noutput \"o\" { value = var.o }\n"), OVER, GIVEN],
+            files: &[
+                (
+                    "main.tf",
+                    "variable \"o\" {\n  default = {}\n}\noutput \"o\" { value = var.o }\n",
+                ),
+                OVER,
+                GIVEN,
+            ],
             verdict: Outputs(&[("o", "{\"a\":null,\"b\":null}")]),
         },
     ]);

@@ -22,9 +22,16 @@ fn winrm_is_refused_by_name_with_what_to_do() {
     )]);
     let run = w.run(&["stage", "--json"]).expect(1);
     let all = run.diagnostics();
-    assert_eq!((all.len(), &all[0]["range"]["start"]["line"]), (1, &4.into()), "{all:?}");
+    assert_eq!(
+        (all.len(), &all[0]["range"]["start"]["line"]),
+        (1, &4.into()),
+        "{all:?}"
+    );
     let detail = all[0]["detail"].as_str().unwrap();
-    assert!(detail.contains("\"winrm\" are not supported") && detail.contains("target_platform"), "{detail}");
+    assert!(
+        detail.contains("\"winrm\" are not supported") && detail.contains("target_platform"),
+        "{detail}"
+    );
 }
 
 /// The reference asks for the host in the resource's own block, whatever the provisioner's has.
@@ -107,7 +114,10 @@ const ACCEPTED: &[Case] = &[
     },
     Case {
         name: "a connection without a host that nobody uses",
-        files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    user = \"u\"\n  }\n}\n")],
+        files: &[(
+            "main.tf",
+            "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    user = \"u\"\n  }\n}\n",
+        )],
         verdict: Staged(&[("terraform_data.a", "create", "")]),
     },
     Case {
@@ -180,7 +190,10 @@ const ACCEPTED: &[Case] = &[
             "main.tf",
             "resource \"terraform_data\" \"b\" {\n}\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n  connection {\n    host = terraform_data.b.id\n  }\n  provisioner \"remote-exec\" {\n    inline = [terraform_data.b.id]\n  }\n}\n",
         )],
-        verdict: Staged(&[("terraform_data.a", "create", ""), ("terraform_data.b", "create", "")]),
+        verdict: Staged(&[
+            ("terraform_data.a", "create", ""),
+            ("terraform_data.b", "create", ""),
+        ]),
     },
     Case {
         name: "an ephemeral value in both",
@@ -427,7 +440,10 @@ const REFUSED: &[Case] = &[
     },
     Case {
         name: "a connection in a data source",
-        files: &[("main.tf", "data \"terraform_remote_state\" \"a\" {\n  backend = \"local\"\n  connection {\n    host = \"h\"\n  }\n}\n")],
+        files: &[(
+            "main.tf",
+            "data \"terraform_remote_state\" \"a\" {\n  backend = \"local\"\n  connection {\n    host = \"h\"\n  }\n}\n",
+        )],
         verdict: Refused(&[("main.tf", 3)]),
     },
 ];

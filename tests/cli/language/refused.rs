@@ -12,7 +12,13 @@ macro_rules! output {
     ($name:literal, $expression:literal) => {
         Case {
             name: $name,
-            files: &[LAB, ("outputs.tf", concat!("output \"o\" {\n  value = ", $expression, "\n}\n"))],
+            files: &[
+                LAB,
+                (
+                    "outputs.tf",
+                    concat!("output \"o\" {\n  value = ", $expression, "\n}\n"),
+                ),
+            ],
             verdict: Refused(&[("outputs.tf", 2)]),
         }
     };
@@ -21,11 +27,23 @@ macro_rules! output {
 #[test]
 fn a_name_that_no_object_of_the_type_has_is_wrong_wherever_it_stands() {
     judge(&[
-        output!("in a block, in try", "try(lab_network.r.subnet[0].nme, \"lost\")"),
-        output!("in a block, in a branch not taken", "true ? \"x\" : lab_network.r.subnet[0].nme"),
-        output!("of a list of blocks as a whole", "try(lab_network.r.subnet.name, \"lost\")"),
+        output!(
+            "in a block, in try",
+            "try(lab_network.r.subnet[0].nme, \"lost\")"
+        ),
+        output!(
+            "in a block, in a branch not taken",
+            "true ? \"x\" : lab_network.r.subnet[0].nme"
+        ),
+        output!(
+            "of a list of blocks as a whole",
+            "try(lab_network.r.subnet.name, \"lost\")"
+        ),
         output!("of a text", "try(lab_network.r.name.foo, \"lost\")"),
-        output!("of an element of a list of texts", "try(lab_network.r.tags[\"x\"].y, \"lost\")"),
+        output!(
+            "of an element of a list of texts",
+            "try(lab_network.r.tags[\"x\"].y, \"lost\")"
+        ),
         output!("in brackets", "lab_network.r[\"name\"]"),
         output!("count", "lab_network.r.count"),
         Case {
@@ -40,7 +58,10 @@ fn a_name_that_no_object_of_the_type_has_is_wrong_wherever_it_stands() {
             name: "which is looked for once its place in the list is known",
             files: &[
                 LAB,
-                ("outputs.tf", "locals {\n  i = 0\n}\noutput \"o\" {\n  value = try(lab_network.r.subnet[local.i].nme, \"lost\")\n}\n"),
+                (
+                    "outputs.tf",
+                    "locals {\n  i = 0\n}\noutput \"o\" {\n  value = try(lab_network.r.subnet[local.i].nme, \"lost\")\n}\n",
+                ),
             ],
             verdict: Outputs(&[("o", "\"lost\"")]),
         },
@@ -73,7 +94,10 @@ fn a_provider_configuration_must_be_declared_where_it_is_used() {
         },
         Case {
             name: "an alias that nobody declares",
-            files: &[("main.tf", "resource \"terraform_data\" \"r\" {\n  provider = terraform.nope\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"r\" {\n  provider = terraform.nope\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 2)]),
         },
     ]);
@@ -84,12 +108,18 @@ fn what_decides_over_objects_must_be_fit_to_decide() {
     judge(&[
         Case {
             name: "an ephemeral output of the root",
-            files: &[("main.tf", "output \"a\" {\n  value     = \"x\"\n  ephemeral = true\n}\n")],
+            files: &[(
+                "main.tf",
+                "output \"a\" {\n  value     = \"x\"\n  ephemeral = true\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 1)]),
         },
         Case {
             name: "prevent_destroy of a text",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = \"nope\"\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = \"nope\"\n  }\n}\n",
+            )],
             verdict: Refused(&[("main.tf", 3)]),
         },
         Case {
@@ -118,7 +148,10 @@ fn what_decides_over_objects_must_be_fit_to_decide() {
         },
         Case {
             name: "prevent_destroy of null, as long as nothing is destroyed",
-            files: &[("main.tf", "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = null\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "resource \"terraform_data\" \"a\" {\n  lifecycle {\n    prevent_destroy = null\n  }\n}\n",
+            )],
             verdict: Staged(&[("terraform_data.a", "create", "")]),
         },
         Case {

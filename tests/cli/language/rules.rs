@@ -1,4 +1,5 @@
-//! Rules of the reference engine that show only where something moves, fails, or is named across modules.
+//! Rules of the reference engine that show only where something moves, fails, or is named across
+//! modules.
 
 use super::{Case, Verdict::*, judge};
 use crate::support::Workspace;
@@ -7,9 +8,22 @@ use serde_json::Value;
 fn state(w: &Workspace) -> (Vec<String>, Value) {
     let all: Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
     let resources = all["resources"].as_array().unwrap().iter();
-    let instances = resources.flat_map(|r| r["instances"].as_array().unwrap().iter().map(move |i| (r, i)));
-    let mut names: Vec<String> =
-        instances.map(|(r, i)| format!("{}{}", r["name"].as_str().unwrap(), i["index_key"].as_str().unwrap_or_default())).collect();
+    let instances = resources.flat_map(|r| {
+        r["instances"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(move |i| (r, i))
+    });
+    let mut names: Vec<String> = instances
+        .map(|(r, i)| {
+            format!(
+                "{}{}",
+                r["name"].as_str().unwrap(),
+                i["index_key"].as_str().unwrap_or_default()
+            )
+        })
+        .collect();
     names.sort();
     (names, all["outputs"].clone())
 }
@@ -36,7 +50,9 @@ fn one_failed_instance_holds_up_whoever_needs_it_and_nobody_else() {
     w.run(&["deploy", "--auto-approve", "--json"]).expect(5);
     assert_eq!(state(&w).0, ["ax", "ay", "local", "named", "waits"]);
     // What is there of the resource is used where the failed instance is not asked for.
-    let again = w.run(&["stage", "--json", "--plan-json", "plan.json"]).expect(0);
+    let again = w
+        .run(&["stage", "--json", "--plan-json", "plan.json"])
+        .expect(0);
     assert_eq!(again.result()["changes"]["no_op"], 4, "{again:?}");
 }
 
@@ -61,7 +77,10 @@ fn an_output_that_was_known_when_it_was_staged_is_kept_though_something_fails() 
 
 #[test]
 fn what_moves_within_a_module_that_moves_arrives_whatever_the_order() {
-    let w = Workspace::new(&[("main.tf", "resource \"terraform_data\" \"a\" { input = \"x\" }\n")]);
+    let w = Workspace::new(&[(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" { input = \"x\" }\n",
+    )]);
     w.run(&["deploy", "--auto-approve", "--json"]).expect(0);
     w.write(
         "m/main.tf",
@@ -84,11 +103,28 @@ fn what_moves_within_a_module_that_moves_arrives_whatever_the_order() {
         }
         "#,
     );
-    w.run(&["stage", "--json", "--plan-json", "plan.json"]).expect(0);
-    let plan: Value = serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap()).unwrap();
+    w.run(&["stage", "--json", "--plan-json", "plan.json"])
+        .expect(0);
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(w.path().join("plan.json")).unwrap())
+            .unwrap();
     let changes = plan["resource_changes"].as_array().unwrap();
-    let moved: Vec<_> = changes.iter().map(|c| (c["address"].as_str().unwrap(), c["previous_address"].as_str())).collect();
-    assert_eq!(moved, [("module.second[\"k\"].terraform_data.c", Some("terraform_data.a"))]);
+    let moved: Vec<_> = changes
+        .iter()
+        .map(|c| {
+            (
+                c["address"].as_str().unwrap(),
+                c["previous_address"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        moved,
+        [(
+            "module.second[\"k\"].terraform_data.c",
+            Some("terraform_data.a")
+        )]
+    );
 }
 
 #[test]
@@ -109,7 +145,10 @@ fn functions_of_providers_have_no_name_where_they_are_not_required() {
                     "main.tf",
                     "terraform {\n  required_providers {\n    mine = { source = \"terraform.io/builtin/terraform\" }\n  }\n}\nmodule \"m\" { source = \"./m\" }\noutput \"a\" { value = provider::mine::encode_expr(1) }\n",
                 ),
-                ("m/main.tf", "output \"a\" { value = provider::mine::encode_expr(1) }\n"),
+                (
+                    "m/main.tf",
+                    "output \"a\" { value = provider::mine::encode_expr(1) }\n",
+                ),
             ],
             verdict: Refused(&[("m/main.tf", 1)]),
         },

@@ -1,4 +1,5 @@
-//! While a configuration is validated nothing that a module is given is known, in any module, and nothing that one answers.
+//! While a configuration is validated nothing that a module is given is known, in any module, and
+//! nothing that one answers.
 
 use super::{Case, Verdict::*, judge};
 
@@ -68,7 +69,10 @@ fn a_module_is_valid_for_whatever_it_may_be_given() {
         Case {
             name: "null given by the call",
             files: &[
-                ("main.tf", "module \"m\" {\n  source = \"./m\"\n  x = null\n}\n"),
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n  x = null\n}\n",
+                ),
                 (
                     "m/main.tf",
                     r#"
@@ -85,7 +89,10 @@ fn a_module_is_valid_for_whatever_it_may_be_given() {
         Case {
             name: "what a call gives is checked as it is",
             files: &[
-                ("main.tf", "module \"m\" {\n  source = \"./m\"\n  x = \"bad\"\n}\n"),
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n  x = \"bad\"\n}\n",
+                ),
                 (
                     "m/main.tf",
                     "variable \"x\" {\n  validation {\n    condition     = var.x == \"good\"\n    error_message = \"no\"\n  }\n}\n",
@@ -155,16 +162,34 @@ fn what_a_module_answers_is_of_no_known_type() {
                 ),
                 ARN,
             ],
-            verdict: Outputs(&[("a", "[\"x\"]"), ("b", "{\"0\":\"x\"}"), ("c", "\"x\""), ("d", "\"x\""), ("e", "[\"x\"]")]),
+            verdict: Outputs(&[
+                ("a", "[\"x\"]"),
+                ("b", "{\"0\":\"x\"}"),
+                ("c", "\"x\""),
+                ("d", "\"x\""),
+                ("e", "[\"x\"]"),
+            ]),
         },
         Case {
             name: "an output of all instances at once",
-            files: &[("main.tf", "module \"m\" {\n  source = \"./m\"\n  count  = 1\n}\noutput \"a\" {\n  value = module.m.arn\n}\n"), ARN],
+            files: &[
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n  count  = 1\n}\noutput \"a\" {\n  value = module.m.arn\n}\n",
+                ),
+                ARN,
+            ],
             verdict: Refused(&[("main.tf", 6)]),
         },
         Case {
             name: "an attribute of a text",
-            files: &[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\noutput \"a\" {\n  value = module.m.arn.foo\n}\n"), ARN],
+            files: &[
+                (
+                    "main.tf",
+                    "module \"m\" {\n  source = \"./m\"\n}\noutput \"a\" {\n  value = module.m.arn.foo\n}\n",
+                ),
+                ARN,
+            ],
             verdict: Refused(&[("main.tf", 5)]),
         },
     ]);

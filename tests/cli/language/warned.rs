@@ -3,7 +3,8 @@
 use super::{Case, Verdict::*, judge};
 
 const LAB: &str = "terraform {\n  required_providers {\n    lab = { source = \"flightdeck.internal/bundled/lab\" }\n  }\n}\n";
-const NETWORK: &str = "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
+const NETWORK: &str =
+    "resource \"lab_network\" \"a\" {\n  name = \"a\"\n  cidr = \"10.0.0.0/16\"\n}\n";
 const CALL: &str = "module \"m\" {\n  source = \"./m\"\n}\n";
 const PASS: &str = "module \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab }\n}\n";
 
@@ -32,14 +33,21 @@ fn provider_blocks_that_only_stand_for_one_are_warned_about() {
                     "provider \"lab\" {\n}\nprovider \"lab\" {\n  alias = \"x\"\n}\nmodule \"m\" {\n  source    = \"./m\"\n  providers = { lab = lab, lab.x = lab.x }\n}\n",
                 ),
                 ("m/main.tf", LAB),
-                ("m/p.tf", "\nprovider \"lab\" {\n  alias = \"x\"\n}\nprovider \"lab\" {\n}\n"),
+                (
+                    "m/p.tf",
+                    "\nprovider \"lab\" {\n  alias = \"x\"\n}\nprovider \"lab\" {\n}\n",
+                ),
                 ("m/n.tf", NETWORK),
             ],
             verdict: Warned(&[("m/p.tf", 2)]),
         },
         Case {
             name: "not in the root",
-            files: &[("main.tf", LAB), ("p.tf", "provider \"lab\" {\n}\n"), ("n.tf", NETWORK)],
+            files: &[
+                ("main.tf", LAB),
+                ("p.tf", "provider \"lab\" {\n}\n"),
+                ("n.tf", NETWORK),
+            ],
             verdict: Warned(&[]),
         },
     ]);
@@ -58,7 +66,16 @@ fn what_is_given_for_an_attribute_that_the_type_has_not_is_warned_about() {
             Case {
                 name: $name,
                 files: &[
-                    ("main.tf", concat!("module \"m\" {\n  source = \"./m\"\n  o = {\n    name = \"x\"\n", $o, "  }\n", $rest, "}\n")),
+                    (
+                        "main.tf",
+                        concat!(
+                            "module \"m\" {\n  source = \"./m\"\n  o = {\n    name = \"x\"\n",
+                            $o,
+                            "  }\n",
+                            $rest,
+                            "}\n"
+                        ),
+                    ),
                     ("m/main.tf", VARIABLES),
                 ],
                 verdict: Warned($lines),
@@ -66,24 +83,50 @@ fn what_is_given_for_an_attribute_that_the_type_has_not_is_warned_about() {
         };
     }
     judge(&[
-        call!("nothing", "", "  l = []\n  m = {}\n  any = { x = 1 }\n", &[]),
-        call!("misspelt", "    inne = {}\n", "  l = []\n  m = {}\n  any = 1\n", &[("main.tf", 5)]),
-        call!("within", "    \"inner\" = { n = 1, (\"o\") = 2 }\n", "  l = []\n  m = {}\n  any = 1\n", &[("main.tf", 5)]),
+        call!(
+            "nothing",
+            "",
+            "  l = []\n  m = {}\n  any = { x = 1 }\n",
+            &[]
+        ),
+        call!(
+            "misspelt",
+            "    inne = {}\n",
+            "  l = []\n  m = {}\n  any = 1\n",
+            &[("main.tf", 5)]
+        ),
+        call!(
+            "within",
+            "    \"inner\" = { n = 1, (\"o\") = 2 }\n",
+            "  l = []\n  m = {}\n  any = 1\n",
+            &[("main.tf", 5)]
+        ),
         call!(
             "elements",
             "",
             "  l = [\n    { a = 1 },\n    { a = 1, b = 2 },\n  ]\n  m = { for k in [\"x\"] : k => { a = 1, c = 2 } }\n  any = 1\n",
             &[("main.tf", 8), ("main.tf", 10)]
         ),
-        call!("a key that is worked out", "    (upper(\"x\")) = 1\n", "  l = concat([], [{ a = 1, b = 2 }])\n  m = {}\n  any = 1\n", &[]),
+        call!(
+            "a key that is worked out",
+            "    (upper(\"x\")) = 1\n",
+            "  l = concat([], [{ a = 1, b = 2 }])\n  m = {}\n  any = 1\n",
+            &[]
+        ),
         Case {
             name: "in a default",
-            files: &[("main.tf", "variable \"v\" {\n  type = object({ a = string })\n  default = {\n    a = \"x\"\n    b = 1\n  }\n}\n")],
+            files: &[(
+                "main.tf",
+                "variable \"v\" {\n  type = object({ a = string })\n  default = {\n    a = \"x\"\n    b = 1\n  }\n}\n",
+            )],
             verdict: Warned(&[("main.tf", 5)]),
         },
         Case {
             name: "not in JSON",
-            files: &[("main.tf.json", r#"{"variable":{"v":{"type":"object({a=string})","default":{"a":"x","b":1}}}}"#)],
+            files: &[(
+                "main.tf.json",
+                r#"{"variable":{"v":{"type":"object({a=string})","default":{"a":"x","b":1}}}}"#,
+            )],
             verdict: Warned(&[]),
         },
     ]);

@@ -7,20 +7,31 @@ use serde_json::Value;
 fn a_script_runs_over_there_says_what_it_does_and_is_gone_afterwards() {
     let Some(s) = sshd() else { return };
     let out = s.path("out");
-    let lines = format!("echo $0 > {out}; stat -c %a $0 >> {out}", out = out.display());
+    let lines = format!(
+        "echo $0 > {out}; stat -c %a $0 >> {out}",
+        out = out.display()
+    );
     let w = s.workspace(&inline(&["echo first", "echo second >&2", &lines], ""));
     let staged = w.run(&["stage"]).expect(0).stdout;
-    assert!(staged.contains(&format!("runs on {}@127.0.0.1: echo first\n", s.user)), "{staged}");
+    assert!(
+        staged.contains(&format!("runs on {}@127.0.0.1: echo first\n", s.user)),
+        "{staged}"
+    );
     assert!(!out.exists(), "staging runs nothing");
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let said = read(&out);
     let (path, mode) = said.trim().split_once('\n').unwrap();
-    let number = path.strip_prefix("/tmp/terraform_").and_then(|p| p.strip_suffix(".sh"));
+    let number = path
+        .strip_prefix("/tmp/terraform_")
+        .and_then(|p| p.strip_suffix(".sh"));
     assert!(number.is_some_and(|n| n.parse::<u32>().is_ok()), "{path}");
     assert_eq!(mode, "700", "nobody else may change what is about to run");
     assert!(!std::path::Path::new(path).exists());
     let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
-    assert!(logs.contains("first") && logs.contains("second") && logs.contains("connected"), "{logs}");
+    assert!(
+        logs.contains("first") && logs.contains("second") && logs.contains("connected"),
+        "{logs}"
+    );
     assert_eq!(tainted(&w), Some(false));
 }
 
@@ -31,11 +42,19 @@ fn a_script_that_fails_says_its_code_and_last_words_and_taints_the_object() {
     let connection = s.connection(&format!("    script_path = {path:?}"));
     let w = s.workspace_with(&connection, &inline(&["echo why", "exit 3"], ""));
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
-    assert!(run.stderr.contains("exit status: 3") && run.stderr.contains("why"), "{run:?}");
+    assert!(
+        run.stderr.contains("exit status: 3") && run.stderr.contains("why"),
+        "{run:?}"
+    );
     assert_eq!(tainted(&w), Some(true));
     assert!(!path.exists(), "a script that failed may have secrets too");
     let w = s.workspace(&inline(&["kill -9 $$"], ""));
-    assert!(w.run(&["deploy", "--auto-approve"]).expect(5).stderr.contains("signal: KILL"));
+    assert!(
+        w.run(&["deploy", "--auto-approve"])
+            .expect(5)
+            .stderr
+            .contains("signal: KILL")
+    );
 }
 
 #[test]
@@ -48,24 +67,38 @@ fn with_on_failure_continue_the_next_one_runs_and_the_object_is_good() {
     assert!(out.exists());
     assert_eq!(tainted(&w), Some(false));
     let logs = w.run(&["logs", "terraform_data.a"]).expect(0).stdout;
-    assert!(logs.contains("on_failure = continue") && logs.contains("exit status: 3"), "{logs}");
+    assert!(
+        logs.contains("on_failure = continue") && logs.contains("exit status: 3"),
+        "{logs}"
+    );
 
     // What is wrong with the connection itself is such a failure too.
     let w = s.workspace_with("", &inline(&["true"], "    on_failure = continue"));
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let w = s.workspace_with("", &inline(&["true"], ""));
-    assert!(w.run(&["deploy", "--auto-approve"]).expect(5).stderr.contains("needs a connection block"));
+    assert!(
+        w.run(&["deploy", "--auto-approve"])
+            .expect(5)
+            .stderr
+            .contains("needs a connection block")
+    );
 }
 
 #[test]
 fn before_a_destruction_the_object_is_known_as_self() {
     let Some(s) = sshd() else { return };
     let out = s.path("out");
-    let w = s.workspace(&inline(&[&format!("echo gone ${{self.input}} > {}", out.display())], "    when = destroy"));
+    let w = s.workspace(&inline(
+        &[&format!("echo gone ${{self.input}} > {}", out.display())],
+        "    when = destroy",
+    ));
     w.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(!out.exists());
     let staged = w.run(&["stage", "--destroy"]).expect(0).stdout;
-    assert!(staged.contains("127.0.0.1: before it is destroyed: echo gone x"), "{staged}");
+    assert!(
+        staged.contains("127.0.0.1: before it is destroyed: echo gone x"),
+        "{staged}"
+    );
     w.run(&["deploy", "--destroy", "--auto-approve"]).expect(0);
     assert_eq!(read(&out), "gone x\n");
     assert_eq!(tainted(&w), None);
@@ -81,34 +114,64 @@ fn what_a_script_with_secrets_says_is_hidden_however_it_spells_them() {
     let Some(s) = sshd() else { return };
     let script = inline(&["echo ${var.s} | rev; echo ${var.s}; exit 3"], "");
     let w = s.workspace(&script);
-    w.write("variables.tf", "variable \"s\" {\n  sensitive = true\n  default   = \"qxz-hunter\"\n}\n");
-    let run = w.run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"]).expect(5);
-    let others = [&["logs"][..], &["failures"], &["history", "1"]].map(|args| w.run(args).expect(0).stdout);
+    w.write(
+        "variables.tf",
+        "variable \"s\" {\n  sensitive = true\n  default   = \"qxz-hunter\"\n}\n",
+    );
+    let run = w
+        .run(&["deploy", "--auto-approve", "--json", "--log-level", "trace"])
+        .expect(5);
+    let others =
+        [&["logs"][..], &["failures"], &["history", "1"]].map(|args| w.run(args).expect(0).stdout);
     for text in others.iter().chain([&run.stdout, &run.stderr]) {
         assert!(!text.contains("qxz") && !text.contains("zxq"), "{text}");
     }
-    assert!(others[0].contains("output hidden") && run.stdout.contains("exit status: 3"), "{run:?}");
+    assert!(
+        others[0].contains("output hidden") && run.stdout.contains("exit status: 3"),
+        "{run:?}"
+    );
 
     // Those of the connection are only hidden where they are spelt out.
     let connection = s.connection("    password = var.s");
     let w = s.workspace_with(&connection, &inline(&["echo to be read"], ""));
-    w.write("variables.tf", "variable \"s\" {\n  ephemeral = true\n  default   = \"qxz-hunter\"\n}\n");
+    w.write(
+        "variables.tf",
+        "variable \"s\" {\n  ephemeral = true\n  default   = \"qxz-hunter\"\n}\n",
+    );
     w.run(&["deploy", "--auto-approve"]).expect(0);
     let logs = w.run(&["logs"]).expect(0).stdout;
-    assert!(logs.contains("to be read") && !logs.contains("qxz"), "{logs}");
+    assert!(
+        logs.contains("to be read") && !logs.contains("qxz"),
+        "{logs}"
+    );
 }
 
 #[test]
 fn scripts_are_files_of_this_machine_and_say_themselves_what_runs_them() {
     let Some(s) = sshd() else { return };
-    let w = s.workspace("  provisioner \"remote-exec\" {\n    scripts = [\"sub/plain\", \"sub/with\"]\n  }\n");
-    w.write("sub/plain", &format!("echo plain $0 > {}\n", s.path("plain").display()));
-    w.write("sub/with", &format!("#!/bin/cat\n{}\n", "x".repeat(200_000)));
+    let w = s.workspace(
+        "  provisioner \"remote-exec\" {\n    scripts = [\"sub/plain\", \"sub/with\"]\n  }\n",
+    );
+    w.write(
+        "sub/plain",
+        &format!("echo plain $0 > {}\n", s.path("plain").display()),
+    );
+    w.write(
+        "sub/with",
+        &format!("#!/bin/cat\n{}\n", "x".repeat(200_000)),
+    );
     w.run(&["deploy", "--auto-approve"]).expect(0);
     assert!(read(s.path("plain")).starts_with("plain /tmp/terraform_"));
-    assert!(w.run(&["logs", "terraform_data.a"]).expect(0).stdout.contains("#!/bin/cat"));
+    assert!(
+        w.run(&["logs", "terraform_data.a"])
+            .expect(0)
+            .stdout
+            .contains("#!/bin/cat")
+    );
     for (script, why) in [("none", "cannot be read"), ("empty", "There is nothing in")] {
-        let w = s.workspace(&format!("  provisioner \"remote-exec\" {{\n    script = {script:?}\n  }}\n"));
+        let w = s.workspace(&format!(
+            "  provisioner \"remote-exec\" {{\n    script = {script:?}\n  }}\n"
+        ));
         w.write("empty", "");
         let run = w.run(&["deploy", "--auto-approve"]).expect(5);
         assert!(run.stderr.contains(why), "{run:?}");
@@ -124,16 +187,30 @@ fn what_is_done_elsewhere_is_named_before_it_is_done_with_its_host() {
         "  connection {\n    host = self.output\n    user = var.s\n  }\n",
         &(inline(&["echo ${var.s}", "echo ${self.input}"], "") + copies + here),
     );
-    w.write("variables.tf", "variable \"s\" {\n  sensitive = true\n  default   = \"qxz-hunter\"\n}\n");
+    w.write(
+        "variables.tf",
+        "variable \"s\" {\n  sensitive = true\n  default   = \"qxz-hunter\"\n}\n",
+    );
     let staged = w.run(&["stage", "--json"]).expect(0);
     assert!(!staged.stdout.contains("qxz"), "{staged:?}");
     let all = staged.result()["commands"].clone();
     let host = "(sensitive value)@a host (known after apply)";
-    let parts = |at: usize| [&all[at]["command"], &all[at]["host"], &all[at]["copies"]].map(Clone::clone);
-    assert_eq!(parts(0), [Value::from("echo (sensitive value)\necho x"), host.into(), Value::Null]);
+    let parts =
+        |at: usize| [&all[at]["command"], &all[at]["host"], &all[at]["copies"]].map(Clone::clone);
+    assert_eq!(
+        parts(0),
+        [
+            Value::from("echo (sensitive value)\necho x"),
+            host.into(),
+            Value::Null
+        ]
+    );
     let copy = "a text as /tmp/(sensitive value)-(known after apply)";
     assert_eq!(parts(1), [Value::from(copy), host.into(), true.into()]);
     assert_eq!(parts(2), [Value::from("true"), Value::Null, Value::Null]);
     let text = w.run(&["stage"]).expect(0).stdout;
-    assert!(text.contains(&format!("copies to {host}: a text as")), "{text}");
+    assert!(
+        text.contains(&format!("copies to {host}: a text as")),
+        "{text}"
+    );
 }

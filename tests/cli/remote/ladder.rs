@@ -16,7 +16,10 @@ fn slow(s: &Sshd) -> Workspace {
 }
 
 fn started(s: &Sshd, w: &Workspace) -> (Child, i32) {
-    let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
+    let mut child = w
+        .command(&["deploy", "--auto-approve", "--json", "--log-level", "info"])
+        .spawn()
+        .unwrap();
     let ends = Instant::now() + Duration::from_secs(300);
     while Instant::now() < ends {
         if let Ok(text) = std::fs::read_to_string(s.path("inner"))
@@ -50,7 +53,10 @@ fn a_script_ends_with_flightdeck_and_what_it_did_is_named_as_unknown() {
     assert_eq!(operation(&w)["state"], "unknown");
     let staged = w.run(&["stage"]).expect(0);
     let said = format!("{}{}", staged.stdout, staged.stderr);
-    assert!(said.contains("remote-exec provisioner 1 of terraform_data.a was begun in deploy #1"), "{said}");
+    assert!(
+        said.contains("remote-exec provisioner 1 of terraform_data.a was begun in deploy #1"),
+        "{said}"
+    );
     assert!(said.contains("may have gone on over there"), "{said}");
     assert_eq!(tainted(&w), Some(true));
     w.run(&["state", "untaint", "terraform_data.a"]).expect(0);
@@ -75,7 +81,13 @@ fn the_first_signal_lets_a_script_go_on_and_the_second_ends_it() {
         (&"failed".into(), &"cancelled".into()),
         "its end was seen: {operation}"
     );
-    assert!(operation["failure"]["detail"].as_str().unwrap().contains("was stopped with the deploy"), "{operation}");
+    assert!(
+        operation["failure"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("was stopped with the deploy"),
+        "{operation}"
+    );
     assert_eq!(tainted(&w), Some(true));
 }
 
@@ -84,7 +96,8 @@ fn is_gone_already(pid: i32) -> bool {
 }
 
 /// The process of the server that serves this connection.
-const UP: &str = "p=$$; while ! ps -o comm= -p $p | grep -q sshd; do p=$(ps -o ppid= -p $p | tr -d ' '); done";
+const UP: &str =
+    "p=$$; while ! ps -o comm= -p $p | grep -q sshd; do p=$(ps -o ppid= -p $p | tr -d ' '); done";
 
 #[test]
 fn a_script_whose_connection_is_cut_may_have_gone_on_and_that_is_said() {
@@ -92,23 +105,44 @@ fn a_script_whose_connection_is_cut_may_have_gone_on_and_that_is_said() {
     // It cuts the branch on which it sits.
     let w = s.workspace(&inline(&[UP, "kill -9 $p; sleep 60"], ""));
     let run = w.run(&["deploy", "--auto-approve"]).expect(5);
-    assert!(run.stderr.contains("whether what was begun there has ended is not known"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("whether what was begun there has ended is not known"),
+        "{run:?}"
+    );
     let operation = operation(&w);
-    assert_eq!((&operation["state"], &operation["failure"]["class"]), (&"unknown".into(), &"transient".into()), "{operation}");
+    assert_eq!(
+        (&operation["state"], &operation["failure"]["class"]),
+        (&"unknown".into(), &"transient".into()),
+        "{operation}"
+    );
     assert_eq!(tainted(&w), Some(true));
 }
 
 #[test]
 fn waiting_for_a_host_ends_with_the_deploy() {
     let Some(s) = super::silent() else { return };
-    let w = s.workspace_with(&s.connection("    timeout = \"10m\""), &inline(&["true"], ""));
-    let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
+    let w = s.workspace_with(
+        &s.connection("    timeout = \"10m\""),
+        &inline(&["true"], ""),
+    );
+    let mut child = w
+        .command(&["deploy", "--auto-approve", "--json", "--log-level", "info"])
+        .spawn()
+        .unwrap();
     use std::io::BufRead;
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
     assert!(lines.any(|line| line.contains("no connection yet")));
     signal(&child, rustix::process::Signal::INT);
     signal(&child, rustix::process::Signal::TERM);
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(operation(&w)["failure"]["detail"].as_str().unwrap().contains("ended before there was a connection"));
+    assert!(
+        operation(&w)["failure"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("ended before there was a connection")
+    );
 }

@@ -1,5 +1,5 @@
-//! Provisioners on another machine: a real `sshd` on this one, of whoever runs the tests, at a port of its own with keys of
-//! its own. Where there is no `sshd`, that is said and nothing is tested.
+//! Provisioners on another machine: a real `sshd` on this one, of whoever runs the tests, at a port
+//! of its own with keys of its own. Where there is no `sshd`, that is said and nothing is tested.
 
 mod exec;
 mod files;
@@ -22,7 +22,10 @@ pub(super) struct Sshd {
 
 /// The program, where it is.
 fn program() -> Option<PathBuf> {
-    let found = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"].iter().map(PathBuf::from).find(|p| p.exists());
+    let found = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"]
+        .iter()
+        .map(PathBuf::from)
+        .find(|p| p.exists());
     if found.is_none() {
         eprintln!("skipped: no sshd on this machine (openssh-server brings it)");
     }
@@ -45,8 +48,15 @@ pub(super) fn silent() -> Option<Sshd> {
         keygen(&["-t", "ed25519", "-N", "", "-f"], &path(name));
     }
     std::fs::copy(path("id.pub"), path("authorized")).unwrap();
-    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout).unwrap().trim().to_owned();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout)
+        .unwrap()
+        .trim()
+        .to_owned();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     if user == "root" {
         // Where it shuts itself in; a service manager makes it elsewhere.
         std::fs::create_dir_all("/run/sshd").unwrap();
@@ -58,20 +68,43 @@ pub(super) fn silent() -> Option<Sshd> {
          PermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\n"
     );
     std::fs::write(path("config"), text).unwrap();
-    Some(Sshd { port, user, server: None, dir })
+    Some(Sshd {
+        port,
+        user,
+        server: None,
+        dir,
+    })
 }
 
 pub(super) fn keygen(arguments: &[&str], file: &Path) {
-    assert!(Command::new("ssh-keygen").arg("-q").args(arguments).arg(file).status().unwrap().success());
+    assert!(
+        Command::new("ssh-keygen")
+            .arg("-q")
+            .args(arguments)
+            .arg(file)
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 impl Sshd {
     pub(super) fn listen(&mut self) {
         let mut command = Command::new(program().unwrap());
-        command.args(["-D", "-e", "-f"]).arg(self.path("config")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .args(["-D", "-e", "-f"])
+            .arg(self.path("config"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(lines.any(|line| line.contains("Server listening")), "sshd does not listen");
+        let mut lines = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
+        assert!(
+            lines.any(|line| line.contains("Server listening")),
+            "sshd does not listen"
+        );
         // What it says later goes nowhere, and does not hold it up.
         std::thread::spawn(move || lines.for_each(drop));
         self.server = Some(child);
@@ -83,14 +116,23 @@ impl Sshd {
 
     /// A `connection` block with these further lines.
     pub(super) fn connection(&self, more: &str) -> String {
-        self.connection_with(&format!("    private_key = file({:?})\n    agent = false\n{more}", self.path("id")))
+        self.connection_with(&format!(
+            "    private_key = file({:?})\n    agent = false\n{more}",
+            self.path("id")
+        ))
     }
 
     /// The same with nothing that proves anything.
     pub(super) fn connection_with(&self, more: &str) -> String {
         let (port, user) = (self.port, &self.user);
-        let timeout = if more.contains("timeout") { "" } else { "    timeout = \"30s\"\n" };
-        format!("  connection {{\n    host = \"127.0.0.1\"\n    port = {port}\n    user = {user:?}\n{timeout}{more}\n  }}\n")
+        let timeout = if more.contains("timeout") {
+            ""
+        } else {
+            "    timeout = \"30s\"\n"
+        };
+        format!(
+            "  connection {{\n    host = \"127.0.0.1\"\n    port = {port}\n    user = {user:?}\n{timeout}{more}\n  }}\n"
+        )
     }
 
     /// A workspace with one object: its connection and provisioners.
@@ -99,7 +141,12 @@ impl Sshd {
     }
 
     pub(super) fn workspace_with(&self, connection: &str, provisioners: &str) -> Workspace {
-        Workspace::new(&[("main.tf", &format!("resource \"terraform_data\" \"a\" {{\n  input = \"x\"\n{connection}{provisioners}}}\n"))])
+        Workspace::new(&[(
+            "main.tf",
+            &format!(
+                "resource \"terraform_data\" \"a\" {{\n  input = \"x\"\n{connection}{provisioners}}}\n"
+            ),
+        )])
     }
 }
 
@@ -119,11 +166,13 @@ pub(super) fn inline(lines: &[&str], more: &str) -> String {
 
 /// Whether the object is in the state, and tainted.
 pub(super) fn tainted(w: &Workspace) -> Option<bool> {
-    let state: serde_json::Value = serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
+    let state: serde_json::Value =
+        serde_json::from_str(&w.run(&["state", "export"]).expect(0).stdout).unwrap();
     let instance = state["resources"][0]["instances"][0].clone();
     (!instance.is_null()).then(|| instance["status"] == "tainted")
 }
 
 pub(super) fn read(path: impl AsRef<Path>) -> String {
-    std::fs::read_to_string(path.as_ref()).unwrap_or_else(|e| panic!("{}: {e}", path.as_ref().display()))
+    std::fs::read_to_string(path.as_ref())
+        .unwrap_or_else(|e| panic!("{}: {e}", path.as_ref().display()))
 }

@@ -7,22 +7,37 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 fn touching(s: &Sshd, connection: &str) -> Workspace {
-    s.workspace_with(connection, &inline(&[&format!("touch {}", s.path("out").display())], ""))
+    s.workspace_with(
+        connection,
+        &inline(&[&format!("touch {}", s.path("out").display())], ""),
+    )
 }
 
 /// That it gets in with this connection, and does what it should.
 fn gets_in(s: &Sshd, connection: &str) {
-    touching(s, connection).run(&["deploy", "--auto-approve"]).expect(0);
+    touching(s, connection)
+        .run(&["deploy", "--auto-approve"])
+        .expect(0);
     std::fs::remove_file(s.path("out")).unwrap();
 }
 
 /// That it does not, for this reason, and as which class of failures that counts.
 fn stays_out(s: &Sshd, connection: &str, class: &str, why: &str) -> Run {
     let w = touching(s, connection);
-    let run = w.run(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).expect(5);
-    let operation = w.run(&["history", "1", "--json"]).expect(0).result()["history"][0]["operation_list"][0].clone();
+    let run = w
+        .run(&["deploy", "--auto-approve", "--json", "--log-level", "info"])
+        .expect(5);
+    let operation =
+        w.run(&["history", "1", "--json"]).expect(0).result()["history"][0]["operation_list"][0]
+            .clone();
     assert_eq!(operation["failure"]["class"], class, "{operation}");
-    assert!(operation["failure"]["detail"].as_str().unwrap().contains(why), "{operation}");
+    assert!(
+        operation["failure"]["detail"]
+            .as_str()
+            .unwrap()
+            .contains(why),
+        "{operation}"
+    );
     assert!(!s.path("out").exists());
     assert_eq!(tainted(&w), Some(true));
     run
@@ -40,55 +55,124 @@ fn keys_of_every_kind_and_form_open() {
     ] {
         keygen(&[arguments, &["-N", "", "-f"]].concat(), &s.path(name));
         std::fs::copy(s.path(&format!("{name}.pub")), s.path("authorized")).unwrap();
-        gets_in(&s, &s.connection_with(&format!("    private_key = file({:?})\n    agent = false", s.path(name))));
+        gets_in(
+            &s,
+            &s.connection_with(&format!(
+                "    private_key = file({:?})\n    agent = false",
+                s.path(name)
+            )),
+        );
     }
 }
 
 #[test]
 fn a_wrong_key_is_tried_until_the_time_is_over_and_counts_as_denied() {
     let Some(s) = sshd() else { return };
-    let key =
-        |name: &str| s.connection_with(&format!("    private_key = file({:?})\n    agent = false\n    timeout = \"3s\"", s.path(name)));
+    let key = |name: &str| {
+        s.connection_with(&format!(
+            "    private_key = file({:?})\n    agent = false\n    timeout = \"3s\"",
+            s.path(name)
+        ))
+    };
     let run = stays_out(&s, &key("other"), "denied", "did not let in");
-    assert!(run.stdout.matches("no connection yet").count() >= 2, "{run:?}");
+    assert!(
+        run.stdout.matches("no connection yet").count() >= 2,
+        "{run:?}"
+    );
     // What can never open is not tried.
     keygen(&["-t", "ed25519", "-N", "secret", "-f"], &s.path("locked"));
     stays_out(&s, &key("locked"), "bad_input", "protected by a password");
     stays_out(&s, &key("config"), "bad_input", "there is no key in it");
-    stays_out(&s, &s.connection_with("    agent = false\n    timeout = \"1s\""), "denied", "there is no private_key");
+    stays_out(
+        &s,
+        &s.connection_with("    agent = false\n    timeout = \"1s\""),
+        "denied",
+        "there is no private_key",
+    );
 }
 
 #[test]
 fn a_certificate_opens_where_its_authority_is_trusted() {
     let Some(s) = sshd() else { return };
     let (ca, me) = (s.path("ca"), s.user.clone());
-    keygen(&["-s", ca.to_str().unwrap(), "-I", "me", "-n", &me], &s.path("other.pub"));
+    keygen(
+        &["-s", ca.to_str().unwrap(), "-I", "me", "-n", &me],
+        &s.path("other.pub"),
+    );
     let with = |name: &str| {
-        let key = format!("    private_key = file({:?})\n    certificate = file({:?})\n    agent = false", s.path("other"), s.path(name));
+        let key = format!(
+            "    private_key = file({:?})\n    certificate = file({:?})\n    agent = false",
+            s.path("other"),
+            s.path(name)
+        );
         s.connection_with(&key)
     };
     gets_in(&s, &with("other-cert.pub"));
-    stays_out(&s, &with("other.pub"), "bad_input", "is a plain key and no certificate");
+    stays_out(
+        &s,
+        &with("other.pub"),
+        "bad_input",
+        "is a plain key and no certificate",
+    );
 }
 
 #[test]
 fn the_host_s_key_is_checked_where_it_is_given() {
     let Some(s) = sshd() else { return };
-    let given = |name: &str| s.connection(&format!("    host_key = file({:?})\n    timeout = \"3s\"", s.path(name)));
+    let given = |name: &str| {
+        s.connection(&format!(
+            "    host_key = file({:?})\n    timeout = \"3s\"",
+            s.path(name)
+        ))
+    };
     gets_in(&s, &given("host.pub"));
-    stays_out(&s, &given("other.pub"), "bad_input", "is not the one that is given for it");
-    stays_out(&s, &s.connection("    host_key = \"nonsense\""), "bad_input", "host key that is given");
+    stays_out(
+        &s,
+        &given("other.pub"),
+        "bad_input",
+        "is not the one that is given for it",
+    );
+    stays_out(
+        &s,
+        &s.connection("    host_key = \"nonsense\""),
+        "bad_input",
+        "host key that is given",
+    );
 }
 
 #[test]
 fn a_host_whose_key_an_authority_signed_is_known_by_the_authority() {
     let Some(mut s) = silent() else { return };
     let ca = s.path("ca");
-    keygen(&["-s", ca.to_str().unwrap(), "-I", "host", "-h", "-n", "127.0.0.1"], &s.path("host.pub"));
-    let mut config = std::fs::OpenOptions::new().append(true).open(s.path("config")).unwrap();
-    writeln!(config, "HostCertificate {}", s.path("host-cert.pub").display()).unwrap();
+    keygen(
+        &[
+            "-s",
+            ca.to_str().unwrap(),
+            "-I",
+            "host",
+            "-h",
+            "-n",
+            "127.0.0.1",
+        ],
+        &s.path("host.pub"),
+    );
+    let mut config = std::fs::OpenOptions::new()
+        .append(true)
+        .open(s.path("config"))
+        .unwrap();
+    writeln!(
+        config,
+        "HostCertificate {}",
+        s.path("host-cert.pub").display()
+    )
+    .unwrap();
     s.listen();
-    let given = |name: &str| s.connection(&format!("    host_key = file({:?})\n    timeout = \"3s\"", s.path(name)));
+    let given = |name: &str| {
+        s.connection(&format!(
+            "    host_key = file({:?})\n    timeout = \"3s\"",
+            s.path(name)
+        ))
+    };
     gets_in(&s, &given("ca.pub"));
     gets_in(&s, &given("host.pub"));
     stays_out(&s, &given("other.pub"), "bad_input", "is not the one");
@@ -100,20 +184,41 @@ struct Agent(Child, std::path::PathBuf);
 impl Agent {
     fn new(s: &Sshd, keys: &[&str]) -> Self {
         let socket = s.path("agent");
-        let mut child = Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("ssh-agent")
+            .arg("-D")
+            .arg("-a")
+            .arg(&socket)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         for key in keys {
-            let added = Command::new("ssh-add").arg("-q").arg(s.path(key)).env("SSH_AUTH_SOCK", &socket).status().unwrap();
+            let added = Command::new("ssh-add")
+                .arg("-q")
+                .arg(s.path(key))
+                .env("SSH_AUTH_SOCK", &socket)
+                .status()
+                .unwrap();
             assert!(added.success());
         }
         Self(child, socket)
     }
 
     fn deploys(&self, w: &Workspace) -> Run {
-        let output = w.command(&["deploy", "--auto-approve"]).env("SSH_AUTH_SOCK", &self.1).output().unwrap();
+        let output = w
+            .command(&["deploy", "--auto-approve"])
+            .env("SSH_AUTH_SOCK", &self.1)
+            .output()
+            .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Run {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
@@ -129,27 +234,70 @@ fn the_agent_s_keys_open_and_the_agent_can_be_asked_from_over_there() {
     let Some(s) = sshd() else { return };
     let agent = Agent::new(&s, &["other", "ca", "id"]);
     let list = format!("ssh-add -l > {}", s.path("list").display());
-    for more in ["", "    agent = true", &format!("    agent_identity = {:?}", s.path("id"))] {
+    for more in [
+        "",
+        "    agent = true",
+        &format!("    agent_identity = {:?}", s.path("id")),
+    ] {
         let w = s.workspace_with(&s.connection_with(more), &inline(&[&list], ""));
         agent.deploys(&w).expect(0);
-        assert_eq!(super::read(s.path("list")).lines().count(), 3, "the agent has three keys");
+        assert_eq!(
+            super::read(s.path("list")).lines().count(),
+            3,
+            "the agent has three keys"
+        );
     }
     // Not so where it is not wanted, or is not there.
-    let out = agent.deploys(&touching(&s, &s.connection_with("    agent = false\n    timeout = \"1s\""))).expect(5);
+    let out = agent
+        .deploys(&touching(
+            &s,
+            &s.connection_with("    agent = false\n    timeout = \"1s\""),
+        ))
+        .expect(5);
     assert!(out.stderr.contains("did not let in"), "{out:?}");
     let w = touching(&s, &s.connection_with("    agent = true"));
-    let output = w.command(&["deploy", "--auto-approve"]).env_remove("SSH_AUTH_SOCK").output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("SSH_AUTH_SOCK"), "{output:?}");
+    let output = w
+        .command(&["deploy", "--auto-approve"])
+        .env_remove("SSH_AUTH_SOCK")
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("SSH_AUTH_SOCK"),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn a_bastion_leads_to_the_host_and_is_proven_to_by_itself() {
     let Some(s) = sshd() else { return };
     gets_in(&s, &s.connection("    bastion_host = \"127.0.0.1\""));
-    let more = |key: &str| format!("    bastion_host = \"127.0.0.1\"\n    timeout = \"3s\"\n    {key}");
-    gets_in(&s, &s.connection(&more(&format!("bastion_host_key = file({:?})", s.path("host.pub")))));
-    stays_out(&s, &s.connection(&more(&format!("bastion_host_key = file({:?})", s.path("other.pub")))), "bad_input", "is not the one");
-    stays_out(&s, &s.connection(&more(&format!("bastion_private_key = file({:?})", s.path("other")))), "denied", "did not let in");
+    let more =
+        |key: &str| format!("    bastion_host = \"127.0.0.1\"\n    timeout = \"3s\"\n    {key}");
+    gets_in(
+        &s,
+        &s.connection(&more(&format!(
+            "bastion_host_key = file({:?})",
+            s.path("host.pub")
+        ))),
+    );
+    stays_out(
+        &s,
+        &s.connection(&more(&format!(
+            "bastion_host_key = file({:?})",
+            s.path("other.pub")
+        ))),
+        "bad_input",
+        "is not the one",
+    );
+    stays_out(
+        &s,
+        &s.connection(&more(&format!(
+            "bastion_private_key = file({:?})",
+            s.path("other")
+        ))),
+        "denied",
+        "did not let in",
+    );
     let closed = s.connection(&more("bastion_port = 1"));
     stays_out(&s, &closed, "transient", "127.0.0.1:1 cannot be reached");
 }
@@ -167,29 +315,49 @@ fn a_proxy_is_asked_to_let_through() {
             reader.read_line(&mut head).unwrap();
         }
         let mut other = TcpStream::connect(("127.0.0.1", to)).unwrap();
-        one.write_all(b"HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n").unwrap();
+        one.write_all(b"HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n")
+            .unwrap();
         let (mut from, mut back) = (other.try_clone().unwrap(), one.try_clone().unwrap());
         std::thread::spawn(move || std::io::copy(&mut from, &mut back));
         std::io::copy(&mut reader.by_ref(), &mut other).ok();
         head
     });
-    let proxy =
-        format!("    proxy_host = \"127.0.0.1\"\n    proxy_port = {port}\n    proxy_user_name = \"u\"\n    proxy_user_password = \"p\"");
+    let proxy = format!(
+        "    proxy_host = \"127.0.0.1\"\n    proxy_port = {port}\n    proxy_user_name = \"u\"\n    proxy_user_password = \"p\""
+    );
     gets_in(&s, &s.connection(&proxy));
     let head = serving.join().unwrap();
-    assert!(head.starts_with(&format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n", s.port)), "{head}");
-    assert!(head.contains("Proxy-Authorization: Basic dTpw\r\n"), "{head}");
+    assert!(
+        head.starts_with(&format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n", s.port)),
+        "{head}"
+    );
+    assert!(
+        head.contains("Proxy-Authorization: Basic dTpw\r\n"),
+        "{head}"
+    );
     let socks = "    proxy_scheme = \"socks5\"\n    proxy_host = \"127.0.0.1\"\n    proxy_port = 1";
-    stays_out(&s, &s.connection(socks), "bad_input", "\"socks5\" are not supported");
+    stays_out(
+        &s,
+        &s.connection(socks),
+        "bad_input",
+        "\"socks5\" are not supported",
+    );
 }
 
 #[test]
 fn a_host_that_is_not_up_yet_is_waited_for() {
     let Some(mut s) = silent() else { return };
     let w = touching(&s, &s.connection(""));
-    let mut child = w.command(&["deploy", "--auto-approve", "--json", "--log-level", "info"]).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains("no connection yet") && line.contains("cannot be reached")));
+    let mut child = w
+        .command(&["deploy", "--auto-approve", "--json", "--log-level", "info"])
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    assert!(
+        lines.any(|line| line.contains("no connection yet") && line.contains("cannot be reached"))
+    );
     s.listen();
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -1,8 +1,11 @@
-//! A plugin of a dialect that is none of ours. It says at a socket of its host that it is there and where it listens; then it
-//! answers one line of JSON with one line. Its world is the folder `world` of the workspace that it is installed in: a file for
-//! each object.
+//! A plugin of a dialect that is none of ours. It says at a socket of its host that it is there and
+//! where it listens; then it answers one line of JSON with one line. Its world is the folder
+//! `world` of the workspace that it is installed in: a file for each object.
 
-#![allow(clippy::unwrap_used, reason = "a plugin for tests ends at its first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a plugin for tests ends at its first surprise"
+)]
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -29,7 +32,10 @@ async fn main() -> ExitCode {
 /// A file of the workspace that it is installed in.
 fn file(name: &str) -> PathBuf {
     let own = PathBuf::from(std::env::args_os().next().unwrap());
-    own.ancestors().find(|folder| folder.ends_with(".terraform")).expect("installed in a workspace").with_file_name(name)
+    own.ancestors()
+        .find(|folder| folder.ends_with(".terraform"))
+        .expect("installed in a workspace")
+        .with_file_name(name)
 }
 
 /// What it is to do wrong in this launch: the next line of a file.
@@ -68,41 +74,60 @@ async fn serve() -> ExitCode {
         stream.read_line(&mut line).await.unwrap();
         let request: Value = serde_json::from_str(&line).unwrap();
         let answer = match request["host"] == host {
-            true => carried_out(&request).map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok})),
+            true => carried_out(&request)
+                .map_or_else(|error| json!({"error": error}), |ok| json!({"ok": ok})),
             false => json!({"error": "it is another's plugin"}),
         };
-        stream.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+        stream
+            .write_all(format!("{answer}\n").as_bytes())
+            .await
+            .unwrap();
     }
 }
 
 /// One line there, one line back.
 async fn ask(stream: UnixStream, request: &Value) -> Value {
     let mut stream = BufReader::new(stream);
-    stream.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+    stream
+        .write_all(format!("{request}\n").as_bytes())
+        .await
+        .unwrap();
     let mut line = String::new();
     stream.read_line(&mut line).await.unwrap();
     serde_json::from_str(&line).unwrap()
 }
 
 fn carried_out(request: &Value) -> Result<Value, String> {
-    let id = || request["id"].as_str().map(str::to_owned).ok_or("an object has an id");
+    let id = || {
+        request["id"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or("an object has an id")
+    };
     match request["call"].as_str().unwrap_or_default() {
         "namespace" => Ok(json!("things")),
         "schema" => Ok(json!({
             "config": {"region": "optional"},
             "types": {"things_thing": {"name": "required", "id": "computed", "region": "computed"}},
         })),
-        "read" => Ok(std::fs::read_to_string(object(&id()?)).map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())),
+        "read" => Ok(std::fs::read_to_string(object(&id()?))
+            .map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())),
         "deploy" => {
-            let name = request["spec"]["name"].as_str().ok_or("a thing has a name")?;
-            let id = request["id"].as_str().map_or_else(|| format!("id-of-{name}"), str::to_owned);
+            let name = request["spec"]["name"]
+                .as_str()
+                .ok_or("a thing has a name")?;
+            let id = request["id"]
+                .as_str()
+                .map_or_else(|| format!("id-of-{name}"), str::to_owned);
             let region = request["config"]["region"].as_str().unwrap_or("nowhere");
             let thing = json!({"name": name, "id": id, "region": region});
             std::fs::create_dir_all(file("world")).unwrap();
             std::fs::write(object(&id), thing.to_string()).unwrap();
             Ok(thing)
         }
-        "destroy" => std::fs::remove_file(object(&id()?)).map(|()| Value::Null).map_err(|e| e.to_string()),
+        "destroy" => std::fs::remove_file(object(&id()?))
+            .map(|()| Value::Null)
+            .map_err(|e| e.to_string()),
         other => Err(format!("{other:?} is not known here")),
     }
 }

@@ -92,7 +92,8 @@ pub(crate) fn misbehave(name: &str) -> Option<ExitCode> {
 
 /// Ends by a signal that it sends itself.
 fn die_of(signal: Signal) -> ! {
-    // The Rust runtime's own handler takes the first SIGSEGV and gives the signal back to the system.
+    // The Rust runtime's own handler takes the first SIGSEGV and gives the signal back to the
+    // system.
     loop {
         kill_process(getpid(), signal).ok();
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -112,7 +113,8 @@ pub(crate) fn close_stdout() {
     }
 }
 
-/// A child that holds our pipes and outlives us unless somebody ends it; in a process group of its own if `away`.
+/// A child that holds our pipes and outlives us unless somebody ends it; in a process group of its
+/// own if `away`.
 pub(crate) fn grandchild(away: bool) {
     let mut command = Command::new("sleep");
     command.arg("600");
@@ -120,7 +122,8 @@ pub(crate) fn grandchild(away: bool) {
         command.process_group(0);
     }
     match command.spawn() {
-        Ok(child) => std::fs::write(crate::folder().join("grandchild"), child.id().to_string()).unwrap_or_default(),
+        Ok(child) => std::fs::write(crate::folder().join("grandchild"), child.id().to_string())
+            .unwrap_or_default(),
         Err(error) => eprintln!("[ERROR] no child: {error}"),
     }
 }

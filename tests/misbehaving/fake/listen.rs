@@ -37,9 +37,13 @@ impl Door {
             let address = Address::Tcp(listener.local_addr()?);
             (Listener::Tcp(listener), address)
         } else {
-            let folder = std::env::var_os(wire::env::UNIX_SOCKET_DIR).map_or_else(crate::folder, Into::into);
+            let folder =
+                std::env::var_os(wire::env::UNIX_SOCKET_DIR).map_or_else(crate::folder, Into::into);
             let path = folder.join(format!("fake{}", std::process::id()));
-            (Listener::Unix(UnixListener::bind(&path)?), Address::Unix(path))
+            (
+                Listener::Unix(UnixListener::bind(&path)?),
+                Address::Unix(path),
+            )
         };
         match name {
             "socket-missing" => address = Address::Unix("/nonexistent/fake.sock".into()),
@@ -58,7 +62,8 @@ impl Door {
             _ => host.as_ref().map(|_| own.der().to_vec()),
         };
         let tls = match (&host, name) {
-            (None, _) | (_, "tcp-without-certificate" | "without-tls" | "plain-behind-certificate") => None,
+            (None, _)
+            | (_, "tcp-without-certificate" | "without-tls" | "plain-behind-certificate") => None,
             (Some(_), "refuses-the-host") => {
                 let stranger = Identity::generate().map_err(other)?;
                 Some(wire::tls::server_config(&own, stranger.pem()).map_err(other)?)
@@ -71,11 +76,22 @@ impl Door {
             _ => config,
         });
         let protocol = if name == "protocol-5" { 5 } else { 6 };
-        let line = Handshake { protocol, address, certificate, multiplexed: false }.to_string();
-        Ok(Self { listener, tls, line })
+        let line = Handshake {
+            protocol,
+            address,
+            certificate,
+            multiplexed: false,
+        }
+        .to_string();
+        Ok(Self {
+            listener,
+            tls,
+            line,
+        })
     }
 
-    /// The next connection that the server is to have; what the name wants done to others is done here.
+    /// The next connection that the server is to have; what the name wants done to others is done
+    /// here.
     pub(crate) async fn next(&self, name: &str, cut: &CancellationToken) -> io::Result<Connection> {
         // Ends with the process.
         loop {
@@ -93,20 +109,33 @@ impl Door {
             }
             let mut stream: Box<dyn Stream> = match &self.tls {
                 None => stream,
-                Some(config) if name.ends_with("-alpn") => {
-                    Box::new(tokio_rustls::TlsAcceptor::from(Arc::clone(config)).accept(stream).await?)
-                }
-                Some(config) => Box::new(wire::tls::accept(Arc::clone(config), stream).await.map_err(other)?),
+                Some(config) if name.ends_with("-alpn") => Box::new(
+                    tokio_rustls::TlsAcceptor::from(Arc::clone(config))
+                        .accept(stream)
+                        .await?,
+                ),
+                Some(config) => Box::new(
+                    wire::tls::accept(Arc::clone(config), stream)
+                        .await
+                        .map_err(other)?,
+                ),
             };
             match name {
                 "mute" => std::mem::forget(stream),
                 "speaks-http-1" => {
                     let mut request = [0; 64];
                     let _asked = stream.read(&mut request).await?;
-                    stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await?;
+                    stream
+                        .write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                        .await?;
                     std::mem::forget(stream);
                 }
-                _ => return Ok(Connection { stream, cut: Box::pin(cut.clone().cancelled_owned()) }),
+                _ => {
+                    return Ok(Connection {
+                        stream,
+                        cut: Box::pin(cut.clone().cancelled_owned()),
+                    });
+                }
             }
         }
     }
@@ -136,7 +165,11 @@ impl Connected for Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.is_cut(cx) {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
@@ -145,7 +178,11 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if self.is_cut(cx) {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }

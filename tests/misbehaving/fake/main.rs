@@ -1,6 +1,7 @@
-//! A plugin that misbehaves, for the tests. What it does wrong is its first argument, or else part of its own file name
-//! (`terraform-provider-NAME`), so that several of them can lie in one workspace; `good` does nothing wrong. What it has
-//! to remember from launch to launch is a file in `FAKE_PLUGIN_DIR`.
+//! A plugin that misbehaves, for the tests. What it does wrong is its first argument, or else part
+//! of its own file name (`terraform-provider-NAME`), so that several of them can lie in one
+//! workspace; `good` does nothing wrong. What it has to remember from launch to launch is a file in
+//! `FAKE_PLUGIN_DIR`.
 
 mod before;
 mod listen;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 
 /// The folder that belongs to one test.
 const FOLDER: &str = "FAKE_PLUGIN_DIR";
-/// The opening of every Go program's end by an error in itself; the path and the numbers are made up.
+/// The opening of every Go program's end by an error in itself; the path and the numbers are made
+/// up.
 const GO_PANIC: &str = "panic: runtime error: invalid memory address or nil pointer dereference\n\
     [signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x4a2f31]\n\n\
     goroutine 42 [running]:\nacme/internal/provider.(*thing).Change(0x0, {0xc000124000, 0x2})\n\
@@ -26,11 +28,18 @@ fn folder() -> PathBuf {
 /// Adds a line to a file of the test and says how many it has now.
 fn count(file: &str) -> usize {
     let path = folder().join(file);
-    let written = std::fs::File::options().create(true).append(true).open(&path).and_then(|mut f| writeln!(f, "{}", std::process::id()));
+    let written = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .and_then(|mut f| writeln!(f, "{}", std::process::id()));
     if let Err(error) = written {
         eprintln!("[ERROR] {} cannot be written: {error}", path.display());
     }
-    std::fs::read_to_string(&path).unwrap_or_default().lines().count()
+    std::fs::read_to_string(&path)
+        .unwrap_or_default()
+        .lines()
+        .count()
 }
 
 /// Nothing more, for longer than any test waits.
@@ -41,7 +50,10 @@ fn sleep() -> ! {
 }
 
 /// Ends as a Go program does that met an error in itself.
-#[allow(clippy::disallowed_methods, reason = "to end without a word to anybody is what it is for")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "to end without a word to anybody is what it is for"
+)]
 fn panic_like_go() -> ! {
     eprint!("{GO_PANIC}");
     std::process::exit(2)
@@ -61,9 +73,13 @@ fn abort_like_go() -> ! {
     std::process::exit(2)
 }
 
-/// `lines` lines of a hundred bytes each on standard error, as a log gone wild has them, and a last one of its own.
+/// `lines` lines of a hundred bytes each on standard error, as a log gone wild has them, and a last
+/// one of its own.
 fn flood(lines: usize) {
-    let line = format!("[DEBUG] {}\n", "0123456789".repeat(10).get(..91).unwrap_or_default());
+    let line = format!(
+        "[DEBUG] {}\n",
+        "0123456789".repeat(10).get(..91).unwrap_or_default()
+    );
     let chunk = line.repeat(1_000);
     let mut err = std::io::stderr().lock();
     for _ in 0..lines / 1_000 {
@@ -77,7 +93,10 @@ fn name() -> Option<String> {
     let mut arguments = std::env::args();
     let program = arguments.next().unwrap_or_default();
     let own = || {
-        let file = Path::new(&program).file_name()?.to_str()?.strip_prefix("terraform-provider-")?;
+        let file = Path::new(&program)
+            .file_name()?
+            .to_str()?
+            .strip_prefix("terraform-provider-")?;
         Some(file.split(['_', '.']).next().unwrap_or(file).to_owned())
     };
     arguments.next().or_else(own)

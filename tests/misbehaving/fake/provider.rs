@@ -1,4 +1,5 @@
-//! The provider itself: one resource type, `fake_thing`, whose answers are good unless the name says how they are bent.
+//! The provider itself: one resource type, `fake_thing`, whose answers are good unless the name
+//! says how they are bent.
 
 use crate::serve::Fake;
 use crate::{count, flood, panic_like_go};
@@ -14,7 +15,12 @@ use tonic::Status;
 const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
 
 fn thing() -> Type {
-    Type::object([("id", Type::String), ("name", Type::String), ("note", Type::String), ("size", Type::Number)])
+    Type::object([
+        ("id", Type::String),
+        ("name", Type::String),
+        ("note", Type::String),
+        ("size", Type::Number),
+    ])
 }
 
 fn bad(error: impl std::fmt::Display) -> Status {
@@ -30,18 +36,29 @@ fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
 
 fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
     let msgpack = cty::msgpack::encode(value, &thing()).map_err(bad)?;
-    Ok(Some(pb::DynamicValue { msgpack: msgpack.into(), json: Bytes::new() }))
+    Ok(Some(pb::DynamicValue {
+        msgpack: msgpack.into(),
+        json: Bytes::new(),
+    }))
 }
 
 /// The object with one attribute set.
 fn with(object: &Value, name: &str, to: Value) -> Value {
-    let mut all: BTreeMap<_, _> = object.as_map().map(cty::Members::to_map).unwrap_or_default();
+    let mut all: BTreeMap<_, _> = object
+        .as_map()
+        .map(cty::Members::to_map)
+        .unwrap_or_default();
     all.insert(name.into(), to);
     Value::object_from_map(all)
 }
 
 fn error(summary: &str, detail: &str) -> pb::Diagnostic {
-    pb::Diagnostic { severity: 1, summary: summary.to_owned(), detail: detail.to_owned(), attribute: None }
+    pb::Diagnostic {
+        severity: 1,
+        summary: summary.to_owned(),
+        detail: detail.to_owned(),
+        attribute: None,
+    }
 }
 
 /// Answers a call of the provider's service.
@@ -58,7 +75,9 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             replace_itself()?;
             panic_like_go()
         }
-        ("dies-of-segv-in-apply", "ApplyResourceChange") => crate::before::misbehave("dies-of-segv").map_or((), drop),
+        ("dies-of-segv-in-apply", "ApplyResourceChange") => {
+            crate::before::misbehave("dies-of-segv").map_or((), drop)
+        }
         ("exits-in-apply", "ApplyResourceChange") => leave(),
         ("flood-and-die-in-apply", "ApplyResourceChange") => {
             flood(200_000);
@@ -96,7 +115,9 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
             count("applies");
             return Err(Status::unavailable("the service is being restarted"));
         }
-        ("refuses-in-apply", "ApplyResourceChange") => return Err(Status::internal("the database is locked")),
+        ("refuses-in-apply", "ApplyResourceChange") => {
+            return Err(Status::internal("the database is locked"));
+        }
         ("grandchild-in-use", "ConfigureProvider") => crate::before::grandchild(false),
         ("replaces-itself", "PlanResourceChange") => replace_itself()?,
         _ => {}
@@ -112,9 +133,16 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
         "ApplyResourceChange" => apply(name, request),
         // Each time another one, and nobody has asked for anything else.
         "CallFunction" => {
-            let ticket = cty::msgpack::encode(&Value::number(count("tickets")), &Type::Number).map_err(bad)?;
-            let result = Some(pb::DynamicValue { msgpack: ticket.into(), json: Bytes::new() });
-            Ok(encoded(&pb::call_function::Response { result, error: None }))
+            let ticket = cty::msgpack::encode(&Value::number(count("tickets")), &Type::Number)
+                .map_err(bad)?;
+            let result = Some(pb::DynamicValue {
+                msgpack: ticket.into(),
+                json: Bytes::new(),
+            });
+            Ok(encoded(&pb::call_function::Response {
+                result,
+                error: None,
+            }))
         }
         "StopProvider" => {
             count("stops");
@@ -124,7 +152,10 @@ pub(crate) async fn answer(fake: &Fake, method: &str, request: Bytes) -> Result<
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "to end in the middle of a call is what it is for")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "to end in the middle of a call is what it is for"
+)]
 fn leave() -> ! {
     eprintln!("[ERROR] enough of it");
     std::process::exit(3)
@@ -138,8 +169,13 @@ fn encoded(message: &impl Message) -> Bytes {
 fn replace_itself() -> Result<(), Status> {
     let own = std::env::args().next().unwrap_or_default();
     let new = crate::folder().join("new");
-    std::fs::write(&new, "#!/bin/sh\necho '[ERROR] this is another release' >&2\nexit 1\n").map_err(bad)?;
-    std::fs::set_permissions(&new, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(bad)?;
+    std::fs::write(
+        &new,
+        "#!/bin/sh\necho '[ERROR] this is another release' >&2\nexit 1\n",
+    )
+    .map_err(bad)?;
+    std::fs::set_permissions(&new, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .map_err(bad)?;
     std::fs::rename(&new, own).map_err(bad)
 }
 
@@ -158,14 +194,23 @@ fn text(name: &str, required: bool, computed: bool, description: String) -> pb::
 
 fn schema(name: &str) -> Result<Bytes, Status> {
     let block = |attributes: Vec<pb::schema::Attribute>| {
-        let block = pb::schema::Block { attributes, ..Default::default() };
-        pb::Schema { version: 0, block: Some(block) }
+        let block = pb::schema::Block {
+            attributes,
+            ..Default::default()
+        };
+        pb::Schema {
+            version: 0,
+            block: Some(block),
+        }
     };
     let thing = block(vec![
         text("id", false, true, String::new()),
         text("name", true, false, String::new()),
         text("note", false, false, String::new()),
-        pb::schema::Attribute { r#type: Bytes::from_static(b"\"number\""), ..text("size", false, true, String::new()) },
+        pb::schema::Attribute {
+            r#type: Bytes::from_static(b"\"number\""),
+            ..text("size", false, true, String::new())
+        },
     ]);
     let mut reply = pb::get_provider_schema::Response {
         provider: Some(block(Vec::new())),
@@ -174,29 +219,47 @@ fn schema(name: &str) -> Result<Bytes, Status> {
     };
     match name {
         "answers-otherwise" => {
-            let returns = Some(pb::function::Return { r#type: Bytes::from_static(b"\"number\"") });
-            reply.functions.insert("ticket".to_owned(), pb::Function { r#return: returns, ..Default::default() });
+            let returns = Some(pb::function::Return {
+                r#type: Bytes::from_static(b"\"number\""),
+            });
+            reply.functions.insert(
+                "ticket".to_owned(),
+                pb::Function {
+                    r#return: returns,
+                    ..Default::default()
+                },
+            );
         }
         "schema-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
-        "schema-error" => reply.diagnostics.push(error("the schema is in error", "fake_thing: id is both required and computed")),
+        "schema-error" => reply.diagnostics.push(error(
+            "the schema is in error",
+            "fake_thing: id is both required and computed",
+        )),
         "schema-unknown" => return Err(Status::unimplemented("unknown method GetProviderSchema")),
         "schema-without-provider" => reply.provider = None,
         "schema-of-no-type" => {
             let mut broken = text("size", false, false, String::new());
             broken.r#type = Bytes::from_static(b"[\"list\"");
-            reply.resource_schemas.insert("fake_broken".to_owned(), block(vec![broken]));
+            reply
+                .resource_schemas
+                .insert("fake_broken".to_owned(), block(vec![broken]));
         }
         "schema-not-text" => {
-            reply.resource_schemas.insert("fake_MARK".to_owned(), block(Vec::new()));
+            reply
+                .resource_schemas
+                .insert("fake_MARK".to_owned(), block(Vec::new()));
             return Ok(not_text(&encoded(&reply)));
         }
         "schema-large" | "schema-too-large" => {
-            // Of the shape that large providers have: many types, most of the bytes in descriptions.
+            // Of the shape that large providers have: many types, most of the bytes in
+            // descriptions.
             let count = if name == "schema-large" { 700 } else { 3_000 };
             let words = "all that there is to know of it; ".repeat(3_030);
             for n in 0..count {
                 let described = block(vec![text("id", false, true, words.clone())]);
-                reply.resource_schemas.insert(format!("fake_{n}"), described);
+                reply
+                    .resource_schemas
+                    .insert(format!("fake_{n}"), described);
             }
         }
         _ => {}
@@ -218,7 +281,10 @@ fn not_text(message: &Bytes) -> Bytes {
 fn configure(name: &str) -> Result<Bytes, Status> {
     let mut reply = pb::configure_provider::Response::default();
     if name == "configure-error" {
-        reply.diagnostics.push(error("no credentials", "neither a token nor a file with one was found"));
+        reply.diagnostics.push(error(
+            "no credentials",
+            "neither a token nor a file with one was found",
+        ));
     }
     Ok(encoded(&reply))
 }
@@ -229,12 +295,19 @@ fn upgrade(request: Bytes) -> Result<Bytes, Status> {
     let text = std::str::from_utf8(&json).map_err(bad)?;
     let json = serde_json::from_str(text).map_err(bad)?;
     let state = cty::json::decode_value(&json, &thing()).map_err(bad)?;
-    Ok(encoded(&pb::upgrade_resource_state::Response { upgraded_state: sent(&state)?, diagnostics: Vec::new() }))
+    Ok(encoded(&pb::upgrade_resource_state::Response {
+        upgraded_state: sent(&state)?,
+        diagnostics: Vec::new(),
+    }))
 }
 
 fn read(request: Bytes) -> Result<Bytes, Status> {
     let request = pb::read_resource::Request::decode(request).map_err(bad)?;
-    Ok(encoded(&pb::read_resource::Response { new_state: request.current_state, private: request.private, ..Default::default() }))
+    Ok(encoded(&pb::read_resource::Response {
+        new_state: request.current_state,
+        private: request.private,
+        ..Default::default()
+    }))
 }
 
 fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
@@ -246,9 +319,13 @@ fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let mut reply = pb::plan_resource_change::Response::default();
     match name {
         "plan-other-name" => planned = with(&planned, "name", Value::string("of my own choice")),
-        "apply-endless" if !planned.is_null() => planned = with(&planned, "size", Value::unknown(Type::Number)),
+        "apply-endless" if !planned.is_null() => {
+            planned = with(&planned, "size", Value::unknown(Type::Number))
+        }
         "plan-empty-path" => {
-            reply.requires_replace = vec![pb::AttributePath { steps: vec![pb::attribute_path::Step { selector: None }] }];
+            reply.requires_replace = vec![pb::AttributePath {
+                steps: vec![pb::attribute_path::Step { selector: None }],
+            }];
         }
         "legacy-other-note" => reply.legacy_type_system = true,
         "plan-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
@@ -261,8 +338,15 @@ fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
 fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
     let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
     let planned = value(request.planned_state)?;
-    let made = if planned.is_null() { planned.clone() } else { with(&planned, "id", Value::string("made")) };
-    let mut reply = pb::apply_resource_change::Response { new_state: sent(&made)?, ..Default::default() };
+    let made = if planned.is_null() {
+        planned.clone()
+    } else {
+        with(&planned, "id", Value::string("made"))
+    };
+    let mut reply = pb::apply_resource_change::Response {
+        new_state: sent(&made)?,
+        ..Default::default()
+    };
     match name {
         // As providers on the old SDK may: what was planned is not what is there after a change.
         "legacy-other-note" => {
@@ -275,36 +359,69 @@ fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
         "apply-other-type" => {
             let list = Value::list(Type::Number, vec![Value::int(1), Value::int(2)]);
             let msgpack = cty::msgpack::encode(&list, &Type::list(Type::Number)).map_err(bad)?;
-            reply.new_state = Some(pb::DynamicValue { msgpack: msgpack.into(), json: Bytes::new() });
+            reply.new_state = Some(pb::DynamicValue {
+                msgpack: msgpack.into(),
+                json: Bytes::new(),
+            });
         }
-        "apply-other-value" => reply.new_state = sent(&with(&made, "name", Value::string("another")))?,
+        "apply-other-value" => {
+            reply.new_state = sent(&with(&made, "name", Value::string("another")))?
+        }
         // A number that the wire can carry, and no state.
-        "apply-endless" => reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?,
+        "apply-endless" => {
+            reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?
+        }
         "destroy-endless" if planned.is_null() => {
-            reply.diagnostics.push(error("it is not gone", "and it has grown"));
-            reply.new_state = sent(&with(&value(request.prior_state)?, "size", Value::number(cty::Number::infinity())))?;
+            reply
+                .diagnostics
+                .push(error("it is not gone", "and it has grown"));
+            reply.new_state = sent(&with(
+                &value(request.prior_state)?,
+                "size",
+                Value::number(cty::Number::infinity()),
+            ))?;
         }
         "apply-nothing" => reply.new_state = sent(&Value::null(thing()))?,
         "apply-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
-        "apply-half" => reply.diagnostics.push(error("half of it is there", "the thing was made and its note was not written")),
+        "apply-half" => reply.diagnostics.push(error(
+            "half of it is there",
+            "the thing was made and its note was not written",
+        )),
         "apply-last-words" => {
             // Said right before the answer: the pipe may be read after it.
-            let many: String = (1..=600).map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80))).collect();
+            let many: String = (1..=600)
+                .map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80)))
+                .collect();
             eprintln!("{many}[ERROR] the very last line");
-            reply.diagnostics.push(error("not this time", "see the log"));
+            reply
+                .diagnostics
+                .push(error("not this time", "see the log"));
             reply.new_state = None;
         }
         "apply-no-severity" => {
-            reply.diagnostics.push(pb::Diagnostic { severity: 0, summary: "is this an error?".to_owned(), ..Default::default() });
+            reply.diagnostics.push(pb::Diagnostic {
+                severity: 0,
+                summary: "is this an error?".to_owned(),
+                ..Default::default()
+            });
             reply.new_state = None;
         }
         "apply-wild-path" => {
             use pb::attribute_path::{Step, step::Selector};
-            let steps =
-                [Selector::AttributeName("nowhere".into()), Selector::ElementKeyInt(-7), Selector::ElementKeyString("\u{1b}[2J".into())];
-            let steps = steps.into_iter().map(|s| Step { selector: Some(s) }).collect();
+            let steps = [
+                Selector::AttributeName("nowhere".into()),
+                Selector::ElementKeyInt(-7),
+                Selector::ElementKeyString("\u{1b}[2J".into()),
+            ];
+            let steps = steps
+                .into_iter()
+                .map(|s| Step { selector: Some(s) })
+                .collect();
             let attribute = Some(pb::AttributePath { steps });
-            reply.diagnostics.push(pb::Diagnostic { attribute, ..error("wrong at a place", "that the schema does not have") });
+            reply.diagnostics.push(pb::Diagnostic {
+                attribute,
+                ..error("wrong at a place", "that the schema does not have")
+            });
             reply.new_state = None;
         }
         "apply-not-text" => {
@@ -316,7 +433,10 @@ fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
             return Ok(not_text(&encoded(&reply)));
         }
         "apply-long-words" => {
-            reply.diagnostics.push(error(&"long ".repeat(2_000_000), &"longer ".repeat(3_000_000)));
+            reply.diagnostics.push(error(
+                &"long ".repeat(2_000_000),
+                &"longer ".repeat(3_000_000),
+            ));
             reply.new_state = None;
         }
         "apply-many-words" => {

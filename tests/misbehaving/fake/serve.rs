@@ -1,5 +1,5 @@
-//! The plugin's server: the services that every plugin has, and the provider's, whose messages go through as bytes so
-//! that they can be no message at all.
+//! The plugin's server: the services that every plugin has, and the provider's, whose messages go
+//! through as bytes so that they can be no message at all.
 
 use crate::listen::Door;
 use crate::provider;
@@ -42,7 +42,10 @@ pub(crate) struct Fake {
 
 /// Listens, announces itself and serves until it is told to end, if it heeds that.
 pub(crate) fn run(name: &str) -> ExitCode {
-    let made = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let made = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
     let ended = made.and_then(|runtime| {
         let ended = runtime.block_on(serve(name));
         runtime.shutdown_background();
@@ -69,7 +72,11 @@ async fn serve(name: &str) -> std::io::Result<ExitCode> {
         "stdout-closed-later" => crate::before::close_stdout(),
         _ => {}
     }
-    let fake = Fake { name: name.into(), end: CancellationToken::new(), cut: CancellationToken::new() };
+    let fake = Fake {
+        name: name.into(),
+        end: CancellationToken::new(),
+        cut: CancellationToken::new(),
+    };
     let (sender, connections) = tokio::sync::mpsc::channel(8);
     let tasks = TaskTracker::new();
     let host = fake.clone();
@@ -121,11 +128,16 @@ impl Service<http::Request<Body>> for Fake {
         let path = request.uri().path().to_owned();
         let mut parts = path.split('/').skip(1);
         match (parts.next(), parts.next()) {
-            (Some("plugin.GRPCController"), _) => GrpcControllerServer::new(self.clone()).call(request),
+            (Some("plugin.GRPCController"), _) => {
+                GrpcControllerServer::new(self.clone()).call(request)
+            }
             (Some("plugin.GRPCStdio"), _) => GrpcStdioServer::new(self.clone()).call(request),
             (Some("grpc.health.v1.Health"), _) => HealthServer::new(self.clone()).call(request),
             (Some("tfplugin5.Provider" | "tfplugin6.Provider"), Some(method)) => {
-                let answer = Call { fake: self.clone(), method: method.to_owned() };
+                let answer = Call {
+                    fake: self.clone(),
+                    method: method.to_owned(),
+                };
                 Box::pin(async move {
                     let grpc = Grpc::new(Raw).max_decoding_message_size(256 << 20);
                     let mut grpc = grpc.max_encoding_message_size(usize::MAX);
@@ -149,7 +161,11 @@ impl UnaryService<Bytes> for Call {
 
     fn call(&mut self, request: Request<Bytes>) -> Self::Future {
         let (fake, method) = (self.fake.clone(), self.method.clone());
-        Box::pin(async move { provider::answer(&fake, &method, request.into_inner()).await.map(Response::new) })
+        Box::pin(async move {
+            provider::answer(&fake, &method, request.into_inner())
+                .await
+                .map(Response::new)
+        })
     }
 }
 
@@ -203,25 +219,41 @@ impl GrpcController for Fake {
 impl GrpcStdio for Fake {
     type StreamStdioStream = Pin<Box<dyn Stream<Item = Result<StdioData, Status>> + Send>>;
 
-    async fn stream_stdio(&self, _: Request<()>) -> Result<Response<Self::StreamStdioStream>, Status> {
+    async fn stream_stdio(
+        &self,
+        _: Request<()>,
+    ) -> Result<Response<Self::StreamStdioStream>, Status> {
         let said = match &*self.name {
             "floods-by-stream" => SAID,
             _ => 0,
         };
         let line = Bytes::from(format!("[DEBUG] {}\n", "0123456789".repeat(9)));
-        let lines = (0..said).map(move |_| Ok(StdioData { channel: Channel::Stderr.into(), data: line.clone() }));
+        let lines = (0..said).map(move |_| {
+            Ok(StdioData {
+                channel: Channel::Stderr.into(),
+                data: line.clone(),
+            })
+        });
         let open = futures_util::stream::pending();
-        Ok(Response::new(Box::pin(tokio_stream::iter(lines).chain(open))))
+        Ok(Response::new(Box::pin(
+            tokio_stream::iter(lines).chain(open),
+        )))
     }
 }
 
 #[tonic::async_trait]
 impl Health for Fake {
-    async fn check(&self, _: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+    async fn check(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
         Ok(Response::new(HealthCheckResponse { status: 1 }))
     }
     type WatchStream = tokio_stream::Empty<Result<HealthCheckResponse, Status>>;
-    async fn watch(&self, _: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(
+        &self,
+        _: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
         Err(Status::unimplemented("not needed"))
     }
 }

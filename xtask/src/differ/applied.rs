@@ -1,5 +1,5 @@
-//! A configuration carried out by one program after the other: applied, planned again, destroyed. Both work on the same
-//! world, so that each leaves it as it was before the other begins.
+//! A configuration carried out by one program after the other: applied, planned again, destroyed.
+//! Both work on the same world, so that each leaves it as it was before the other begins.
 
 use super::compare::{self, Verdict};
 use super::program::{Made, Programs};
@@ -10,7 +10,13 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Both programs, tofu first: what only it cannot do says nothing of flightdeck.
-pub fn held(programs: &Programs, planned: Value, there: &Path, here: &Path, within: Duration) -> Result<(Verdict, Vec<String>)> {
+pub fn held(
+    programs: &Programs,
+    planned: Value,
+    there: &Path,
+    here: &Path,
+    within: Duration,
+) -> Result<(Verdict, Vec<String>)> {
     let theirs = match programs.tofu_applies(there, planned, within)? {
         Ok(made) => made,
         Err(said) => return Ok((Verdict::TofuCannotApply, said)),
@@ -36,49 +42,103 @@ fn compared(theirs: &Made, ours: &Made) -> (Verdict, Vec<String>) {
     }
     // A provider that never rests does not rest for either.
     let (a, b) = (changing(&theirs.again), changing(&ours.again));
-    said.extend(a.iter().filter(|x| !b.contains(x)).map(|x| format!("planned again {x}: tofu alone would change it")));
-    said.extend(b.iter().filter(|x| !a.contains(x)).map(|x| format!("planned again {x}: flightdeck alone would change it")));
-    said.extend(objects(&ours.left, &BTreeMap::new()).into_keys().map(|name| format!("left {name}: flightdeck did not destroy it")));
-    let verdict = if said.is_empty() { Verdict::SameState } else { Verdict::OtherState };
-    said.extend(a.iter().filter(|x| b.contains(x)).map(|x| format!("planned again {x}: both would change it")));
+    said.extend(
+        a.iter()
+            .filter(|x| !b.contains(x))
+            .map(|x| format!("planned again {x}: tofu alone would change it")),
+    );
+    said.extend(
+        b.iter()
+            .filter(|x| !a.contains(x))
+            .map(|x| format!("planned again {x}: flightdeck alone would change it")),
+    );
+    said.extend(
+        objects(&ours.left, &BTreeMap::new())
+            .into_keys()
+            .map(|name| format!("left {name}: flightdeck did not destroy it")),
+    );
+    let verdict = if said.is_empty() {
+        Verdict::SameState
+    } else {
+        Verdict::OtherState
+    };
+    said.extend(
+        a.iter()
+            .filter(|x| b.contains(x))
+            .map(|x| format!("planned again {x}: both would change it")),
+    );
     (verdict, said)
 }
 
 /// Addresses that a plan would change.
 fn changing(plan: &Value) -> Vec<&str> {
     let rests = |c: &&Value| c["change"]["actions"] != serde_json::json!(["no-op"]);
-    plan["resource_changes"].as_array().into_iter().flatten().filter(rests).filter_map(|c| c["address"].as_str()).collect()
+    plan["resource_changes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(rests)
+        .filter_map(|c| c["address"].as_str())
+        .collect()
 }
 
 /// What a plan did not know of each address: a tree with `true` where that was.
 fn known(plan: &Value) -> BTreeMap<String, Value> {
     let changes = plan["resource_changes"].as_array().into_iter().flatten();
-    changes.filter_map(|c| Some((c["address"].as_str()?.to_owned(), c["change"]["after_unknown"].clone()))).collect()
+    changes
+        .filter_map(|c| {
+            Some((
+                c["address"].as_str()?.to_owned(),
+                c["change"]["after_unknown"].clone(),
+            ))
+        })
+        .collect()
 }
 
 /// The managed objects of a state by their addresses, without what was not known of them before.
 fn objects(state: &Value, knew: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
-    for resource in state["resources"].as_array().into_iter().flatten().filter(|r| r["mode"] == "managed") {
-        let module = resource["module"].as_str().map_or_else(String::new, |m| format!("{m}."));
-        let (kind, name) = (resource["type"].as_str().unwrap_or(""), resource["name"].as_str().unwrap_or(""));
+    for resource in state["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|r| r["mode"] == "managed")
+    {
+        let module = resource["module"]
+            .as_str()
+            .map_or_else(String::new, |m| format!("{m}."));
+        let (kind, name) = (
+            resource["type"].as_str().unwrap_or(""),
+            resource["name"].as_str().unwrap_or(""),
+        );
         for instance in resource["instances"].as_array().into_iter().flatten() {
-            let key = if instance["index_key"].is_null() { String::new() } else { format!("[{}]", instance["index_key"]) };
+            let key = if instance["index_key"].is_null() {
+                String::new()
+            } else {
+                format!("[{}]", instance["index_key"])
+            };
             let address = format!("{module}{kind}.{name}{key}");
-            let attributes = knew.get(&address).map_or(Value::Null, |unknown| without(&instance["attributes"], unknown));
+            let attributes = knew.get(&address).map_or(Value::Null, |unknown| {
+                without(&instance["attributes"], unknown)
+            });
             found.insert(address, attributes);
         }
     }
     found
 }
 
-/// A value without what was unknown of it. Elements of a list with something unknown may be those of a set, which have
-/// other places once they are known: such a list is left out whole.
+/// A value without what was unknown of it. Elements of a list with something unknown may be those
+/// of a set, which have other places once they are known: such a list is left out whole.
 fn without(value: &Value, unknown: &Value) -> Value {
     match (value, unknown) {
         (_, Value::Bool(true)) => Value::Null,
         (Value::Object(all), Value::Object(none)) => {
-            let rest = all.iter().map(|(name, v)| (name.clone(), without(v, none.get(name).unwrap_or(&Value::Null))));
+            let rest = all.iter().map(|(name, v)| {
+                (
+                    name.clone(),
+                    without(v, none.get(name).unwrap_or(&Value::Null)),
+                )
+            });
             Value::Object(rest.collect::<Map<_, _>>())
         }
         (_, some) if some.to_string().contains("true") => Value::Null,
@@ -96,13 +156,21 @@ mod tests {
         let plan = |action: &str| json!({ "resource_changes": [{ "address": "module.m.a.b[\"k\"]", "change": { "actions": [action], "after_unknown": unknown } }] });
         let state = json!({ "resources": [{ "mode": "managed", "module": "module.m", "type": "a", "name": "b",
             "instances": [{ "index_key": "k", "attributes": { "id": id, "name": name } }] }] });
-        Made { planned: plan("create"), state, again: plan(action), left: json!({}) }
+        Made {
+            planned: plan("create"),
+            state,
+            again: plan(action),
+            left: json!({}),
+        }
     }
 
     #[test]
     fn states_are_compared_as_far_as_the_plan_knew_them() {
         let theirs = made("1", "x", "no-op");
-        assert_eq!(compared(&theirs, &made("2", "x", "no-op")).0, Verdict::SameState);
+        assert_eq!(
+            compared(&theirs, &made("2", "x", "no-op")).0,
+            Verdict::SameState
+        );
         let (verdict, said) = compared(&theirs, &made("1", "y", "update"));
         assert_eq!(verdict, Verdict::OtherState);
         assert_eq!(
@@ -115,16 +183,41 @@ mod tests {
         let (verdict, said) = compared(&made("1", "x", "update"), &theirs);
         assert_eq!(
             (verdict, said),
-            (Verdict::OtherState, vec!["planned again module.m.a.b[\"k\"]: tofu alone would change it".to_owned()])
+            (
+                Verdict::OtherState,
+                vec!["planned again module.m.a.b[\"k\"]: tofu alone would change it".to_owned()]
+            )
         );
         let (verdict, said) = compared(&made("1", "x", "update"), &made("1", "x", "update"));
-        assert_eq!((verdict, said), (Verdict::SameState, vec!["planned again module.m.a.b[\"k\"]: both would change it".to_owned()]));
-        let left = Made { left: theirs.state.clone(), ..made("1", "x", "no-op") };
-        assert_eq!(compared(&theirs, &left).1, ["left module.m.a.b[\"k\"]: flightdeck did not destroy it"]);
         assert_eq!(
-            compared(&theirs, &Made { state: json!({}), ..made("1", "x", "no-op") }).1,
+            (verdict, said),
+            (
+                Verdict::SameState,
+                vec!["planned again module.m.a.b[\"k\"]: both would change it".to_owned()]
+            )
+        );
+        let left = Made {
+            left: theirs.state.clone(),
+            ..made("1", "x", "no-op")
+        };
+        assert_eq!(
+            compared(&theirs, &left).1,
+            ["left module.m.a.b[\"k\"]: flightdeck did not destroy it"]
+        );
+        assert_eq!(
+            compared(
+                &theirs,
+                &Made {
+                    state: json!({}),
+                    ..made("1", "x", "no-op")
+                }
+            )
+            .1,
             ["state module.m.a.b[\"k\"]: tofu alone has it"]
         );
-        assert_eq!(without(&json!([{ "a": 1 }]), &json!([{ "a": true }])), Value::Null);
+        assert_eq!(
+            without(&json!([{ "a": 1 }]), &json!([{ "a": true }])),
+            Value::Null
+        );
     }
 }

@@ -29,7 +29,12 @@ impl Verdict {
     pub fn is_difference(self) -> bool {
         matches!(
             self,
-            Self::TofuAlone | Self::FlightdeckAlone | Self::OtherPlaces | Self::OtherPlan | Self::OtherState | Self::TofuAloneApplies
+            Self::TofuAlone
+                | Self::FlightdeckAlone
+                | Self::OtherPlaces
+                | Self::OtherPlan
+                | Self::OtherState
+                | Self::TofuAloneApplies
         )
     }
 }
@@ -82,7 +87,10 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (theirs, ours) => {
             let none = Places::new();
-            let (theirs, ours) = (theirs.as_ref().err().unwrap_or(&none), ours.as_ref().err().unwrap_or(&none));
+            let (theirs, ours) = (
+                theirs.as_ref().err().unwrap_or(&none),
+                ours.as_ref().err().unwrap_or(&none),
+            );
             return match places(theirs, ours) {
                 (Verdict::BothRefuse, said) => (Verdict::BothRefusePlan, said),
                 other => other,
@@ -90,7 +98,10 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
         }
     };
     let mut said = Vec::new();
-    for (list, key) in [("resource_changes", "address"), ("resource_drift", "address")] {
+    for (list, key) in [
+        ("resource_changes", "address"),
+        ("resource_drift", "address"),
+    ] {
         let (a, b) = (listed(&theirs[list], key), listed(&ours[list], key));
         let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         for name in names {
@@ -101,35 +112,69 @@ pub fn plans((theirs, ours): (&Planned, &Planned)) -> (Verdict, Vec<String>) {
             }
         }
     }
-    differences("output_changes", &theirs["output_changes"], &ours["output_changes"], &mut said);
-    (if said.is_empty() { Verdict::SamePlan } else { Verdict::OtherPlan }, said)
+    differences(
+        "output_changes",
+        &theirs["output_changes"],
+        &ours["output_changes"],
+        &mut said,
+    );
+    (
+        if said.is_empty() {
+            Verdict::SamePlan
+        } else {
+            Verdict::OtherPlan
+        },
+        said,
+    )
 }
 
-/// Differences without those at places where two plans of tofu's own differ as well: a clock, a random name, a directory.
+/// Differences without those at places where two plans of tofu's own differ as well: a clock, a
+/// random name, a directory.
 pub fn without_restless(said: Vec<String>, own: &[String]) -> (Verdict, Vec<String>) {
     let place = |line: &str| line.split(": tofu ").next().unwrap_or(line).to_owned();
     let restless: BTreeSet<String> = own.iter().map(|line| place(line)).collect();
-    let (restless, left): (Vec<String>, Vec<String>) = said.into_iter().partition(|line| restless.contains(&place(line)));
+    let (restless, left): (Vec<String>, Vec<String>) = said
+        .into_iter()
+        .partition(|line| restless.contains(&place(line)));
     if left.is_empty() {
-        let named = restless.iter().map(|line| format!("{}: tofu's own plans differ here", place(line)));
+        let named = restless
+            .iter()
+            .map(|line| format!("{}: tofu's own plans differ here", place(line)));
         return (Verdict::SamePlan, named.collect());
     }
     (Verdict::OtherPlan, left)
 }
 
 fn listed<'v>(list: &'v Value, key: &str) -> BTreeMap<String, &'v Value> {
-    let name =
-        |v: &Value| format!("{}{}", v[key].as_str().unwrap_or(""), v["deposed"].as_str().map_or_else(String::new, |d| format!(" ({d})")));
-    list.as_array().into_iter().flatten().map(|v| (name(v), v)).collect()
+    let name = |v: &Value| {
+        format!(
+            "{}{}",
+            v[key].as_str().unwrap_or(""),
+            v["deposed"]
+                .as_str()
+                .map_or_else(String::new, |d| format!(" ({d})"))
+        )
+    };
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .map(|v| (name(v), v))
+        .collect()
 }
 
-/// Where two values differ; what is false, null or empty counts as absent, and numbers by their value.
+/// Where two values differ; what is false, null or empty counts as absent, and numbers by their
+/// value.
 pub fn differences(at: &str, a: &Value, b: &Value, said: &mut Vec<String>) {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for name in names {
-                differences(&format!("{at}.{name}"), member(a, name), member(b, name), said);
+                differences(
+                    &format!("{at}.{name}"),
+                    member(a, name),
+                    member(b, name),
+                    said,
+                );
             }
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
@@ -160,7 +205,11 @@ fn short(v: &Value) -> String {
     const SHOWN: usize = 100;
     let text = v.to_string();
     let end: String = text.chars().take(SHOWN).collect();
-    if end.len() < text.len() { format!("{end}…") } else { text }
+    if end.len() < text.len() {
+        format!("{end}…")
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +218,9 @@ mod tests {
     use serde_json::json;
 
     fn at(all: &[&str]) -> Places {
-        all.iter().map(|p| ((*p).to_owned(), vec!["words".to_owned()])).collect()
+        all.iter()
+            .map(|p| ((*p).to_owned(), vec!["words".to_owned()]))
+            .collect()
     }
 
     #[test]
@@ -179,7 +230,12 @@ mod tests {
             (vec![], vec!["a.tf:1"], Verdict::TofuAlone, 1),
             (vec!["a.tf:1"], vec![], Verdict::FlightdeckAlone, 1),
             (vec!["a.tf:1"], vec!["a.tf:1"], Verdict::BothRefuse, 0),
-            (vec!["a.tf:1", "b.tf:2"], vec!["a.tf:1", "-"], Verdict::OtherPlaces, 2),
+            (
+                vec!["a.tf:1", "b.tf:2"],
+                vec!["a.tf:1", "-"],
+                Verdict::OtherPlaces,
+                2,
+            ),
         ] {
             let (got, said) = places(&at(&theirs), &at(&ours));
             assert_eq!((got, said.len()), (verdict, lines), "{theirs:?} {ours:?}");
@@ -188,30 +244,68 @@ mod tests {
 
     #[test]
     fn plans_are_compared_by_what_they_say() {
-        let change =
-            |after: Value| json!({ "resource_changes": [{ "address": "a.b", "change": { "after": after, "before_sensitive": false } }] });
+        let change = |after: Value| json!({ "resource_changes": [{ "address": "a.b", "change": { "after": after, "before_sensitive": false } }] });
         let plan = |theirs: Value, ours: Value| plans((&Ok(theirs), &Ok(ours)));
-        assert_eq!(plan(change(json!({"n": 1})), change(json!({"n": 1.0, "none": null}))).0, Verdict::SamePlan);
-        let (verdict, said) = plan(change(json!({"n": [1, "x"]})), change(json!({"n": [1, "y"]})));
+        assert_eq!(
+            plan(
+                change(json!({"n": 1})),
+                change(json!({"n": 1.0, "none": null}))
+            )
+            .0,
+            Verdict::SamePlan
+        );
+        let (verdict, said) = plan(
+            change(json!({"n": [1, "x"]})),
+            change(json!({"n": [1, "y"]})),
+        );
         assert_eq!(
             (verdict, said),
-            (Verdict::OtherPlan, vec!["resource_changes a.b.change.after.n[1]: tofu \"x\", flightdeck \"y\"".to_owned()])
+            (
+                Verdict::OtherPlan,
+                vec![
+                    "resource_changes a.b.change.after.n[1]: tofu \"x\", flightdeck \"y\""
+                        .to_owned()
+                ]
+            )
         );
         let clock = |now: &str| change(json!({ "at": now, "n": 1 }));
         let (_, own) = plan(clock("10:00"), clock("10:01"));
         let (_, said) = plan(clock("10:00"), clock("10:02"));
         assert_eq!(
             without_restless(said, &own),
-            (Verdict::SamePlan, vec!["resource_changes a.b.change.after.at: tofu's own plans differ here".to_owned()])
+            (
+                Verdict::SamePlan,
+                vec![
+                    "resource_changes a.b.change.after.at: tofu's own plans differ here".to_owned()
+                ]
+            )
         );
         let (_, said) = plan(clock("10:00"), change(json!({ "at": "10:02", "n": 2 })));
         assert_eq!(
             without_restless(said, &own),
-            (Verdict::OtherPlan, vec!["resource_changes a.b.change.after.n: tofu 1, flightdeck 2".to_owned()])
+            (
+                Verdict::OtherPlan,
+                vec!["resource_changes a.b.change.after.n: tofu 1, flightdeck 2".to_owned()]
+            )
         );
-        let (_, said) = plan(change(json!(1)), json!({ "resource_drift": [{ "address": "a.b", "deposed": "k" }] }));
-        assert_eq!(said, ["resource_changes a.b: tofu alone has it", "resource_drift a.b (k): flightdeck alone has it"]);
-        assert_eq!(plans((&Err(at(&["a:1"])), &Err(at(&["a:1"])))).0, Verdict::BothRefusePlan);
-        assert_eq!(plans((&Ok(json!({})), &Err(at(&["a:1"])))).0, Verdict::TofuAlone);
+        let (_, said) = plan(
+            change(json!(1)),
+            json!({ "resource_drift": [{ "address": "a.b", "deposed": "k" }] }),
+        );
+        assert_eq!(
+            said,
+            [
+                "resource_changes a.b: tofu alone has it",
+                "resource_drift a.b (k): flightdeck alone has it"
+            ]
+        );
+        assert_eq!(
+            plans((&Err(at(&["a:1"])), &Err(at(&["a:1"])))).0,
+            Verdict::BothRefusePlan
+        );
+        assert_eq!(
+            plans((&Ok(json!({})), &Err(at(&["a:1"])))).0,
+            Verdict::TofuAlone
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Holds this program against OpenTofu on any configurations: what one accepts and the other refuses, refusals at other
-//! places, plans that differ. OpenTofu is a program like any other here; nothing of it is part of this project.
+//! Holds this program against OpenTofu on any configurations: what one accepts and the other
+//! refuses, refusals at other places, plans that differ. OpenTofu is a program like any other here;
+//! nothing of it is part of this project.
 
 mod applied;
 mod compare;
@@ -29,12 +30,12 @@ pub struct Options {
     /// Compares plans too, where both accept the configuration
     #[arg(long)]
     plan: bool,
-    /// Applies, plans again and destroys too, where the plans are equal: one program after the other, in the world that the
-    /// providers' environment names, one configuration at a time
+    /// Applies, plans again and destroys too, where the plans are equal: one program after the
+    /// other, in the world that the providers' environment names, one configuration at a time
     #[arg(long, requires = "plan")]
     apply: bool,
-    /// A shell command that makes the world anew, before a configuration is planned and before the second program applies it:
-    /// what the first could not destroy is not in the second's way
+    /// A shell command that makes the world anew, before a configuration is planned and before the
+    /// second program applies it: what the first could not destroy is not in the second's way
     #[arg(long, requires = "apply")]
     world: Option<String>,
     /// Names the configurations on which both agree, too
@@ -60,7 +61,8 @@ pub struct Options {
     dirs: Vec<PathBuf>,
 }
 
-/// One configuration: the tree that it is part of, where it lies in it, and the part of the tree that it needs.
+/// One configuration: the tree that it is part of, where it lies in it, and the part of the tree
+/// that it needs.
 struct Case {
     tree: PathBuf,
     inside: PathBuf,
@@ -75,11 +77,17 @@ pub fn run(options: &Options) -> Result<()> {
     let programs = Programs::new(options)?;
     let mut cases = Vec::new();
     for tree in &options.dirs {
-        let tree = tree.canonicalize().wrap_err_with(|| format!("cannot read {}", tree.display()))?;
+        let tree = tree
+            .canonicalize()
+            .wrap_err_with(|| format!("cannot read {}", tree.display()))?;
         let mut found = Vec::new();
         configurations(&tree, Path::new(""), 0, &mut found)?;
         found.retain(|inside| inside.to_string_lossy().contains(&options.only));
-        cases.extend(found.into_iter().map(|inside| Case { part: part(&tree, &inside), tree: tree.clone(), inside }));
+        cases.extend(found.into_iter().map(|inside| Case {
+            part: part(&tree, &inside),
+            tree: tree.clone(),
+            inside,
+        }));
     }
     if cases.is_empty() {
         bail!("there is no configuration (*.tf, *.tofu, also .json) in these directories");
@@ -87,16 +95,33 @@ pub fn run(options: &Options) -> Result<()> {
     let next = AtomicUsize::new(0);
     let table = Mutex::new(BTreeMap::<Verdict, usize>::new());
     std::thread::scope(|scope| {
-        for _ in 0..if options.apply { 1 } else { options.jobs.max(1) } {
+        for _ in 0..if options.apply {
+            1
+        } else {
+            options.jobs.max(1)
+        } {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (verdict, said) = held(case, &programs, options).unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
-                    let mut table = table.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let (verdict, said) = held(case, &programs, options)
+                        .unwrap_or_else(|e| (Verdict::NotHeld, vec![format!("{e:#}")]));
+                    let mut table = table
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
                     *table.entry(verdict).or_default() += 1;
-                    if options.all || verdict.is_difference() || matches!(verdict, Verdict::NotHeld | Verdict::TofuCannotApply) {
-                        let name = case.tree.file_name().map(Path::new).unwrap_or(&case.tree).join(&case.inside);
+                    if options.all
+                        || verdict.is_difference()
+                        || matches!(verdict, Verdict::NotHeld | Verdict::TofuCannotApply)
+                    {
+                        let name = case
+                            .tree
+                            .file_name()
+                            .map(Path::new)
+                            .unwrap_or(&case.tree)
+                            .join(&case.inside);
                         println!("{}: {verdict}", name.display());
-                        said.iter().take(options.lines).for_each(|line| println!("    {line}"));
+                        said.iter()
+                            .take(options.lines)
+                            .for_each(|line| println!("    {line}"));
                         if said.len() > options.lines {
                             println!("    and {} more", said.len() - options.lines);
                         }
@@ -106,19 +131,32 @@ pub fn run(options: &Options) -> Result<()> {
         }
     });
     println!("\n| {} configurations | |\n|---|---|", cases.len());
-    for (verdict, n) in table.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+    for (verdict, n) in table
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    {
         println!("| {verdict} | {n} |");
     }
     Ok(())
 }
 
 /// Directories with configuration files of their own, each by its path in the tree.
-fn configurations(tree: &Path, inside: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+fn configurations(
+    tree: &Path,
+    inside: &Path,
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+) -> Result<()> {
     const SUFFIXES: [&str; 4] = [".tf", ".tf.json", ".tofu", ".tofu.json"];
     let mut entries: Vec<_> = std::fs::read_dir(tree.join(inside))?.collect::<Result<_, _>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     let is_file = |e: &std::fs::DirEntry| e.file_type().is_ok_and(|t| t.is_file());
-    if entries.iter().any(|e| is_file(e) && SUFFIXES.iter().any(|s| e.file_name().to_string_lossy().ends_with(s))) {
+    if entries.iter().any(|e| {
+        is_file(e)
+            && SUFFIXES
+                .iter()
+                .any(|s| e.file_name().to_string_lossy().ends_with(s))
+    }) {
         found.push(inside.to_path_buf());
     }
     for entry in entries {
@@ -130,7 +168,8 @@ fn configurations(tree: &Path, inside: &Path, depth: usize, found: &mut Vec<Path
     Ok(())
 }
 
-/// How much of a tree a configuration needs: its own directory, or one above where modules are called by `../..`.
+/// How much of a tree a configuration needs: its own directory, or one above where modules are
+/// called by `../..`.
 fn part(tree: &Path, inside: &Path) -> PathBuf {
     let mut part = inside.to_path_buf();
     while part.parent().is_some() && names_outside(&tree.join(&part), 0) {
@@ -141,10 +180,14 @@ fn part(tree: &Path, inside: &Path) -> PathBuf {
 
 /// Whether anything in a directory names what lies outside of it; also where it cannot be told.
 fn names_outside(dir: &Path, depth: usize) -> bool {
-    let Ok(entries) = std::fs::read_dir(dir) else { return true };
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return true;
+    };
     entries.flatten().any(|entry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => depth >= DEEP || names_outside(&entry.path(), depth + 1),
-        Ok(kind) if kind.is_file() => std::fs::read(entry.path()).is_ok_and(|text| text.windows(2).any(|two| two == b"..")),
+        Ok(kind) if kind.is_file() => {
+            std::fs::read(entry.path()).is_ok_and(|text| text.windows(2).any(|two| two == b".."))
+        }
         _ => true,
     })
 }
@@ -158,18 +201,27 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
     let (there, here) = (theirs.path().join(inside), ours.path().join(inside));
     if let Some(answer) = programs.tofu_prepares(&there, within)? {
         return match answer {
-            Answer::Judged(places) => Ok(compare::places(&places, &programs.flightdeck_validates(&here, within)?)),
+            Answer::Judged(places) => Ok(compare::places(
+                &places,
+                &programs.flightdeck_validates(&here, within)?,
+            )),
             Answer::Cannot(why) => Ok((Verdict::NotHeld, vec![why])),
         };
     }
     let validated = || -> Result<(Verdict, Vec<String>)> {
-        Ok(compare::places(&programs.tofu_validates(&there, within)?, &programs.flightdeck_validates(&here, within)?))
+        Ok(compare::places(
+            &programs.tofu_validates(&there, within)?,
+            &programs.flightdeck_validates(&here, within)?,
+        ))
     };
     if !options.plan {
         return validated();
     }
     programs.world_anew(within)?;
-    let (theirs, ours) = (programs.tofu_plans(&there, within)?, programs.flightdeck_plans(&here, within)?);
+    let (theirs, ours) = (
+        programs.tofu_plans(&there, within)?,
+        programs.flightdeck_plans(&here, within)?,
+    );
     // Both validate before they plan: what both have planned, both accept.
     if theirs.is_err() || ours.is_err() {
         let (verdict, said) = validated()?;
@@ -185,7 +237,9 @@ fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict,
         theirs = again;
     }
     match theirs {
-        Ok(planned) if verdict == Verdict::SamePlan && options.apply => applied::held(programs, planned, &there, &here, within),
+        Ok(planned) if verdict == Verdict::SamePlan && options.apply => {
+            applied::held(programs, planned, &there, &here, within)
+        }
         _ => Ok((verdict, said)),
     }
 }
@@ -202,14 +256,28 @@ mod tests {
             ("a/m/main.tf", "locals {}\n"),
             ("b/x/main.tf", "module \"m\" {\n  source = \"../m\"\n}\n"),
             ("b/m/main.tf", "locals {}\n"),
-            ("c/x/main.tf", "module \"m\" {\n  source = \"../../b/x\"\n}\n"),
+            (
+                "c/x/main.tf",
+                "module \"m\" {\n  source = \"../../b/x\"\n}\n",
+            ),
         ] {
             let file = tree.path().join(file);
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        for (inside, needed) in [("a", "a"), ("a/m", "a/m"), ("b/m", "b/m"), ("b/x", ""), ("c/x", ""), ("", "")] {
-            assert_eq!(part(tree.path(), Path::new(inside)), Path::new(needed), "{inside}");
+        for (inside, needed) in [
+            ("a", "a"),
+            ("a/m", "a/m"),
+            ("b/m", "b/m"),
+            ("b/x", ""),
+            ("c/x", ""),
+            ("", ""),
+        ] {
+            assert_eq!(
+                part(tree.path(), Path::new(inside)),
+                Path::new(needed),
+                "{inside}"
+            );
         }
     }
 }

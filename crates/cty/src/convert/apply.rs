@@ -27,7 +27,10 @@ impl At {
     }
 
     fn fault(&self, message: impl Into<String>) -> ConvertError {
-        ConvertError { path: self.told(), message: message.into() }
+        ConvertError {
+            path: self.told(),
+            message: message.into(),
+        }
     }
 }
 
@@ -67,13 +70,21 @@ fn step(value: &Value, out: &Type, is_unsafe: bool, at: &mut At, to: PathStep) -
 fn unknown(from: &Value, ty: Type) -> Value {
     let range = from.range();
     let unknown = Value::unknown(ty.clone()).refine();
-    let unknown = if range.definitely_not_null() { unknown.not_null() } else { unknown };
+    let unknown = if range.definitely_not_null() {
+        unknown.not_null()
+    } else {
+        unknown
+    };
     match (from.ty(), &ty) {
         (Type::Object(o), Type::Map(_)) => unknown.length(o.attributes.len()),
         (Type::Tuple(t), Type::List(_)) => unknown.length(t.len()),
         (Type::Tuple(t), Type::Set(_)) => unknown.length_min(t.len().min(1)).length_max(t.len()),
         (f, t) if f.is_collection() && t.is_collection() => {
-            let least = if t.is_set() { range.length_min().min(1) } else { range.length_min() };
+            let least = if t.is_set() {
+                range.length_min().min(1)
+            } else {
+                range.length_min()
+            };
             let unknown = unknown.length_min(least);
             match range.length_max() {
                 Some(most) => unknown.length_max(most),
@@ -87,8 +98,14 @@ fn unknown(from: &Value, ty: Type) -> Value {
 
 fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Value> {
     match (value.ty(), out) {
-        (Type::Number, Type::String) => Ok(Value::string(value.as_number().map(Number::to_text).unwrap_or_default())),
-        (Type::Bool, Type::String) => Ok(Value::string(if value.as_bool() == Some(true) { "true" } else { "false" })),
+        (Type::Number, Type::String) => Ok(Value::string(
+            value.as_number().map(Number::to_text).unwrap_or_default(),
+        )),
+        (Type::Bool, Type::String) => Ok(Value::string(if value.as_bool() == Some(true) {
+            "true"
+        } else {
+            "false"
+        })),
         (Type::String, Type::Number) => match Number::parse(value.as_str().unwrap_or_default()) {
             Ok(number) => Ok(Value::number(number)),
             Err(_) => Err(at.fault("a number is required")),
@@ -97,13 +114,21 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
         (Type::Object(_), Type::Object(o)) => object_to_object(value, o, is_unsafe, at),
         (Type::Map(element), Type::Object(o)) => map_to_object(value, element, o, is_unsafe, at),
         (Type::Tuple(_), Type::Tuple(types)) => {
-            let elements = value.as_slice().unwrap_or_default().iter().zip(types.iter()).enumerate();
-            let converted: Result<Vec<Value>> =
-                elements.map(|(i, (e, t))| step(e, t, is_unsafe, at, PathStep::Index(Value::number(i)))).collect();
+            let elements = value
+                .as_slice()
+                .unwrap_or_default()
+                .iter()
+                .zip(types.iter())
+                .enumerate();
+            let converted: Result<Vec<Value>> = elements
+                .map(|(i, (e, t))| step(e, t, is_unsafe, at, PathStep::Index(Value::number(i))))
+                .collect();
             Ok(Value::tuple(converted?))
         }
         (Type::Tuple(types), Type::List(e)) => {
-            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, at)) };
+            let Some(element) = element_for(types, e, is_unsafe) else {
+                return Err(mismatch(value, out, at));
+            };
             if types.is_empty() {
                 return Ok(Value::list(element, Vec::new()));
             }
@@ -111,17 +136,25 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
             sequence(out, unify_all(elements, is_unsafe, at)?, at)
         }
         (Type::Tuple(types), Type::Set(e)) => {
-            let Some(element) = element_for(types, e, is_unsafe) else { return Err(mismatch(value, out, at)) };
+            let Some(element) = element_for(types, e, is_unsafe) else {
+                return Err(mismatch(value, out, at));
+            };
             if types.is_empty() {
                 return Ok(Value::set(element, Vec::new()));
             }
             sequence(out, convert_all(value, &element, is_unsafe, at)?, at)
         }
         (Type::List(from) | Type::Set(from), Type::List(to) | Type::Set(to)) => {
-            let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
+            let element = if to.is_dynamic() {
+                (**from).clone()
+            } else {
+                to.without_optional()
+            };
             let settled = value.length().is_none_or(|l| l.is_known());
             match out {
-                Type::List(_) if !settled => Ok(Value::unknown(Type::list(fill_dynamic(from, &element)))),
+                Type::List(_) if !settled => {
+                    Ok(Value::unknown(Type::list(fill_dynamic(from, &element))))
+                }
                 Type::List(_) if value.is_empty() => Ok(Value::list(element, Vec::new())),
                 _ if value.is_empty() => Ok(Value::set(element, Vec::new())),
                 _ => sequence(out, convert_all(value, to, is_unsafe, at)?, at),
@@ -129,7 +162,11 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
         }
         (Type::Map(from), Type::Map(to)) => {
             if value.is_empty() {
-                let element = if to.is_dynamic() { (**from).clone() } else { to.without_optional() };
+                let element = if to.is_dynamic() {
+                    (**from).clone()
+                } else {
+                    to.without_optional()
+                };
                 return Ok(Value::map(element, std::iter::empty::<(&str, Value)>()));
             }
             let members = convert_members(value, to, is_unsafe, at)?;
@@ -137,9 +174,14 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
         }
         (Type::Object(o), Type::Map(to)) => {
             if o.attributes.is_empty() {
-                return Ok(Value::map(to.without_optional(), std::iter::empty::<(&str, Value)>()));
+                return Ok(Value::map(
+                    to.without_optional(),
+                    std::iter::empty::<(&str, Value)>(),
+                ));
             }
-            let Some(element) = map_element_for(o, to, is_unsafe) else { return Err(mismatch(value, out, at)) };
+            let Some(element) = map_element_for(o, to, is_unsafe) else {
+                return Err(mismatch(value, out, at));
+            };
             let members = convert_members(value, &element, is_unsafe, at)?;
             mapping(&element, members, is_unsafe, "attribute", at)
         }
@@ -148,7 +190,11 @@ fn known(value: &Value, out: &Type, is_unsafe: bool, at: &mut At) -> Result<Valu
 }
 
 fn mismatch(value: &Value, out: &Type, at: &At) -> ConvertError {
-    at.fault(words(value.ty(), out, !value.hides() && at.hidden_from.is_none()))
+    at.fault(words(
+        value.ty(),
+        out,
+        !value.hides() && at.hidden_from.is_none(),
+    ))
 }
 
 fn text_to_bool(text: &str, at: &At) -> Result<Value> {
@@ -167,7 +213,12 @@ fn text_to_bool(text: &str, at: &At) -> Result<Value> {
     }
 }
 
-fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, at: &mut At) -> Result<Value> {
+fn object_to_object(
+    value: &Value,
+    out: &Arc<ObjectType>,
+    is_unsafe: bool,
+    at: &mut At,
+) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, want) in &out.attributes {
         let converted = match value.as_map().and_then(|m| m.get(name)) {
@@ -179,22 +230,43 @@ fn object_to_object(value: &Value, out: &Arc<ObjectType>, is_unsafe: bool, at: &
     Ok(Value::object_of_type(out, attributes))
 }
 
-fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: bool, at: &mut At) -> Result<Value> {
+fn map_to_object(
+    value: &Value,
+    element: &Type,
+    out: &ObjectType,
+    is_unsafe: bool,
+    at: &mut At,
+) -> Result<Value> {
     let mut attributes = BTreeMap::new();
     for (name, have) in value.as_map().into_iter().flatten() {
-        let Some(want) = out.attributes.get(name) else { continue };
+        let Some(want) = out.attributes.get(name) else {
+            continue;
+        };
         if element != want && !convertible(element, want, is_unsafe) {
             let why = words(have.ty(), want, !value.hides() && at.hidden_from.is_none());
-            return Err(at.fault(format!("map element type is incompatible with attribute {name:?}: {why}")));
+            return Err(at.fault(format!(
+                "map element type is incompatible with attribute {name:?}: {why}"
+            )));
         }
-        attributes.insert(name.clone(), step(have, want, is_unsafe, at, PathStep::Index(Value::string(name)))?);
+        attributes.insert(
+            name.clone(),
+            step(
+                have,
+                want,
+                is_unsafe,
+                at,
+                PathStep::Index(Value::string(name)),
+            )?,
+        );
     }
     for (name, want) in &out.attributes {
         if attributes.contains_key(name) {
             continue;
         }
         if !out.optional.contains(name) {
-            return Err(at.fault(format!("map has no element for required attribute {name:?}")));
+            return Err(at.fault(format!(
+                "map has no element for required attribute {name:?}"
+            )));
         }
         attributes.insert(name.clone(), Value::null(want.clone()));
     }
@@ -203,7 +275,9 @@ fn map_to_object(value: &Value, element: &Type, out: &ObjectType, is_unsafe: boo
 
 fn convert_all(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
     let elements = value.as_slice().unwrap_or_default().iter().enumerate();
-    elements.map(|(i, e)| step(e, element, is_unsafe, at, PathStep::Index(Value::number(i)))).collect()
+    elements
+        .map(|(i, e)| step(e, element, is_unsafe, at, PathStep::Index(Value::number(i))))
+        .collect()
 }
 
 type Members = BTreeMap<Arc<str>, Value>;
@@ -211,19 +285,39 @@ type Members = BTreeMap<Arc<str>, Value>;
 fn convert_members(value: &Value, element: &Type, is_unsafe: bool, at: &mut At) -> Result<Members> {
     let mut members = Members::new();
     for (name, member) in value.as_map().into_iter().flatten() {
-        members.insert(name.clone(), step(member, element, is_unsafe, at, PathStep::Index(Value::string(name)))?);
+        members.insert(
+            name.clone(),
+            step(
+                member,
+                element,
+                is_unsafe,
+                at,
+                PathStep::Index(Value::string(name)),
+            )?,
+        );
     }
     Ok(members)
 }
 
-/// Elements may have come out with different types where the wanted type is dynamic inside: bring them to one.
+/// Elements may have come out with different types where the wanted type is dynamic inside: bring
+/// them to one.
 fn unify_all(elements: Vec<Value>, is_unsafe: bool, at: &mut At) -> Result<Vec<Value>> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let Some(unified) = unified_type(&types, is_unsafe) else {
         return Err(at.fault("cannot find a common base type for all elements"));
     };
     let numbered = elements.iter().enumerate();
-    numbered.map(|(i, e)| step(e, &unified, is_unsafe, at, PathStep::Index(Value::number(i)))).collect()
+    numbered
+        .map(|(i, e)| {
+            step(
+                e,
+                &unified,
+                is_unsafe,
+                at,
+                PathStep::Index(Value::number(i)),
+            )
+        })
+        .collect()
 }
 
 fn sequence(out: &Type, elements: Vec<Value>, at: &At) -> Result<Value> {
@@ -231,15 +325,29 @@ fn sequence(out: &Type, elements: Vec<Value>, at: &At) -> Result<Value> {
         Type::Set(_) => (Value::try_set(Type::Dynamic, elements), "set"),
         _ => (Value::try_list(Type::Dynamic, elements), "list"),
     };
-    made.map_err(|_| at.fault(format!("element types must all match for conversion to {kind}")))
+    made.map_err(|_| {
+        at.fault(format!(
+            "element types must all match for conversion to {kind}"
+        ))
+    })
 }
 
-fn mapping(element: &Type, members: Members, is_unsafe: bool, noun: &str, at: &mut At) -> Result<Value> {
+fn mapping(
+    element: &Type,
+    members: Members,
+    is_unsafe: bool,
+    noun: &str,
+    at: &mut At,
+) -> Result<Value> {
     let members = if element.is_collection() || element.is_object() {
         let (names, values): (Vec<Arc<str>>, Vec<Value>) = members.into_iter().unzip();
-        names.into_iter().zip(unify_all(values, is_unsafe, at)?).collect()
+        names
+            .into_iter()
+            .zip(unify_all(values, is_unsafe, at)?)
+            .collect()
     } else {
         members
     };
-    Value::try_map(Type::Dynamic, members).map_err(|_| at.fault(format!("{noun} types must all match for conversion to map")))
+    Value::try_map(Type::Dynamic, members)
+        .map_err(|_| at.fault(format!("{noun} types must all match for conversion to map")))
 }

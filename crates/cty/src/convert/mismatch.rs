@@ -13,12 +13,21 @@ pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
     let any = |t: &Type| t.is_dynamic();
     match (got, want) {
         (Type::Object(g), Type::Object(w)) => objects(g, w, names),
-        (Type::Tuple(_), Type::List(e)) if any(e) => "all list elements must have the same type".into(),
-        (Type::Tuple(_), Type::Set(e)) if any(e) => "all set elements must have the same type".into(),
-        (Type::Object(_), Type::Map(e)) if any(e) => "all map elements must have the same type".into(),
+        (Type::Tuple(_), Type::List(e)) if any(e) => {
+            "all list elements must have the same type".into()
+        }
+        (Type::Tuple(_), Type::Set(e)) if any(e) => {
+            "all set elements must have the same type".into()
+        }
+        (Type::Object(_), Type::Map(e)) if any(e) => {
+            "all map elements must have the same type".into()
+        }
         (Type::Tuple(elements), Type::List(e) | Type::Set(e)) => {
             let bad = elements.iter().enumerate().find(|(_, g)| !fits(g, e));
-            bad.map_or_else(|| all_must_be(e), |(i, g)| format!("element {i}: {}", words(g, e, names)))
+            bad.map_or_else(
+                || all_must_be(e),
+                |(i, g)| format!("element {i}: {}", words(g, e, names)),
+            )
         }
         (Type::Object(o), Type::Map(e)) => {
             let bad = o.attributes.iter().find(|(_, g)| !fits(g, e));
@@ -28,12 +37,26 @@ pub(super) fn words(got: &Type, want: &Type, names: bool) -> String {
                 Some((_, g)) => format!("an element: {}", words(g, e, names)),
             }
         }
-        (Type::Tuple(_) | Type::Object(_), w) if w.is_collection() => format!("{} required", w.friendly_constraint_name()),
-        (Type::List(g) | Type::Set(g), Type::List(w)) => format!("incorrect list element type: {}", words(g, w, names)),
-        (Type::List(g) | Type::Set(g), Type::Set(w)) => format!("incorrect set element type: {}", words(g, w, names)),
-        (Type::Map(g), Type::Map(w)) => format!("incorrect map element type: {}", words(g, w, names)),
-        (g, w) if g.is_collection() && w.is_collection() => format!("{} required", w.friendly_constraint_name()),
-        (g, w) if !confusing(g, w) => format!("{} required, but have {}", w.friendly_name(), g.friendly_name()),
+        (Type::Tuple(_) | Type::Object(_), w) if w.is_collection() => {
+            format!("{} required", w.friendly_constraint_name())
+        }
+        (Type::List(g) | Type::Set(g), Type::List(w)) => {
+            format!("incorrect list element type: {}", words(g, w, names))
+        }
+        (Type::List(g) | Type::Set(g), Type::Set(w)) => {
+            format!("incorrect set element type: {}", words(g, w, names))
+        }
+        (Type::Map(g), Type::Map(w)) => {
+            format!("incorrect map element type: {}", words(g, w, names))
+        }
+        (g, w) if g.is_collection() && w.is_collection() => {
+            format!("{} required", w.friendly_constraint_name())
+        }
+        (g, w) if !confusing(g, w) => format!(
+            "{} required, but have {}",
+            w.friendly_name(),
+            g.friendly_name()
+        ),
         (_, w) => format!("{} required", w.friendly_constraint_name()),
     }
 }
@@ -43,7 +66,10 @@ fn fits(got: &Type, want: &Type) -> bool {
 }
 
 fn all_must_be(element: &Type) -> String {
-    format!("all elements must be {}", element.friendly_constraint_name())
+    format!(
+        "all elements must be {}",
+        element.friendly_constraint_name()
+    )
 }
 
 fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
@@ -57,10 +83,18 @@ fn objects(got: &ObjectType, want: &ObjectType, names: bool) -> String {
         [] => {}
         [one] => return format!("attribute {one} is required"),
         [one, two] => return format!("attributes {one} and {two} are required"),
-        [most @ .., last] => return format!("attributes {}, and {last} are required", most.join(", ")),
+        [most @ .., last] => {
+            return format!("attributes {}, and {last} are required", most.join(", "));
+        }
     }
-    let both = || want.attributes.iter().filter_map(|(n, w)| got.attributes.get(n).filter(|g| *g != w).map(|g| (n, g, w)));
-    let bad = both().find(|(_, g, w)| !convertible(g, w, true)).or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));
+    let both = || {
+        want.attributes
+            .iter()
+            .filter_map(|(n, w)| got.attributes.get(n).filter(|g| *g != w).map(|g| (n, g, w)))
+    };
+    let bad = both()
+        .find(|(_, g, w)| !convertible(g, w, true))
+        .or_else(|| both().find(|(_, g, w)| !convertible(g, w, false)));
     match bad {
         Some((name, g, w)) => format!("attribute {name:?}: {}", words(g, w, names)),
         None => "incorrect object attributes".into(),
@@ -72,7 +106,10 @@ fn confusing(got: &Type, want: &Type) -> bool {
     if got.is_primitive() != want.is_primitive() || *want == Type::String {
         return false;
     }
-    if matches!((got, want), (Type::Number, Type::Bool) | (Type::Bool, Type::Number)) {
+    if matches!(
+        (got, want),
+        (Type::Number, Type::Bool) | (Type::Bool, Type::Number)
+    ) {
         return false;
     }
     !matches!((got, want), (Type::Tuple(_), Type::Object(_)))

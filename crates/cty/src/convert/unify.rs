@@ -1,4 +1,5 @@
-//! One type for several: what a conditional with arms of different types has, or a list of different things.
+//! One type for several: what a conditional with arms of different types has, or a list of
+//! different things.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -45,7 +46,8 @@ impl Unified {
     }
 }
 
-/// The most specific type to which values of all these types convert without fail; `None` if there is none.
+/// The most specific type to which values of all these types convert without fail; `None` if there
+/// is none.
 pub fn unify(types: &[Type]) -> Option<Unified> {
     distinct(types, false)
 }
@@ -63,7 +65,10 @@ pub(super) fn unified_type(types: &[Type], is_unsafe: bool) -> Option<Type> {
 fn distinct(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     let first = types.first()?;
     if types.iter().all(|t| t == first) {
-        return Some(Unified { ty: first.clone(), conversions: vec![None; types.len()] });
+        return Some(Unified {
+            ty: first.clone(),
+            conversions: vec![None; types.len()],
+        });
     }
     let mut seen: BTreeMap<&Type, usize> = BTreeMap::new();
     let mut once: Vec<Type> = Vec::new();
@@ -77,8 +82,14 @@ fn distinct(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         })
         .collect();
     let unified = choose(&once, is_unsafe)?;
-    let conversions = places.iter().map(|&i| unified.conversions[i].clone()).collect();
-    Some(Unified { ty: unified.ty, conversions })
+    let conversions = places
+        .iter()
+        .map(|&i| unified.conversions[i].clone())
+        .collect();
+    Some(Unified {
+        ty: unified.ty,
+        conversions,
+    })
 }
 
 #[derive(Default)]
@@ -106,20 +117,29 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     }
     let all = types.len();
     let only = |kind: usize| kind > 0 && kind + k.dynamic == all;
-    if k.dynamic > 0 && (only(k.map) || only(k.list) || only(k.set) || only(k.object) || only(k.tuple)) {
-        return Some(Unified { ty: Type::Dynamic, conversions: vec![Some(Conversion::ToDynamic); all] });
+    if k.dynamic > 0
+        && (only(k.map) || only(k.list) || only(k.set) || only(k.object) || only(k.tuple))
+    {
+        return Some(Unified {
+            ty: Type::Dynamic,
+            conversions: vec![Some(Conversion::ToDynamic); all],
+        });
     }
     if only(k.map) {
         return collections(types, Type::map, is_unsafe);
     }
     if k.map > 0 && k.map + k.object + k.dynamic == all {
-        if let Some(found) = structural_as_collection(types, is_unsafe, Type::is_object, Type::is_map) {
+        if let Some(found) =
+            structural_as_collection(types, is_unsafe, Type::is_object, Type::is_map)
+        {
             return Some(found);
         }
     } else if only(k.list) {
         return collections(types, Type::list, is_unsafe);
     } else if k.list > 0 && k.list + k.tuple + k.dynamic == all {
-        if let Some(found) = structural_as_collection(types, is_unsafe, Type::is_tuple, Type::is_list) {
+        if let Some(found) =
+            structural_as_collection(types, is_unsafe, Type::is_tuple, Type::is_list)
+        {
             return Some(found);
         }
     } else if only(k.set) {
@@ -132,7 +152,9 @@ fn choose(types: &[Type], is_unsafe: bool) -> Option<Unified> {
         return None;
     }
     let order = general_first(types);
-    order.into_iter().find_map(|wanted| all_to(types, types[wanted].clone(), is_unsafe))
+    order
+        .into_iter()
+        .find_map(|wanted| all_to(types, types[wanted].clone(), is_unsafe))
 }
 
 /// Every type converted to `ty`, if all can be.
@@ -143,11 +165,17 @@ fn all_to(types: &[Type], ty: Type, is_unsafe: bool) -> Option<Unified> {
         }
         convertible(t, &ty, is_unsafe).then(|| Some(Conversion::To(ty.clone())))
     });
-    Some(Unified { conversions: conversions.collect::<Option<_>>()?, ty: ty.clone() })
+    Some(Unified {
+        conversions: conversions.collect::<Option<_>>()?,
+        ty: ty.clone(),
+    })
 }
 
 fn collections(types: &[Type], make: fn(Type) -> Type, is_unsafe: bool) -> Option<Unified> {
-    let elements: Vec<Type> = types.iter().filter_map(|t| t.element_type().cloned()).collect();
+    let elements: Vec<Type> = types
+        .iter()
+        .filter_map(|t| t.element_type().cloned())
+        .collect();
     all_to(types, make(unified_type(&elements, is_unsafe)?), is_unsafe)
 }
 
@@ -159,11 +187,24 @@ fn structural_as_collection(
     collection: fn(&Type) -> bool,
 ) -> Option<Unified> {
     let given: Vec<Type> = types.iter().filter(|t| structural(t)).cloned().collect();
-    let one = if given[0].is_tuple() { tuples_to_list(&given, is_unsafe)? } else { objects_to_map(&given, is_unsafe)? };
+    let one = if given[0].is_tuple() {
+        tuples_to_list(&given, is_unsafe)?
+    } else {
+        objects_to_map(&given, is_unsafe)?
+    };
     if !collection(&one.ty) {
         return None;
     }
-    let replaced: Vec<Type> = types.iter().map(|t| if structural(t) { one.ty.clone() } else { t.clone() }).collect();
+    let replaced: Vec<Type> = types
+        .iter()
+        .map(|t| {
+            if structural(t) {
+                one.ty.clone()
+            } else {
+                t.clone()
+            }
+        })
+        .collect();
     let mut unified = distinct(&replaced, is_unsafe)?;
     if !collection(&unified.ty) {
         return None;
@@ -179,19 +220,32 @@ fn structural_as_collection(
 fn objects(types: &[Type], is_unsafe: bool) -> Option<Unified> {
     let attributes: Vec<&ObjectType> = types.iter().filter_map(Type::as_object).collect();
     let first = attributes[0];
-    if attributes.iter().any(|o| !o.attributes.keys().eq(first.attributes.keys())) {
+    if attributes
+        .iter()
+        .any(|o| !o.attributes.keys().eq(first.attributes.keys()))
+    {
         return objects_to_map(types, is_unsafe);
     }
     let mut unified = ObjectType::default();
     for name in first.attributes.keys() {
-        let across: Vec<Type> = attributes.iter().filter_map(|o| o.attributes.get(name).cloned()).collect();
-        unified.attributes.insert(name.clone(), unified_type(&across, is_unsafe)?);
+        let across: Vec<Type> = attributes
+            .iter()
+            .filter_map(|o| o.attributes.get(name).cloned())
+            .collect();
+        unified
+            .attributes
+            .insert(name.clone(), unified_type(&across, is_unsafe)?);
     }
-    all_to(types, Type::Object(Arc::new(unified)), is_unsafe).or_else(|| objects_to_map(types, is_unsafe))
+    all_to(types, Type::Object(Arc::new(unified)), is_unsafe)
+        .or_else(|| objects_to_map(types, is_unsafe))
 }
 
 fn objects_to_map(types: &[Type], is_unsafe: bool) -> Option<Unified> {
-    let all: Vec<Type> = types.iter().filter_map(Type::as_object).flat_map(|o| o.attributes.values().cloned()).collect();
+    let all: Vec<Type> = types
+        .iter()
+        .filter_map(Type::as_object)
+        .flat_map(|o| o.attributes.values().cloned())
+        .collect();
     all_to(types, Type::map(unified_type(&all, is_unsafe)?), is_unsafe)
 }
 
@@ -210,11 +264,16 @@ fn tuples(types: &[Type], is_unsafe: bool) -> Option<Unified> {
 }
 
 fn tuples_to_list(types: &[Type], is_unsafe: bool) -> Option<Unified> {
-    let all: Vec<Type> = types.iter().filter_map(Type::tuple_elements).flat_map(|e| e.iter().cloned()).collect();
+    let all: Vec<Type> = types
+        .iter()
+        .filter_map(Type::tuple_elements)
+        .flat_map(|e| e.iter().cloned())
+        .collect();
     all_to(types, Type::list(unified_type(&all, is_unsafe)?), is_unsafe)
 }
 
-/// The numbers of the types, more general ones before those that convert to them, otherwise as given.
+/// The numbers of the types, more general ones before those that convert to them, otherwise as
+/// given.
 fn general_first(types: &[Type]) -> Vec<usize> {
     let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); types.len()];
     let mut waits_for = vec![0usize; types.len()];
@@ -243,7 +302,8 @@ fn general_first(types: &[Type]) -> Vec<usize> {
     order
 }
 
-/// Negative if `a` is more general than `b`, positive if less, 0 if neither. Anything known goes before dynamic.
+/// Negative if `a` is more general than `b`, positive if less, 0 if neither. Anything known goes
+/// before dynamic.
 fn generality(a: &Type, b: &Type) -> i32 {
     match (a, b) {
         (Type::Dynamic, Type::Dynamic) => 0,
@@ -251,7 +311,9 @@ fn generality(a: &Type, b: &Type) -> i32 {
         (Type::Dynamic, _) => 1,
         (Type::String, Type::Number | Type::Bool) => -1,
         (Type::Number | Type::Bool, Type::String) => 1,
-        (Type::List(x), Type::List(y)) | (Type::Set(x), Type::Set(y)) | (Type::Map(x), Type::Map(y)) => generality(x, y),
+        (Type::List(x), Type::List(y))
+        | (Type::Set(x), Type::Set(y))
+        | (Type::Map(x), Type::Map(y)) => generality(x, y),
         (Type::Tuple(_) | Type::List(_), Type::Set(_)) => -1,
         (Type::Set(_), Type::Tuple(_) | Type::List(_)) => 1,
         (Type::List(_), Type::Tuple(_)) | (Type::Map(_), Type::Object(_)) => -1,

@@ -8,7 +8,8 @@ use super::{MAX_REFINEMENTS, REFINED, key};
 use crate::codec::{CodecError, Place, collect_elements, collect_members};
 use crate::{Number, ObjectType, PathStep, RefinementBuilder, Type, Value};
 
-/// Reads a value of `ty`. Never panics, whatever the bytes are; the error says where inside the value they are wrong.
+/// Reads a value of `ty`. Never panics, whatever the bytes are; the error says where inside the
+/// value they are wrong.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, CodecError> {
     let ty = ty.without_optional();
     value(&mut Bytes::new(bytes), &ty, &mut Place::default())
@@ -76,7 +77,9 @@ fn number(token: Token<'_>, at: &Place) -> Result<Number, CodecError> {
 
 fn dynamic(bytes: &mut Bytes<'_>, at: &mut Place) -> Decoded {
     let ty = match bytes.next() {
-        Ok(Token::Binary(raw) | Token::Text(raw)) => Type::from_json(raw).map_err(|e| at.error(e.to_string()))?,
+        Ok(Token::Binary(raw) | Token::Text(raw)) => {
+            Type::from_json(raw).map_err(|e| at.error(e.to_string()))?
+        }
         Ok(_) => return at.fail("the type of a dynamic value must be binary"),
         Err(e) => return at.fail(e),
     };
@@ -84,7 +87,12 @@ fn dynamic(bytes: &mut Bytes<'_>, at: &mut Place) -> Decoded {
     at.deeper(|at| value(bytes, &ty, at))
 }
 
-fn sequence<'t>(bytes: &mut Bytes<'_>, n: usize, at: &mut Place, ty: impl Fn(usize) -> Option<&'t Type>) -> Result<Vec<Value>, CodecError> {
+fn sequence<'t>(
+    bytes: &mut Bytes<'_>,
+    n: usize,
+    at: &mut Place,
+    ty: impl Fn(usize) -> Option<&'t Type>,
+) -> Result<Vec<Value>, CodecError> {
     let mut elements = Vec::with_capacity(n.min(bytes.left()));
     for i in 0..n {
         let Some(ty) = ty(i) else { break };
@@ -98,7 +106,9 @@ fn map(bytes: &mut Bytes<'_>, n: usize, element: &Type, at: &mut Place) -> Decod
     for _ in 0..n {
         let key = bytes.next().map_err(|e| at.error(e))?;
         let key = text(key, at, "non-string key in map")?;
-        let inner = at.within(PathStep::Index(Value::string(&key)), |at| value(bytes, element, at))?;
+        let inner = at.within(PathStep::Index(Value::string(&key)), |at| {
+            value(bytes, element, at)
+        })?;
         members.push((key, inner));
     }
     collect_members(element, members, at)
@@ -111,14 +121,23 @@ fn object(bytes: &mut Bytes<'_>, n: usize, object: &Arc<ObjectType>, at: &mut Pl
         for _ in 0..n {
             let key = bytes.next().map_err(|e| at.error(e))?;
             let key = text(key, at, "all keys must be strings")?;
-            let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(&key)) else {
-                return at.within(PathStep::Attr(key.as_str().into()), |at| at.fail("unsupported attribute"));
+            let Some((name, ty)) = object.attributes.get_key_value(&*crate::text::normal(&key))
+            else {
+                return at.within(PathStep::Attr(key.as_str().into()), |at| {
+                    at.fail("unsupported attribute")
+                });
             };
-            attributes.insert(name.clone(), at.within(PathStep::Attr(name.clone()), |at| value(bytes, ty, at))?);
+            attributes.insert(
+                name.clone(),
+                at.within(PathStep::Attr(name.clone()), |at| value(bytes, ty, at))?,
+            );
         }
     }
     if attributes.len() != want {
-        return at.fail(format!("an object with {want} attributes is required ({} given)", if n == want { attributes.len() } else { n }));
+        return at.fail(format!(
+            "an object with {want} attributes is required ({} given)",
+            if n == want { attributes.len() } else { n }
+        ));
     }
     Ok(Value::object_of_type(object, attributes))
 }
@@ -132,7 +151,9 @@ fn unknown(code: i8, body: &[u8], ty: &Type, at: &mut Place) -> Decoded {
         return at.fail("oversize unknown value refinement");
     }
     let mut bytes = Bytes::new(body);
-    let Ok(Token::Map(n)) = bytes.next() else { return at.fail("refinements of an unknown value: not a map") };
+    let Ok(Token::Map(n)) = bytes.next() else {
+        return at.fail("refinements of an unknown value: not a map");
+    };
     if ty.is_dynamic() {
         return Ok(Value::unknown(Type::Dynamic));
     }
@@ -148,7 +169,12 @@ fn unknown(code: i8, body: &[u8], ty: &Type, at: &mut Place) -> Decoded {
     builder.build().map_err(|e| at.error(e.to_string()))
 }
 
-fn refinement(b: RefinementBuilder, key: i64, bytes: &mut Bytes<'_>, at: &Place) -> Result<RefinementBuilder, CodecError> {
+fn refinement(
+    b: RefinementBuilder,
+    key: i64,
+    bytes: &mut Bytes<'_>,
+    at: &Place,
+) -> Result<RefinementBuilder, CodecError> {
     let bad = |what: &str| at.error(format!("refinements of an unknown value: {what}"));
     if !(key::NULLNESS..=key::LENGTH_MAX).contains(&key) {
         bytes.skip().map_err(bad)?;
@@ -157,9 +183,11 @@ fn refinement(b: RefinementBuilder, key: i64, bytes: &mut Bytes<'_>, at: &Place)
     let token = bytes.next().map_err(bad)?;
     match (key, token) {
         (key::NULLNESS, Token::Bool(null)) => Ok(if null { b.null() } else { b.not_null() }),
-        (key::STRING_PREFIX, token) => {
-            Ok(b.string_prefix_full(&text(token, at, "refinements of an unknown value: the prefix is no string")?))
-        }
+        (key::STRING_PREFIX, token) => Ok(b.string_prefix_full(&text(
+            token,
+            at,
+            "refinements of an unknown value: the prefix is no string",
+        )?)),
         (key::NUMBER_MIN | key::NUMBER_MAX, Token::Array(2)) => {
             let bound = number(bytes.next().map_err(bad)?, at)?;
             match (key, bytes.next().map_err(bad)?) {
@@ -175,7 +203,11 @@ fn refinement(b: RefinementBuilder, key: i64, bytes: &mut Bytes<'_>, at: &Place)
                 _ => None,
             };
             let bound = bound.ok_or_else(|| bad("a length must be a whole number"))?;
-            Ok(if key == key::LENGTH_MIN { b.length_min(bound) } else { b.length_max(bound) })
+            Ok(if key == key::LENGTH_MIN {
+                b.length_min(bound)
+            } else {
+                b.length_max(bound)
+            })
         }
         _ => Err(bad("a value of the wrong kind")),
     }

@@ -6,8 +6,8 @@ use super::{REFINED, key};
 use crate::codec::{CodecError, Place, conforming};
 use crate::{Number, PathStep, Range, Type, Value};
 
-/// The value as msgpack, as a value of `ty`: where `ty` is dynamic, the value's own type goes along. A value of another
-/// type is converted first. Marked values are refused.
+/// The value as msgpack, as a value of `ty`: where `ty` is dynamic, the value's own type goes
+/// along. A value of another type is converted first. Marked values are refused.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, CodecError> {
     let value = conforming(value, ty)?;
     let mut out = Vec::new();
@@ -38,7 +38,10 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
     }
     if ty.is_dynamic() && !value.ty().is_dynamic() {
         infallible(mp::write_array_len(out, 2));
-        infallible(mp::write_bin(out, crate::json::type_text(value.ty()).as_bytes()));
+        infallible(mp::write_bin(
+            out,
+            crate::json::type_text(value.ty()).as_bytes(),
+        ));
         return at.deeper(|at| write(value, value.ty(), out, at));
     }
     if !value.is_known() {
@@ -59,7 +62,10 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
             None => at.fail("number is required"),
         },
         Type::List(element) | Type::Set(element) => {
-            infallible(mp::write_array_len(out, length(value.len().unwrap_or(0), at)?));
+            infallible(mp::write_array_len(
+                out,
+                length(value.len().unwrap_or(0), at)?,
+            ));
             for (key, inner) in value.elements() {
                 at.within(PathStep::Index(key), |at| write(inner, element, out, at))?;
             }
@@ -73,10 +79,15 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
             Ok(())
         }
         Type::Map(element) => {
-            infallible(mp::write_map_len(out, length(value.len().unwrap_or(0), at)?));
+            infallible(mp::write_map_len(
+                out,
+                length(value.len().unwrap_or(0), at)?,
+            ));
             for (name, inner) in value.as_map().into_iter().flatten() {
                 text(name, out, at)?;
-                at.within(PathStep::Index(Value::string(name)), |at| write(inner, element, out, at))?;
+                at.within(PathStep::Index(Value::string(name)), |at| {
+                    write(inner, element, out, at)
+                })?;
             }
             Ok(())
         }
@@ -84,9 +95,11 @@ fn write(value: &Value, ty: &Type, out: &mut Vec<u8>, at: &mut Place) -> Result<
             infallible(mp::write_map_len(out, length(object.attributes.len(), at)?));
             for (name, ty) in &object.attributes {
                 text(name, out, at)?;
-                at.within(PathStep::Attr(name.clone()), |at| match value.as_map().and_then(|m| m.get(name)) {
-                    Some(inner) => write(inner, ty, out, at),
-                    None => at.fail("the object has no such attribute"),
+                at.within(PathStep::Attr(name.clone()), |at| {
+                    match value.as_map().and_then(|m| m.get(name)) {
+                        Some(inner) => write(inner, ty, out, at),
+                        None => at.fail("the object has no such attribute"),
+                    }
                 })?;
             }
             Ok(())
@@ -121,7 +134,10 @@ fn unknown(range: &Range, out: &mut Vec<u8>, at: &Place) -> Result<(), CodecErro
             entry(&mut body, key::NULLNESS);
             infallible(mp::write_bool(&mut body, false));
         }
-        for (key, bound) in [(key::NUMBER_MIN, range.number_min()), (key::NUMBER_MAX, range.number_max())] {
+        for (key, bound) in [
+            (key::NUMBER_MIN, range.number_min()),
+            (key::NUMBER_MAX, range.number_max()),
+        ] {
             if let Some((bound, inclusive)) = bound {
                 entry(&mut body, key);
                 infallible(mp::write_array_len(&mut body, 2));

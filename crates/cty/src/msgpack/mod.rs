@@ -1,5 +1,6 @@
-//! The msgpack encoding of values, as it goes to providers and comes from them; byte for byte the reference engine's.
-//! Unknown is extension 0, unknown with refinements extension 12; anything dynamic is an array of type and value.
+//! The msgpack encoding of values, as it goes to providers and comes from them; byte for byte the
+//! reference engine's. Unknown is extension 0, unknown with refinements extension 12; anything
+//! dynamic is an array of type and value.
 
 mod decode;
 mod encode;

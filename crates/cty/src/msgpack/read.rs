@@ -40,7 +40,10 @@ impl<'a> Bytes<'a> {
     }
 
     fn unsigned(&mut self, bytes: usize) -> Result<u64, &'static str> {
-        Ok(self.take(bytes)?.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
+        Ok(self
+            .take(bytes)?
+            .iter()
+            .fold(0, |n, b| n << 8 | u64::from(*b)))
     }
 
     fn length(&mut self, bytes: usize) -> Result<usize, &'static str> {

@@ -1,5 +1,5 @@
-//! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in within what was said
-//! of them. Used after an apply, and between a first and a second plan.
+//! Whether what came of a plan is what was planned: known values unchanged, unknown ones filled in
+//! within what was said of them. Used after an apply, and between a first and a second plan.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use crate::set_order::hash_text;
 use crate::transform::step_to;
 use crate::{Path, Type, Value, convert};
 
-/// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not show the values.
+/// Everything in which `actual` departs from `planned`. Of sensitive attributes the words do not
+/// show the values.
 pub fn assert_object_compatible(schema: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut check = Check { found: Vec::new() };
     let (planned, actual) = (planned.clone().unmark().0, actual.clone().unmark().0);
@@ -66,7 +67,9 @@ impl Check {
     fn attribute(&mut self, schema: &Attribute, planned: Value, actual: Value, path: &Path) {
         let (planned, planned_marks) = planned.unmark_deep();
         let (actual, actual_marks) = actual.unmark_deep();
-        let sensitive = schema.contains_sensitive() || planned_marks.is_sensitive() || actual_marks.is_sensitive();
+        let sensitive = schema.contains_sensitive()
+            || planned_marks.is_sensitive()
+            || actual_marks.is_sensitive();
         let mut inner = Check::default();
         inner.value(&planned, &actual, path);
         if !sensitive {
@@ -83,18 +86,28 @@ impl Check {
                     self.block(&nested.block, planned, actual, path);
                 }
             }
-            Nesting::Map if planned.ty().is_object() => self.blocks_by_attribute(&nested.block, planned, actual, path),
+            Nesting::Map if planned.ty().is_object() => {
+                self.blocks_by_attribute(&nested.block, planned, actual, path)
+            }
             Nesting::List | Nesting::Map => {
                 if !planned.is_given() || !actual.is_given() {
                     return;
                 }
                 let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
                 if before != after {
-                    return self.fail(path, format!("block count changed from {before} to {after}"));
+                    return self.fail(
+                        path,
+                        format!("block count changed from {before} to {after}"),
+                    );
                 }
                 for (key, element) in planned.elements() {
                     if let Some(now) = at(actual, &key) {
-                        self.block(&nested.block, element, &now, &path.with(step_to(planned, &key)));
+                        self.block(
+                            &nested.block,
+                            element,
+                            &now,
+                            &path.with(step_to(planned, &key)),
+                        );
                     }
                 }
             }
@@ -109,23 +122,46 @@ impl Check {
                 });
                 let (before, after) = (planned.len().unwrap_or(0), actual.len().unwrap_or(0));
                 if before < after {
-                    self.fail(path, format!("block set length changed from {before} to {after}"));
+                    self.fail(
+                        path,
+                        format!("block set length changed from {before} to {after}"),
+                    );
                 }
             }
         }
     }
 
-    fn blocks_by_attribute(&mut self, schema: &Block, planned: &Value, actual: &Value, path: &Path) {
-        let names = |v: &Value| v.ty().as_object().map(|o| o.attributes.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    fn blocks_by_attribute(
+        &mut self,
+        schema: &Block,
+        planned: &Value,
+        actual: &Value,
+        path: &Path,
+    ) {
+        let names = |v: &Value| {
+            v.ty()
+                .as_object()
+                .map(|o| o.attributes.keys().cloned().collect::<Vec<_>>())
+                .unwrap_or_default()
+        };
         for name in names(planned) {
-            match (planned.get_attr(&name), actual.contains_key(&name), actual.get_attr(&name)) {
-                (Some(before), Some(true), Some(now)) => self.block(schema, &before, &now, &path.attr(name)),
+            match (
+                planned.get_attr(&name),
+                actual.contains_key(&name),
+                actual.get_attr(&name),
+            ) {
+                (Some(before), Some(true), Some(now)) => {
+                    self.block(schema, &before, &now, &path.attr(name))
+                }
                 (_, Some(true), _) => {}
                 _ => self.fail(path, format!("block key {name:?} has vanished")),
             }
         }
         if planned.is_known() {
-            for name in names(actual).iter().filter(|n| planned.contains_key(n) != Some(true)) {
+            for name in names(actual)
+                .iter()
+                .filter(|n| planned.contains_key(n) != Some(true))
+            {
                 self.fail(path, format!("new block key {name:?} has appeared"));
             }
         }
@@ -141,7 +177,12 @@ impl Check {
         }
         if !planned.is_known() {
             if planned.range().includes(actual) == Some(false) {
-                self.fail(path, format!("final value {actual} does not conform to planning placeholder {planned}"));
+                self.fail(
+                    path,
+                    format!(
+                        "final value {actual} does not conform to planning placeholder {planned}"
+                    ),
+                );
             }
             return;
         }
@@ -194,9 +235,19 @@ impl Check {
         }
     }
 
-    /// Elements of sets correspond to any element on the other side that fits; each needs at least one.
-    fn sets(&mut self, planned: &Value, actual: &Value, path: &Path, fits: &dyn Fn(&Value, &Value) -> bool) {
-        let (before, after) = (planned.as_slice().unwrap_or_default(), actual.as_slice().unwrap_or_default());
+    /// Elements of sets correspond to any element on the other side that fits; each needs at least
+    /// one.
+    fn sets(
+        &mut self,
+        planned: &Value,
+        actual: &Value,
+        path: &Path,
+        fits: &dyn Fn(&Value, &Value) -> bool,
+    ) {
+        let (before, after) = (
+            planned.as_slice().unwrap_or_default(),
+            actual.as_slice().unwrap_or_default(),
+        );
         // Equal elements belong together without a closer look: large sets are mostly equal.
         let mut by_text: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, new) in after.iter().enumerate() {
@@ -205,7 +256,10 @@ impl Check {
         let mut met = vec![false; after.len()];
         let mut left = Vec::new();
         for old in before {
-            let twins = by_text.get(&hash_text(old)).map(Vec::as_slice).unwrap_or_default();
+            let twins = by_text
+                .get(&hash_text(old))
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             match twins.iter().find(|i| after[**i].raw_equals(old)) {
                 Some(i) => met[*i] = true,
                 None => left.push(old),
@@ -216,7 +270,12 @@ impl Check {
             let partners: Vec<usize> = (0..after.len()).filter(|i| fits(old, &after[*i])).collect();
             if partners.is_empty() {
                 lost = true;
-                self.fail(path, format!("planned set element {old} does not correlate with any element in actual"));
+                self.fail(
+                    path,
+                    format!(
+                        "planned set element {old} does not correlate with any element in actual"
+                    ),
+                );
             }
             partners.into_iter().for_each(|i| met[i] = true);
         }
@@ -225,7 +284,10 @@ impl Check {
         }
         if !lost {
             for (new, _) in after.iter().zip(&met).filter(|(_, met)| !**met) {
-                self.fail(path, format!("actual set element {new} does not correlate with any element in plan"));
+                self.fail(
+                    path,
+                    format!("actual set element {new} does not correlate with any element in plan"),
+                );
             }
         }
     }

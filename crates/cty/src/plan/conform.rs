@@ -26,10 +26,18 @@ fn compare(given: &Type, want: &Type, path: &mut Path, found: &mut Vec<Violation
                     inside(given, want, PathStep::Attr(name.clone()));
                 }
             }
-            let extra = g.attributes.keys().filter(|n| !w.attributes.contains_key(*n));
+            let extra = g
+                .attributes
+                .keys()
+                .filter(|n| !w.attributes.contains_key(*n));
             found.extend(extra.map(|n| (path.clone(), format!("unsupported attribute {n:?}"))));
-            let missing = w.attributes.keys().filter(|n| !g.attributes.contains_key(*n));
-            found.extend(missing.map(|n| (path.clone(), format!("missing required attribute {n:?}"))));
+            let missing = w
+                .attributes
+                .keys()
+                .filter(|n| !g.attributes.contains_key(*n));
+            found.extend(
+                missing.map(|n| (path.clone(), format!("missing required attribute {n:?}"))),
+            );
         }
         (Type::Tuple(g), Type::Tuple(w)) if g.len() == w.len() => {
             for (i, (given, want)) in g.iter().zip(w.iter()).enumerate() {
@@ -37,11 +45,25 @@ fn compare(given: &Type, want: &Type, path: &mut Path, found: &mut Vec<Violation
             }
         }
         (Type::Tuple(g), Type::Tuple(w)) => {
-            found.push((path.clone(), format!("{} elements are required, but got {}", w.len(), g.len())));
+            found.push((
+                path.clone(),
+                format!("{} elements are required, but got {}", w.len(), g.len()),
+            ));
         }
-        (Type::List(g), Type::List(w)) => inside(g, w, PathStep::Index(Value::unknown(Type::Number))),
+        (Type::List(g), Type::List(w)) => {
+            inside(g, w, PathStep::Index(Value::unknown(Type::Number)))
+        }
         (Type::Map(g), Type::Map(w)) => inside(g, w, PathStep::Index(Value::unknown(Type::String))),
-        (Type::Set(g), Type::Set(w)) => inside(g, w, PathStep::Index(Value::unknown((**g).clone()))),
-        _ => found.push((path.clone(), format!("{} required, but received {}", want.friendly_name(), given.friendly_name()))),
+        (Type::Set(g), Type::Set(w)) => {
+            inside(g, w, PathStep::Index(Value::unknown((**g).clone())))
+        }
+        _ => found.push((
+            path.clone(),
+            format!(
+                "{} required, but received {}",
+                want.friendly_name(),
+                given.friendly_name()
+            ),
+        )),
     }
 }

@@ -1,4 +1,5 @@
-//! Values from providers built on the old kit, which confuses null with empty and leaves whole blocks unknown.
+//! Values from providers built on the old kit, which confuses null with empty and leaves whole
+//! blocks unknown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +7,8 @@ use std::sync::Arc;
 use crate::schema::{Block, NestedBlock, Nesting};
 use crate::{Type, Value};
 
-/// The value in the shape that the rest of the engine expects of its schema. Marks stay where they were.
+/// The value in the shape that the rest of the engine expects of its schema. Marks stay where they
+/// were.
 pub fn normalize_legacy(schema: &Block, value: &Value) -> Value {
     let (bare, marks) = value.clone().unmark_deep_with_paths();
     of_block(schema, &bare).mark_with_paths(&marks)
@@ -18,12 +20,18 @@ fn of_block(schema: &Block, value: &Value) -> Value {
     }
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
-        let value = value.get_attr(name).unwrap_or_else(|| attribute.empty_value());
+        let value = value
+            .get_attr(name)
+            .unwrap_or_else(|| attribute.empty_value());
         attributes.insert(Arc::from(name.as_str()), value);
     }
     for (name, nested) in &schema.blocks {
         let value = value.get_attr(name).unwrap_or_else(|| nested.empty_value());
-        let value = if nested.block.implied_type().has_dynamic() { value } else { of_nested(nested, value) };
+        let value = if nested.block.implied_type().has_dynamic() {
+            value
+        } else {
+            of_nested(nested, value)
+        };
         attributes.insert(Arc::from(name.as_str()), value);
     }
     Value::object_from_map(attributes)
@@ -40,7 +48,12 @@ fn of_nested(nested: &NestedBlock, value: Value) -> Value {
             let elements = if !value.is_known() {
                 vec![unknown_stub(block)]
             } else {
-                value.as_slice().unwrap_or_default().iter().map(|e| of_block(block, e)).collect()
+                value
+                    .as_slice()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|e| of_block(block, e))
+                    .collect()
             };
             collect(nested.nesting, block.implied_type(), elements)
         }
@@ -48,8 +61,13 @@ fn of_nested(nested: &NestedBlock, value: Value) -> Value {
 }
 
 fn collect(nesting: Nesting, element: Type, elements: Vec<Value>) -> Value {
-    let made = if nesting == Nesting::Set { Value::try_set(element, elements.clone()) } else { Value::try_list(element, elements.clone()) };
-    // Elements of one schema without dynamic parts have one type; whatever else came stays visible as a tuple.
+    let made = if nesting == Nesting::Set {
+        Value::try_set(element, elements.clone())
+    } else {
+        Value::try_list(element, elements.clone())
+    };
+    // Elements of one schema without dynamic parts have one type; whatever else came stays visible
+    // as a tuple.
     made.unwrap_or_else(|_| Value::tuple(elements))
 }
 
@@ -57,12 +75,19 @@ fn collect(nesting: Nesting, element: Type, elements: Vec<Value>) -> Value {
 fn unknown_stub(schema: &Block) -> Value {
     let mut attributes: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
-        attributes.insert(Arc::from(name.as_str()), Value::unknown(attribute.implied_type()));
+        attributes.insert(
+            Arc::from(name.as_str()),
+            Value::unknown(attribute.implied_type()),
+        );
     }
     for (name, nested) in &schema.blocks {
         let value = match nested.nesting {
             Nesting::Single | Nesting::Group => unknown_stub(&nested.block),
-            Nesting::List | Nesting::Set => collect(nested.nesting, nested.block.implied_type(), vec![unknown_stub(&nested.block)]),
+            Nesting::List | Nesting::Set => collect(
+                nested.nesting,
+                nested.block.implied_type(),
+                vec![unknown_stub(&nested.block)],
+            ),
             Nesting::Map => nested.empty_value(),
         };
         attributes.insert(Arc::from(name.as_str()), value);

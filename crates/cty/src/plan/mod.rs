@@ -1,5 +1,5 @@
-//! What a plan may say: the value proposed to a provider, and the checks of what the provider makes of it.
-//! Pure functions over a schema and values of its implied type, without marks.
+//! What a plan may say: the value proposed to a provider, and the checks of what the provider makes
+//! of it. Pure functions over a schema and values of its implied type, without marks.
 
 mod compatible;
 mod conform;

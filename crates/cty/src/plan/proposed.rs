@@ -1,4 +1,5 @@
-//! The value proposed to a provider: the configuration, and where it leaves a choice to the provider, what was before.
+//! The value proposed to a provider: the configuration, and where it leaves a choice to the
+//! provider, what was before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,15 +8,21 @@ use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
 use crate::transform::rebuild;
 use crate::{Path, Type, Value};
 
-/// The proposed new value for an object with this prior value and configuration. Null for null and null.
+/// The proposed new value for an object with this prior value and configuration. Null for null and
+/// null.
 pub fn proposed_new(schema: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
     }
-    if prior.is_null() { of_block(schema, &schema.empty_value(), config) } else { of_block(schema, prior, config) }
+    if prior.is_null() {
+        of_block(schema, &schema.empty_value(), config)
+    } else {
+        of_block(schema, prior, config)
+    }
 }
 
-/// The value of a data source whose reading has to wait: as configured, and unknown where the provider decides.
+/// The value of a data source whose reading has to wait: as configured, and unknown where the
+/// provider decides.
 pub fn planned_unknown_object(schema: &Block, config: &Value) -> Value {
     of_block(schema, &Value::unknown(schema.implied_type()), config)
 }
@@ -52,7 +59,10 @@ fn of_block(schema: &Block, prior: &Value, config: &Value) -> Value {
         let empty = || block.empty_value();
         let prior = prior.get_attr(name).unwrap_or_else(empty);
         let config = config.get_attr(name).unwrap_or_else(empty);
-        new.insert(Arc::from(name.as_str()), of_nested_block(block, &prior, &config));
+        new.insert(
+            Arc::from(name.as_str()),
+            of_nested_block(block, &prior, &config),
+        );
     }
     Value::object_from_map(new)
 }
@@ -82,7 +92,11 @@ fn of_nested_attribute(schema: &NestedObject, prior: &Value, config: &Value) -> 
     }
 }
 
-fn of_attributes(attributes: &BTreeMap<String, Attribute>, prior: &Value, config: &Value) -> BTreeMap<Arc<str>, Value> {
+fn of_attributes(
+    attributes: &BTreeMap<String, Attribute>,
+    prior: &Value,
+    config: &Value,
+) -> BTreeMap<Arc<str>, Value> {
     let mut new = BTreeMap::new();
     for (name, attribute) in attributes {
         let nothing = || Value::null(attribute.implied_type());
@@ -104,10 +118,12 @@ fn of_attributes(attributes: &BTreeMap<String, Attribute>, prior: &Value, config
     new
 }
 
-/// An optional nested attribute which is no longer configured, and whose prior value has parts that only a
-/// configuration can have set: it cannot be the provider's.
+/// An optional nested attribute which is no longer configured, and whose prior value has parts that
+/// only a configuration can have set: it cannot be the provider's.
 fn holds_configured_parts(attribute: &Attribute, prior: &Value) -> bool {
-    let (true, Some(nested)) = (attribute.optional, &attribute.nested) else { return false };
+    let (true, Some(nested)) = (attribute.optional, &attribute.nested) else {
+        return false;
+    };
     let mut found = false;
     prior.walk(&mut |path, value| {
         if !value.is_null() {
@@ -126,15 +142,24 @@ fn of_elements(nesting: Nesting, schema: Elements<'_>, prior: &Value, config: &V
         Nesting::Set => of_set(schema, prior, config),
         Nesting::Map => {
             let parts = config.elements().map(|(key, new)| {
-                let before = key.as_str().filter(|_| prior.is_given()).and_then(|k| prior.index_str(k));
-                (key, before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)))
+                let before = key
+                    .as_str()
+                    .filter(|_| prior.is_given())
+                    .and_then(|k| prior.index_str(k));
+                (
+                    key,
+                    before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)),
+                )
             });
             rebuild(config, parts.collect())
         }
         Nesting::List | Nesting::Single | Nesting::Group => {
             let parts = config.elements().map(|(key, new)| {
                 let before = prior.index(&key);
-                (key, before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)))
+                (
+                    key,
+                    before.map_or_else(|| new.clone(), |before| schema.proposed(&before, new)),
+                )
             });
             rebuild(config, parts.collect())
         }
@@ -145,7 +170,10 @@ fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
     let before = prior.as_slice().unwrap_or_default();
     let mut used = vec![false; before.len()];
     let parts = config.elements().map(|(key, new)| {
-        let partner = before.iter().enumerate().position(|(i, old)| !used[i] && could_come_from(schema, old, new));
+        let partner = before
+            .iter()
+            .enumerate()
+            .position(|(i, old)| !used[i] && could_come_from(schema, old, new));
         let old = match partner {
             Some(i) => {
                 used[i] = true;
@@ -158,7 +186,8 @@ fn of_set(schema: Elements<'_>, prior: &Value, config: &Value) -> Value {
     rebuild(config, parts.collect())
 }
 
-/// Whether a prior element may be what became of this configured one: equal but for what the provider computed.
+/// Whether a prior element may be what became of this configured one: equal but for what the
+/// provider computed.
 fn could_come_from(schema: Elements<'_>, prior: &Value, config: &Value) -> bool {
     let config = config.without_refinements();
     let prior = prior.without_refinements();

@@ -1,5 +1,5 @@
-//! Whether a planned value keeps to the configuration: what is configured must be planned as configured or stay as it
-//! was, and only what is computed may be chosen by the provider.
+//! Whether a planned value keeps to the configuration: what is configured must be planned as
+//! configured or stay as it was, and only what is computed may be chosen by the provider.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,16 @@ use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
 use crate::transform::step_to;
 use crate::{Path, PathStep, Value};
 
-const UNKNOWN_BLOCKS: &str =
-    "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead";
-const UNKNOWN_ELEMENT: &str =
-    "element representing nested block must not be unknown itself; set nested attribute values to unknown instead";
+const UNKNOWN_BLOCKS: &str = "attribute representing nested block must not be unknown itself; set nested attribute values to unknown instead";
+const UNKNOWN_ELEMENT: &str = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead";
 
 /// Everything that is wrong with `planned`, for an object with this prior value and configuration.
-pub fn assert_plan_valid(schema: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
+pub fn assert_plan_valid(
+    schema: &Block,
+    prior: &Value,
+    config: &Value,
+    planned: &Value,
+) -> Vec<Violation> {
     let mut check = Check { found: Vec::new() };
     check.block(schema, prior, config, planned, &Path::root());
     check.found
@@ -59,14 +62,24 @@ impl Check {
         !planned.is_null() && !config.is_null()
     }
 
-    fn block(&mut self, schema: &Block, prior: &Value, config: &Value, planned: &Value, path: &Path) {
+    fn block(
+        &mut self,
+        schema: &Block,
+        prior: &Value,
+        config: &Value,
+        planned: &Value,
+        path: &Path,
+    ) {
         if !self.both_present(config, planned, path) {
             return;
         }
         self.attributes(&schema.attributes, prior, config, planned, path);
         for (name, nested) in &schema.blocks {
             let empty = || Value::null(nested.empty_value().ty().clone());
-            let (planned, config) = (attribute_or(planned, name, empty), attribute_or(config, name, empty));
+            let (planned, config) = (
+                attribute_or(planned, name, empty),
+                attribute_or(config, name, empty),
+            );
             let prior = attribute_or(prior, name, empty);
             if !planned.raw_equals(&config) {
                 self.nested_block(nested, &prior, &config, &planned, &path.attr(name.as_str()));
@@ -74,27 +87,46 @@ impl Check {
         }
     }
 
-    fn nested_block(&mut self, nested: &NestedBlock, prior: &Value, config: &Value, planned: &Value, path: &Path) {
+    fn nested_block(
+        &mut self,
+        nested: &NestedBlock,
+        prior: &Value,
+        config: &Value,
+        planned: &Value,
+        path: &Path,
+    ) {
         if !config.is_known() {
-            return self.fail(path, format!("planned value {planned} for unknown dynamic block"));
+            return self.fail(
+                path,
+                format!("planned value {planned} for unknown dynamic block"),
+            );
         }
         if !planned.is_known() {
             return self.fail(path, UNKNOWN_BLOCKS);
         }
         let kind = match nested.nesting {
-            Nesting::Single | Nesting::Group => return self.block(&nested.block, prior, config, planned, path),
+            Nesting::Single | Nesting::Group => {
+                return self.block(&nested.block, prior, config, planned, path);
+            }
             Nesting::List => "list",
             Nesting::Map => "map",
             Nesting::Set => "set",
         };
         if planned.is_null() {
-            let message = format!("attribute representing a {kind} of nested blocks must be empty to indicate no blocks, not null");
+            let message = format!(
+                "attribute representing a {kind} of nested blocks must be empty to indicate no blocks, not null"
+            );
             return self.fail(path, message);
         }
         let (in_plan, in_config) = (planned.len().unwrap_or(0), config.len().unwrap_or(0));
         let by_name = planned.ty().is_object();
         if nested.nesting != Nesting::Set && !by_name && in_plan != in_config {
-            return self.fail(path, format!("block count in plan ({in_plan}) disagrees with count in config ({in_config})"));
+            return self.fail(
+                path,
+                format!(
+                    "block count in plan ({in_plan}) disagrees with count in config ({in_config})"
+                ),
+            );
         }
         for (key, element) in planned.elements() {
             let here = path.with(step_to(planned, &key));
@@ -103,31 +135,66 @@ impl Check {
             } else if nested.nesting == Nesting::Set {
                 // Elements of sets have no partners; that they are known is all that can be asked.
             } else if !has(config, &key) {
-                self.fail(path, format!("block key {} from plan is not present in config", key_text(&key)));
+                self.fail(
+                    path,
+                    format!(
+                        "block key {} from plan is not present in config",
+                        key_text(&key)
+                    ),
+                );
             } else {
                 let nothing = || Value::null(nested.block.implied_type());
-                let (before, wanted) = (partner(prior, &key, nothing), partner(config, &key, nothing));
+                let (before, wanted) = (
+                    partner(prior, &key, nothing),
+                    partner(config, &key, nothing),
+                );
                 self.block(&nested.block, &before, &wanted, element, &here);
             }
         }
         if nested.nesting == Nesting::Map {
             for (key, _) in config.elements().filter(|(key, _)| !has(planned, key)) {
-                self.fail(path, format!("block key {} from config is not present in plan", key_text(&key)));
+                self.fail(
+                    path,
+                    format!(
+                        "block key {} from config is not present in plan",
+                        key_text(&key)
+                    ),
+                );
             }
         }
     }
 
-    fn attributes(&mut self, schema: &BTreeMap<String, Attribute>, prior: &Value, config: &Value, planned: &Value, path: &Path) {
+    fn attributes(
+        &mut self,
+        schema: &BTreeMap<String, Attribute>,
+        prior: &Value,
+        config: &Value,
+        planned: &Value,
+        path: &Path,
+    ) {
         for (name, attribute) in schema {
             let nothing = || Value::null(attribute.implied_type());
             let planned = attribute_or(planned, name, nothing);
             let config = attribute_or(config, name, nothing);
             let prior = attribute_or(prior, name, nothing);
-            self.attribute(attribute, &prior, &config, &planned, &path.attr(name.as_str()));
+            self.attribute(
+                attribute,
+                &prior,
+                &config,
+                &planned,
+                &path.attr(name.as_str()),
+            );
         }
     }
 
-    fn attribute(&mut self, schema: &Attribute, prior: &Value, config: &Value, planned: &Value, path: &Path) {
+    fn attribute(
+        &mut self,
+        schema: &Attribute,
+        prior: &Value,
+        config: &Value,
+        planned: &Value,
+        path: &Path,
+    ) {
         let plain = planned.without_refinements();
         if plain.raw_equals(&config.without_refinements()) {
             return;
@@ -157,14 +224,27 @@ impl Check {
         }
         let message = match (schema.sensitive, prior.is_null()) {
             (true, true) => "sensitive planned value does not match config value".to_string(),
-            (true, false) => "sensitive planned value does not match config value nor prior value".to_string(),
-            (false, true) => format!("planned value {planned} does not match config value {config}"),
-            (false, false) => format!("planned value {planned} does not match config value {config} nor prior value {prior}"),
+            (true, false) => {
+                "sensitive planned value does not match config value nor prior value".to_string()
+            }
+            (false, true) => {
+                format!("planned value {planned} does not match config value {config}")
+            }
+            (false, false) => format!(
+                "planned value {planned} does not match config value {config} nor prior value {prior}"
+            ),
         };
         self.fail(path, message);
     }
 
-    fn nested_attribute(&mut self, schema: &NestedObject, prior: &Value, config: &Value, planned: &Value, path: &Path) {
+    fn nested_attribute(
+        &mut self,
+        schema: &NestedObject,
+        prior: &Value,
+        config: &Value,
+        planned: &Value,
+        path: &Path,
+    ) {
         if !self.both_present(config, planned, path) {
             return;
         }
@@ -174,8 +254,11 @@ impl Check {
         if matches!(schema.nesting, Nesting::Single | Nesting::Group) {
             return self.attributes(&schema.attributes, prior, config, planned, path);
         }
-        let (Some(in_plan), Some(in_config)) = (planned.length(), config.length()) else { return };
-        let disagree = format!("count in plan ({in_plan}) disagrees with count in config ({in_config})");
+        let (Some(in_plan), Some(in_config)) = (planned.length(), config.length()) else {
+            return;
+        };
+        let disagree =
+            format!("count in plan ({in_plan}) disagrees with count in config ({in_config})");
         if schema.nesting == Nesting::Set {
             if in_plan.range().includes(&in_config) == Some(false) {
                 self.fail(path, disagree);
@@ -190,7 +273,13 @@ impl Check {
         }
         for (key, element) in planned.elements() {
             if !has(config, &key) {
-                self.fail(path, format!("map key {} from plan is not present in config", key_text(&key)));
+                self.fail(
+                    path,
+                    format!(
+                        "map key {} from plan is not present in config",
+                        key_text(&key)
+                    ),
+                );
                 continue;
             }
             // A key of a map of objects prints like an attribute here.
@@ -199,11 +288,20 @@ impl Check {
                 None => path.index(key.clone()),
             };
             let nothing = || Value::null(schema.object_type());
-            let (before, wanted) = (partner(prior, &key, nothing), partner(config, &key, nothing));
+            let (before, wanted) = (
+                partner(prior, &key, nothing),
+                partner(config, &key, nothing),
+            );
             self.attributes(&schema.attributes, &before, &wanted, element, &here);
         }
         for (key, _) in config.elements().filter(|(key, _)| !has(planned, key)) {
-            self.fail(path, format!("map key {} from config is not present in plan", key_text(&key)));
+            self.fail(
+                path,
+                format!(
+                    "map key {} from config is not present in plan",
+                    key_text(&key)
+                ),
+            );
         }
     }
 }

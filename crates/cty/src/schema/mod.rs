@@ -1,4 +1,5 @@
-//! What providers accept: the one model of schemas, whatever the protocol. Engine and provider kit both use it.
+//! What providers accept: the one model of schemas, whatever the protocol. Engine and provider kit
+//! both use it.
 
 mod model;
 mod types;

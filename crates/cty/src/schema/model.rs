@@ -47,7 +47,8 @@ pub struct Block {
 pub struct Attribute {
     /// The type; ignored where `nested` is given.
     pub ty: Type,
-    /// The attribute is an object, or a collection of objects, whose attributes have schemas of their own.
+    /// The attribute is an object, or a collection of objects, whose attributes have schemas of
+    /// their own.
     pub nested: Option<NestedObject>,
     /// Must be set.
     pub required: bool,
@@ -128,7 +129,11 @@ pub struct NestedBlock {
 impl Schema {
     /// A schema of this version.
     pub fn new(version: i64, block: Block) -> Schema {
-        Schema { version, block, implied: OnceLock::new() }
+        Schema {
+            version,
+            block,
+            implied: OnceLock::new(),
+        }
     }
 }
 
@@ -141,22 +146,39 @@ impl PartialEq for Schema {
 impl Attribute {
     /// An attribute that must be set.
     pub fn required(ty: Type) -> Attribute {
-        Attribute { ty, required: true, ..Default::default() }
+        Attribute {
+            ty,
+            required: true,
+            ..Default::default()
+        }
     }
 
     /// An attribute that may be set.
     pub fn optional(ty: Type) -> Attribute {
-        Attribute { ty, optional: true, ..Default::default() }
+        Attribute {
+            ty,
+            optional: true,
+            ..Default::default()
+        }
     }
 
     /// An attribute that the provider sets.
     pub fn computed(ty: Type) -> Attribute {
-        Attribute { ty, computed: true, ..Default::default() }
+        Attribute {
+            ty,
+            computed: true,
+            ..Default::default()
+        }
     }
 
     /// An attribute that may be set, and which the provider sets otherwise.
     pub fn optional_computed(ty: Type) -> Attribute {
-        Attribute { ty, optional: true, computed: true, ..Default::default() }
+        Attribute {
+            ty,
+            optional: true,
+            computed: true,
+            ..Default::default()
+        }
     }
 
     /// The same, not to be shown.
@@ -175,6 +197,11 @@ impl Attribute {
 impl NestedBlock {
     /// A nested block of any number.
     pub fn new(nesting: Nesting, block: Block) -> NestedBlock {
-        NestedBlock { block, nesting, min_items: 0, max_items: 0 }
+        NestedBlock {
+            block,
+            nesting,
+            min_items: 0,
+            max_items: 0,
+        }
     }
 }

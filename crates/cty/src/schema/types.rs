@@ -1,5 +1,5 @@
-//! The types that schemas imply: the one of decoded values, and the one for conversion, in which nested attributes
-//! that need not be given are optional.
+//! The types that schemas imply: the one of decoded values, and the one for conversion, in which
+//! nested attributes that need not be given are optional.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ impl Schema {
 }
 
 impl Block {
-    /// The type of values of this block, as on the wire and in state. Lists and maps of blocks which contain anything
-    /// dynamic are themselves dynamic: their values are tuples and objects.
+    /// The type of values of this block, as on the wire and in state. Lists and maps of blocks
+    /// which contain anything dynamic are themselves dynamic: their values are tuples and objects.
     pub fn implied_type(&self) -> Type {
         self.conversion_type().without_optional()
     }
 
-    /// The type to which a configuration is converted: like [`Block::implied_type`], with nested attributes optional
-    /// where they are optional or computed.
+    /// The type to which a configuration is converted: like [`Block::implied_type`], with nested
+    /// attributes optional where they are optional or computed.
     pub fn conversion_type(&self) -> Type {
         let mut attributes: BTreeMap<Arc<str>, Type> = BTreeMap::new();
         for (name, block) in &self.blocks {
@@ -39,16 +39,20 @@ impl Block {
         for (name, attribute) in &self.attributes {
             attributes.insert(Arc::from(name.as_str()), attribute.conversion_type());
         }
-        Type::Object(Arc::new(ObjectType { attributes, optional: BTreeSet::new() }))
+        Type::Object(Arc::new(ObjectType {
+            attributes,
+            optional: BTreeSet::new(),
+        }))
     }
 
     /// Whether anything inside is sensitive.
     pub fn contains_sensitive(&self) -> bool {
-        self.attributes.values().any(Attribute::contains_sensitive) || self.blocks.values().any(|b| b.block.contains_sensitive())
+        self.attributes.values().any(Attribute::contains_sensitive)
+            || self.blocks.values().any(|b| b.block.contains_sensitive())
     }
 
-    /// The attribute to which a path leads, through nested blocks and nested attributes; `None` for blocks and for
-    /// paths into the value of an attribute with a plain type.
+    /// The attribute to which a path leads, through nested blocks and nested attributes; `None` for
+    /// blocks and for paths into the value of an attribute with a plain type.
     pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
         attribute_at(self, path.steps())
     }
@@ -90,7 +94,11 @@ impl Attribute {
 
     /// Sensitive itself, or with something sensitive inside.
     pub fn contains_sensitive(&self) -> bool {
-        self.sensitive || self.nested.as_ref().is_some_and(|n| n.attributes.values().any(Attribute::contains_sensitive))
+        self.sensitive
+            || self
+                .nested
+                .as_ref()
+                .is_some_and(|n| n.attributes.values().any(Attribute::contains_sensitive))
     }
 
     fn at(&self, steps: &[PathStep]) -> Option<&Attribute> {
@@ -124,12 +132,25 @@ impl NestedObject {
 
     /// The type of one of the objects, for conversion.
     pub fn object_conversion_type(&self) -> Type {
-        let attributes = self.attributes.iter().map(|(n, a)| (Arc::from(n.as_str()), a.conversion_type())).collect();
-        let optional = self.attributes.iter().filter(|(_, a)| a.optional || a.computed).map(|(n, _)| Arc::from(n.as_str())).collect();
-        Type::Object(Arc::new(ObjectType { attributes, optional }))
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(n, a)| (Arc::from(n.as_str()), a.conversion_type()))
+            .collect();
+        let optional = self
+            .attributes
+            .iter()
+            .filter(|(_, a)| a.optional || a.computed)
+            .map(|(n, _)| Arc::from(n.as_str()))
+            .collect();
+        Type::Object(Arc::new(ObjectType {
+            attributes,
+            optional,
+        }))
     }
 
-    /// The attribute to which a path inside a value of this schema leads; `None` for the objects themselves.
+    /// The attribute to which a path inside a value of this schema leads; `None` for the objects
+    /// themselves.
     pub fn attribute_at(&self, path: &Path) -> Option<&Attribute> {
         let (name, rest) = next_name(path.steps())?;
         self.attributes.get(name)?.at(rest)

@@ -7,15 +7,22 @@ use crate::transform::step_to;
 use crate::{Path, PathStep, Type, Value};
 
 impl Block {
-    /// The value of this block when nothing is set: attributes null, lists, sets and maps of blocks empty, groups
-    /// filled in.
+    /// The value of this block when nothing is set: attributes null, lists, sets and maps of blocks
+    /// empty, groups filled in.
     pub fn empty_value(&self) -> Value {
-        let blocks = self.blocks.iter().map(|(n, b)| (n.as_str(), b.empty_value()));
-        let attributes = self.attributes.iter().map(|(n, a)| (n.as_str(), a.empty_value()));
+        let blocks = self
+            .blocks
+            .iter()
+            .map(|(n, b)| (n.as_str(), b.empty_value()));
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(n, a)| (n.as_str(), a.empty_value()));
         Value::object(blocks.chain(attributes))
     }
 
-    /// Where this value is sensitive by its schema. Paths lead to the outermost sensitive attributes.
+    /// Where this value is sensitive by its schema. Paths lead to the outermost sensitive
+    /// attributes.
     pub fn sensitive_paths(&self, value: &Value) -> Vec<Path> {
         let mut paths = Vec::new();
         block_paths(self, value, &Path::root(), &|a| a.sensitive, &mut paths);
@@ -29,8 +36,8 @@ impl Block {
         paths
     }
 
-    /// Where this value sets attributes which `chosen` picks; what is null is left out by the caller where that
-    /// matters. Paths lead to the outermost ones.
+    /// Where this value sets attributes which `chosen` picks; what is null is left out by the
+    /// caller where that matters. Paths lead to the outermost ones.
     pub fn paths_where(&self, value: &Value, chosen: &dyn Fn(&Attribute) -> bool) -> Vec<Path> {
         let mut paths = Vec::new();
         block_paths(self, value, &Path::root(), chosen, &mut paths);
@@ -73,13 +80,23 @@ fn block_paths(block: &Block, value: &Value, at: &Path, chosen: Chosen<'_>, path
     }
     attribute_paths(block.attributes.iter(), value, at, chosen, paths);
     for (name, nested) in &block.blocks {
-        let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) else { continue };
+        let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) else {
+            continue;
+        };
         let at = at.attr(name.as_str());
         match nested.nesting {
-            Nesting::Single | Nesting::Group => block_paths(&nested.block, inner, &at, chosen, paths),
+            Nesting::Single | Nesting::Group => {
+                block_paths(&nested.block, inner, &at, chosen, paths)
+            }
             Nesting::List | Nesting::Set | Nesting::Map => {
                 for (key, element) in inner.elements() {
-                    block_paths(&nested.block, element, &at.with(step_to(inner, &key)), chosen, paths);
+                    block_paths(
+                        &nested.block,
+                        element,
+                        &at.with(step_to(inner, &key)),
+                        chosen,
+                        paths,
+                    );
                 }
             }
         }
@@ -99,22 +116,38 @@ fn attribute_paths<'a>(
             paths.push(here);
             continue;
         }
-        let Some(nested) = &attribute.nested else { continue };
+        let Some(nested) = &attribute.nested else {
+            continue;
+        };
         if let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) {
             nested_paths(nested, inner, &here, chosen, paths);
         }
     }
 }
 
-fn nested_paths(nested: &NestedObject, value: &Value, at: &Path, chosen: Chosen<'_>, paths: &mut Vec<Path>) {
+fn nested_paths(
+    nested: &NestedObject,
+    value: &Value,
+    at: &Path,
+    chosen: Chosen<'_>,
+    paths: &mut Vec<Path>,
+) {
     if !value.is_given() {
         return;
     }
     match nested.nesting {
-        Nesting::Single | Nesting::Group => attribute_paths(nested.attributes.iter(), value, at, chosen, paths),
+        Nesting::Single | Nesting::Group => {
+            attribute_paths(nested.attributes.iter(), value, at, chosen, paths)
+        }
         Nesting::List | Nesting::Set | Nesting::Map => {
             for (key, element) in value.elements().filter(|(_, e)| e.is_given()) {
-                attribute_paths(nested.attributes.iter(), element, &at.with(step_to(value, &key)), chosen, paths);
+                attribute_paths(
+                    nested.attributes.iter(),
+                    element,
+                    &at.with(step_to(value, &key)),
+                    chosen,
+                    paths,
+                );
             }
         }
     }

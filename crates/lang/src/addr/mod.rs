@@ -1,4 +1,5 @@
-//! Addresses as Terraform writes them: modules, resources and their instances. Plain data with text both ways.
+//! Addresses as Terraform writes them: modules, resources and their instances. Plain data with text
+//! both ways.
 
 mod parse;
 mod provider;
@@ -113,7 +114,10 @@ impl PartialOrd for ModuleInstance {
 
 impl Ord for ModuleInstance {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
+        self.0
+            .len()
+            .cmp(&other.0.len())
+            .then_with(|| self.0.cmp(&other.0))
     }
 }
 
@@ -187,17 +191,26 @@ pub struct Resource {
 impl Resource {
     /// A managed resource.
     pub fn managed(kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Resource { mode: Mode::Managed, kind: kind.into(), name: name.into() }
+        Resource {
+            mode: Mode::Managed,
+            kind: kind.into(),
+            name: name.into(),
+        }
     }
 
-    /// The local name of the provider that the type implies: what stands before the first underscore.
+    /// The local name of the provider that the type implies: what stands before the first
+    /// underscore.
     pub fn implied_provider(&self) -> &str {
         self.kind.split('_').next().unwrap_or(&self.kind)
     }
 
     /// A data source.
     pub fn data(kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Resource { mode: Mode::Data, kind: kind.into(), name: name.into() }
+        Resource {
+            mode: Mode::Data,
+            kind: kind.into(),
+            name: name.into(),
+        }
     }
 }
 
@@ -211,8 +224,17 @@ impl fmt::Display for Resource {
     }
 }
 
-fn join(f: &mut fmt::Formatter<'_>, module: &impl fmt::Display, root: bool, rest: &impl fmt::Display) -> fmt::Result {
-    if root { write!(f, "{rest}") } else { write!(f, "{module}.{rest}") }
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    module: &impl fmt::Display,
+    root: bool,
+    rest: &impl fmt::Display,
+) -> fmt::Result {
+    if root {
+        write!(f, "{rest}")
+    } else {
+        write!(f, "{module}.{rest}")
+    }
 }
 
 /// A resource of a module, whatever the instances of both: what the configuration declares.
@@ -242,12 +264,19 @@ pub struct AbsResource {
 impl AbsResource {
     /// One instance of it.
     pub fn instance(&self, key: InstanceKey) -> AbsInstance {
-        AbsInstance { module: self.module.clone(), resource: self.resource.clone(), key }
+        AbsInstance {
+            module: self.module.clone(),
+            resource: self.resource.clone(),
+            key,
+        }
     }
 
     /// Without instance keys.
     pub fn config(&self) -> ConfigResource {
-        ConfigResource { module: self.module.path(), resource: self.resource.clone() }
+        ConfigResource {
+            module: self.module.path(),
+            resource: self.resource.clone(),
+        }
     }
 }
 
@@ -271,18 +300,29 @@ pub struct AbsInstance {
 impl AbsInstance {
     /// The resource, whatever its instances.
     pub fn abs(&self) -> AbsResource {
-        AbsResource { module: self.module.clone(), resource: self.resource.clone() }
+        AbsResource {
+            module: self.module.clone(),
+            resource: self.resource.clone(),
+        }
     }
 
     /// Without instance keys.
     pub fn config(&self) -> ConfigResource {
-        ConfigResource { module: self.module.path(), resource: self.resource.clone() }
+        ConfigResource {
+            module: self.module.path(),
+            resource: self.resource.clone(),
+        }
     }
 }
 
 impl fmt::Display for AbsInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        join(f, &self.module, self.module.is_root(), &format_args!("{}{}", self.resource, self.key))
+        join(
+            f,
+            &self.module,
+            self.module.is_root(),
+            &format_args!("{}{}", self.resource, self.key),
+        )
     }
 }
 
@@ -310,13 +350,22 @@ impl Target {
     /// Whether an instance lies in it.
     pub fn contains(&self, instance: &AbsInstance) -> bool {
         let inside = |prefix: &ModuleInstance, exact: bool| {
-            (if exact { instance.module.0.len() == prefix.0.len() } else { instance.module.0.len() >= prefix.0.len() })
-                && prefix.0.iter().zip(&instance.module.0).all(|(a, b)| a.0 == b.0 && (a.1 == InstanceKey::None || a.1 == b.1))
+            (if exact {
+                instance.module.0.len() == prefix.0.len()
+            } else {
+                instance.module.0.len() >= prefix.0.len()
+            }) && prefix
+                .0
+                .iter()
+                .zip(&instance.module.0)
+                .all(|(a, b)| a.0 == b.0 && (a.1 == InstanceKey::None || a.1 == b.1))
         };
         match self {
             Target::Module(m) => inside(m, false),
             Target::Resource(r) => inside(&r.module, true) && r.resource == instance.resource,
-            Target::Instance(i) => inside(&i.module, true) && i.resource == instance.resource && i.key == instance.key,
+            Target::Instance(i) => {
+                inside(&i.module, true) && i.resource == instance.resource && i.key == instance.key
+            }
         }
     }
 
@@ -324,8 +373,12 @@ impl Target {
     pub fn may_contain(&self, resource: &ConfigResource) -> bool {
         match self {
             Target::Module(m) => resource.module.starts_with(&m.path()),
-            Target::Resource(r) => resource.module == r.module.path() && resource.resource == r.resource,
-            Target::Instance(i) => resource.module == i.module.path() && resource.resource == i.resource,
+            Target::Resource(r) => {
+                resource.module == r.module.path() && resource.resource == r.resource
+            }
+            Target::Instance(i) => {
+                resource.module == i.module.path() && resource.resource == i.resource
+            }
         }
     }
 }

@@ -23,10 +23,16 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         let name = &rest[..end];
         let mut chars = name.chars();
-        let good = chars.next().is_some_and(|c| unicode_ident::is_xid_start(c) || c == '_')
+        let good = chars
+            .next()
+            .is_some_and(|c| unicode_ident::is_xid_start(c) || c == '_')
             && chars.all(|c| unicode_ident::is_xid_continue(c) || c == '-');
         if !good {
-            return Err(if name.is_empty() { "a name is missing".to_owned() } else { format!("{name:?} is no name") });
+            return Err(if name.is_empty() {
+                "a name is missing".to_owned()
+            } else {
+                format!("{name:?} is no name")
+            });
         }
         rest = &rest[end..];
         let mut key = InstanceKey::None;
@@ -47,7 +53,10 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
 fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
     let Some(quoted) = inner.strip_prefix('"') else {
         let end = inner.find(']').ok_or("a closing bracket is missing")?;
-        let number = inner[..end].trim().parse().map_err(|_| "a key is a whole number or a quoted text".to_owned())?;
+        let number = inner[..end]
+            .trim()
+            .parse()
+            .map_err(|_| "a key is a whole number or a quoted text".to_owned())?;
         return Ok((InstanceKey::Int(number), &inner[end + 1..]));
     };
     let mut out = String::new();
@@ -55,7 +64,9 @@ fn key(inner: &str) -> Result<(InstanceKey, &str), String> {
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => {
-                let after = quoted[at + 1..].strip_prefix(']').ok_or("a closing bracket is missing")?;
+                let after = quoted[at + 1..]
+                    .strip_prefix(']')
+                    .ok_or("a closing bracket is missing")?;
                 return Ok((InstanceKey::Str(out.into()), after));
             }
             '\\' => match chars.next().map(|(_, c)| c) {
@@ -96,7 +107,9 @@ fn module(parts: Vec<Part>) -> Result<(ModuleInstance, Vec<Part>), String> {
 fn target(text: &str) -> Result<Target, String> {
     let (module, rest) = module(parts(text)?)?;
     let mut rest = rest.into_iter();
-    let Some(mut first) = rest.next() else { return Ok(Target::Module(module)) };
+    let Some(mut first) = rest.next() else {
+        return Ok(Target::Module(module));
+    };
     let mode = match first.0.as_str() {
         "data" => Mode::Data,
         "ephemeral" => Mode::Ephemeral,
@@ -116,17 +129,28 @@ fn target(text: &str) -> Result<Target, String> {
     if rest.next().is_some() {
         return Err("there is something after the resource's name".to_owned());
     }
-    let resource = Resource { mode, kind: kind.into(), name: name.into() };
+    let resource = Resource {
+        mode,
+        kind: kind.into(),
+        name: name.into(),
+    };
     Ok(match key {
         InstanceKey::None => Target::Resource(AbsResource { module, resource }),
-        key => Target::Instance(AbsInstance { module, resource, key }),
+        key => Target::Instance(AbsInstance {
+            module,
+            resource,
+            key,
+        }),
     })
 }
 
 impl FromStr for Target {
     type Err = AddrError;
     fn from_str(text: &str) -> Result<Self, AddrError> {
-        target(text).map_err(|why| AddrError { text: text.to_owned(), why })
+        target(text).map_err(|why| AddrError {
+            text: text.to_owned(),
+            why,
+        })
     }
 }
 
@@ -136,7 +160,10 @@ impl FromStr for AbsInstance {
         match text.parse()? {
             Target::Instance(i) => Ok(i),
             Target::Resource(r) => Ok(r.instance(InstanceKey::None)),
-            Target::Module(_) => Err(AddrError { text: text.to_owned(), why: "it names a module, not a resource instance".to_owned() }),
+            Target::Module(_) => Err(AddrError {
+                text: text.to_owned(),
+                why: "it names a module, not a resource instance".to_owned(),
+            }),
         }
     }
 }
@@ -149,7 +176,10 @@ impl FromStr for ModuleInstance {
         }
         match text.parse()? {
             Target::Module(m) => Ok(m),
-            _ => Err(AddrError { text: text.to_owned(), why: "it names a resource, not a module".to_owned() }),
+            _ => Err(AddrError {
+                text: text.to_owned(),
+                why: "it names a resource, not a module".to_owned(),
+            }),
         }
     }
 }
@@ -178,7 +208,21 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_with_a_reason() {
-        for text in ["", "a", "a.", "a.b[", "a.b[x]", "a.b[\"x]", "module", "module.m.", "a.b.c", "0.b", "a[0].b", "data.a", "a.b[0]x"] {
+        for text in [
+            "",
+            "a",
+            "a.",
+            "a.b[",
+            "a.b[x]",
+            "a.b[\"x]",
+            "module",
+            "module.m.",
+            "a.b.c",
+            "0.b",
+            "a[0].b",
+            "data.a",
+            "a.b[0]x",
+        ] {
             assert!(text.parse::<Target>().is_err(), "{text:?}");
         }
     }
@@ -195,7 +239,11 @@ mod tests {
             ("module.m[1].a.b[\"k\"]", true),
             ("module.m[1].a.b[0]", false),
         ] {
-            assert_eq!(target.parse::<Target>().unwrap().contains(&one), inside, "{target}");
+            assert_eq!(
+                target.parse::<Target>().unwrap().contains(&one),
+                inside,
+                "{target}"
+            );
         }
     }
 }

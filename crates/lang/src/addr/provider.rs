@@ -1,4 +1,5 @@
-//! Where a provider comes from (`hashicorp/aws`), and how a module calls its configurations (`aws.west`).
+//! Where a provider comes from (`hashicorp/aws`), and how a module calls its configurations
+//! (`aws.west`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,15 +31,25 @@ impl ProviderSource {
     /// The provider that a local name implies when nothing is required under that name.
     pub fn implied(local_name: &str) -> ProviderSource {
         if local_name == "terraform" {
-            return ProviderSource { host: Some(BUILTIN_HOST.into()), namespace: BUILTIN_NAMESPACE.into(), type_name: local_name.into() };
+            return ProviderSource {
+                host: Some(BUILTIN_HOST.into()),
+                namespace: BUILTIN_NAMESPACE.into(),
+                type_name: local_name.into(),
+            };
         }
-        ProviderSource { host: None, namespace: "hashicorp".into(), type_name: local_name.into() }
+        ProviderSource {
+            host: None,
+            namespace: "hashicorp".into(),
+            type_name: local_name.into(),
+        }
     }
 
     /// Whether both are one provider, whether or not they spell the default registry out.
     pub fn same_as(&self, other: &ProviderSource) -> bool {
-        let host = |source: &ProviderSource| source.host.clone().unwrap_or_else(|| DEFAULT_HOST.into());
-        (host(self), &self.namespace, &self.type_name) == (host(other), &other.namespace, &other.type_name)
+        let host =
+            |source: &ProviderSource| source.host.clone().unwrap_or_else(|| DEFAULT_HOST.into());
+        (host(self), &self.namespace, &self.type_name)
+            == (host(other), &other.namespace, &other.type_name)
     }
 
     /// Whether the engine itself provides it.
@@ -83,23 +94,43 @@ impl FromStr for ProviderSource {
         };
         let namespace = ProviderSource::part(namespace)?;
         if &*namespace == "-" {
-            return Err(ProviderSourceError(format!("\"{text}\" names a provider of the legacy namespace")));
+            return Err(ProviderSourceError(format!(
+                "\"{text}\" names a provider of the legacy namespace"
+            )));
         }
         let type_name = ProviderSource::part(type_name)?;
-        if let Some(rest) = type_name.strip_prefix("terraform-provider-").or_else(|| type_name.strip_prefix("terraform-")) {
-            return Err(ProviderSourceError(format!("provider types have no prefix \"terraform-\": did you mean \"{rest}\"?")));
+        if let Some(rest) = type_name
+            .strip_prefix("terraform-provider-")
+            .or_else(|| type_name.strip_prefix("terraform-"))
+        {
+            return Err(ProviderSourceError(format!(
+                "provider types have no prefix \"terraform-\": did you mean \"{rest}\"?"
+            )));
         }
         let host = match host {
             None => None,
-            Some(host) if host.is_empty() || host.contains(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))) => {
-                return Err(ProviderSourceError(format!("\"{host}\" is not a host name")));
+            Some(host)
+                if host.is_empty()
+                    || host.contains(|c: char| {
+                        !(c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))
+                    }) =>
+            {
+                return Err(ProviderSourceError(format!(
+                    "\"{host}\" is not a host name"
+                )));
             }
             Some(host) if !host.contains('.') && !host.contains(':') && host != "localhost" => {
-                return Err(ProviderSourceError(format!("\"{host}\" is not a host name: it has no dot")));
+                return Err(ProviderSourceError(format!(
+                    "\"{host}\" is not a host name: it has no dot"
+                )));
             }
             Some(host) => Some(Arc::from(host.to_lowercase())),
         };
-        Ok(ProviderSource { host, namespace, type_name })
+        Ok(ProviderSource {
+            host,
+            namespace,
+            type_name,
+        })
     }
 }
 
@@ -129,6 +160,9 @@ mod tests {
         for text in ["my_lab", "lab-", "-lab", "a--b", "", "a.b"] {
             assert!(ProviderSource::part(text).is_err(), "{text}");
         }
-        assert_eq!(&*ProviderSource::part("My-Lab2").expect("a part"), "my-lab2");
+        assert_eq!(
+            &*ProviderSource::part("My-Lab2").expect("a part"),
+            "my-lab2"
+        );
     }
 }

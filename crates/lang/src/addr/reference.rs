@@ -1,4 +1,5 @@
-//! What a reference in an expression names: the first part of a traversal, and what is left to evaluate.
+//! What a reference in an expression names: the first part of a traversal, and what is left to
+//! evaluate.
 
 use std::sync::Arc;
 
@@ -97,34 +98,70 @@ impl Reference {
     }
 }
 
-fn single(traversal: &Traversal, make: impl FnOnce(Arc<str>) -> Subject) -> Result<Reference, Diagnostic> {
+fn single(
+    traversal: &Traversal,
+    make: impl FnOnce(Arc<str>) -> Subject,
+) -> Result<Reference, Diagnostic> {
     let root = &traversal.root;
     let Some(first) = traversal.steps.first() else {
-        let detail = format!("The \"{root}\" object cannot be accessed directly. Instead, access one of its attributes.");
+        let detail = format!(
+            "The \"{root}\" object cannot be accessed directly. Instead, access one of its attributes."
+        );
         return Err(invalid(detail, traversal.root_span));
     };
     let Some(name) = attr(first) else {
-        return Err(invalid(format!("The \"{root}\" object does not support this operation."), first.span));
+        return Err(invalid(
+            format!("The \"{root}\" object does not support this operation."),
+            first.span,
+        ));
     };
-    Ok(Reference { subject: make(name.clone()), span: traversal.root_span.to(first.span), remaining: traversal.steps[1..].to_vec() })
+    Ok(Reference {
+        subject: make(name.clone()),
+        span: traversal.root_span.to(first.span),
+        remaining: traversal.steps[1..].to_vec(),
+    })
 }
 
 fn prefixed(traversal: &Traversal, mode: Mode, what: &str) -> Result<Reference, Diagnostic> {
     let [first, rest @ ..] = &traversal.steps[..] else {
-        let detail = format!("The \"{}\" object must be followed by two attribute names: {what}.", traversal.root);
+        let detail = format!(
+            "The \"{}\" object must be followed by two attribute names: {what}.",
+            traversal.root
+        );
         return Err(invalid(detail, traversal.span()));
     };
     if rest.is_empty() {
-        let detail = format!("The \"{}\" object must be followed by two attribute names: {what}.", traversal.root);
+        let detail = format!(
+            "The \"{}\" object must be followed by two attribute names: {what}.",
+            traversal.root
+        );
         return Err(invalid(detail, traversal.span()));
     }
     let Some(type_name) = attr(first) else {
-        return Err(invalid(format!("The \"{}\" object does not support this operation.", traversal.root), first.span));
+        return Err(invalid(
+            format!(
+                "The \"{}\" object does not support this operation.",
+                traversal.root
+            ),
+            first.span,
+        ));
     };
-    resource(mode, type_name.clone(), traversal.root_span, first.span, rest)
+    resource(
+        mode,
+        type_name.clone(),
+        traversal.root_span,
+        first.span,
+        rest,
+    )
 }
 
-fn resource(mode: Mode, type_name: Arc<str>, start: Span, type_span: Span, steps: &[Step]) -> Result<Reference, Diagnostic> {
+fn resource(
+    mode: Mode,
+    type_name: Arc<str>,
+    start: Span,
+    type_span: Span,
+    steps: &[Step],
+) -> Result<Reference, Diagnostic> {
     let Some(second) = steps.first() else {
         let detail = "A reference to a resource type must be followed by at least one attribute access, specifying the resource name.";
         return Err(invalid(detail, type_span));
@@ -135,40 +172,78 @@ fn resource(mode: Mode, type_name: Arc<str>, start: Span, type_span: Span, steps
             Mode::Ephemeral => "an ephemeral resource",
             Mode::Managed => "a resource type",
         };
-        let detail = format!("A reference to {what} must be followed by at least one attribute access, specifying the resource name.");
+        let detail = format!(
+            "A reference to {what} must be followed by at least one attribute access, specifying the resource name."
+        );
         return Err(invalid(detail, second.span));
     };
-    let resource = Resource { mode, kind: type_name, name: name.clone() };
+    let resource = Resource {
+        mode,
+        kind: type_name,
+        name: name.clone(),
+    };
     let mut span = start.to(second.span);
     let mut remaining = &steps[1..];
     let mut key = InstanceKey::None;
-    if let Some(step @ Step { kind: StepKind::Index(_), .. }) = remaining.first() {
+    if let Some(
+        step @ Step {
+            kind: StepKind::Index(_),
+            ..
+        },
+    ) = remaining.first()
+    {
         key = instance_key(step)?;
         span = span.to(step.span);
         remaining = &remaining[1..];
     }
-    Ok(Reference { subject: Subject::Resource { resource, key }, span, remaining: remaining.to_vec() })
+    Ok(Reference {
+        subject: Subject::Resource { resource, key },
+        span,
+        remaining: remaining.to_vec(),
+    })
 }
 
 fn module(traversal: &Traversal) -> Result<Reference, Diagnostic> {
-    let call = single(traversal, |name| Subject::Module { name, key: InstanceKey::None })?;
-    let Subject::Module { name, mut key } = call.subject else { return Err(invalid("Not a module.", call.span)) };
+    let call = single(traversal, |name| Subject::Module {
+        name,
+        key: InstanceKey::None,
+    })?;
+    let Subject::Module { name, mut key } = call.subject else {
+        return Err(invalid("Not a module.", call.span));
+    };
     let mut span = call.span;
     let mut remaining = &call.remaining[..];
-    if let Some(step @ Step { kind: StepKind::Index(_), .. }) = remaining.first() {
+    if let Some(
+        step @ Step {
+            kind: StepKind::Index(_),
+            ..
+        },
+    ) = remaining.first()
+    {
         key = instance_key(step)?;
         span = span.to(step.span);
         remaining = &remaining[1..];
     }
     match remaining {
-        [] => Ok(Reference { subject: Subject::Module { name, key }, span, remaining: Vec::new() }),
+        [] => Ok(Reference {
+            subject: Subject::Module { name, key },
+            span,
+            remaining: Vec::new(),
+        }),
         [step, rest @ ..] => match attr(step) {
             Some(output) => Ok(Reference {
-                subject: Subject::ModuleOutput { name, key, output: output.clone() },
+                subject: Subject::ModuleOutput {
+                    name,
+                    key,
+                    output: output.clone(),
+                },
                 span: span.to(step.span),
                 remaining: rest.to_vec(),
             }),
-            None => Err(invalid("Module instance objects do not support this operation.", step.span)),
+            None => Err(invalid(
+                "Module instance objects do not support this operation.",
+                step.span,
+            )),
         },
     }
 }

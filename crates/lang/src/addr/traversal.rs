@@ -9,9 +9,16 @@ use crate::syntax::{Step, StepKind, Traversal};
 
 /// The key of an index step: a whole number or a string.
 pub(crate) fn instance_key(step: &Step) -> Result<InstanceKey, Diagnostic> {
-    let wrong =
-        |detail: &str| Err(Diagnostic::error("Invalid index key", format!("Invalid index for an instance: {detail}.")).at(step.span));
-    let StepKind::Index(value) = &step.kind else { return wrong("it must be given in square brackets") };
+    let wrong = |detail: &str| {
+        Err(Diagnostic::error(
+            "Invalid index key",
+            format!("Invalid index for an instance: {detail}."),
+        )
+        .at(step.span))
+    };
+    let StepKind::Index(value) = &step.kind else {
+        return wrong("it must be given in square brackets");
+    };
     if let Some(text) = value.as_str() {
         return Ok(InstanceKey::Str(text.into()));
     }
@@ -26,8 +33,13 @@ pub(crate) fn instance_key(step: &Step) -> Result<InstanceKey, Diagnostic> {
 
 /// The names of a traversal as steps, the root first.
 fn all_steps(traversal: &Traversal) -> Vec<Step> {
-    let root = Step { kind: StepKind::Attr(traversal.root.clone()), span: traversal.root_span };
-    std::iter::once(root).chain(traversal.steps.iter().cloned()).collect()
+    let root = Step {
+        kind: StepKind::Attr(traversal.root.clone()),
+        span: traversal.root_span,
+    };
+    std::iter::once(root)
+        .chain(traversal.steps.iter().cloned())
+        .collect()
 }
 
 fn attr(step: Option<&Step>) -> Option<&Arc<str>> {
@@ -50,7 +62,13 @@ impl Target {
             };
             rest = &rest[2..];
             let mut key = InstanceKey::None;
-            if let Some(step @ Step { kind: StepKind::Index(_), .. }) = rest.first() {
+            if let Some(
+                step @ Step {
+                    kind: StepKind::Index(_),
+                    ..
+                },
+            ) = rest.first()
+            {
                 key = instance_key(step)?;
                 rest = &rest[1..];
             }
@@ -62,11 +80,24 @@ impl Target {
         let (resource, rest) = resource_steps(rest)?;
         match rest {
             [] => Ok(Target::Resource(AbsResource { module, resource })),
-            [step @ Step { kind: StepKind::Index(_), .. }] => {
-                Ok(Target::Instance(AbsInstance { module, resource, key: instance_key(step)? }))
-            }
-            [step] => Err(invalid("Resource instance key must be given in square brackets.", step.span)),
-            [_, step, ..] => Err(invalid("Unexpected extra operators after address.", step.span)),
+            [
+                step @ Step {
+                    kind: StepKind::Index(_),
+                    ..
+                },
+            ] => Ok(Target::Instance(AbsInstance {
+                module,
+                resource,
+                key: instance_key(step)?,
+            })),
+            [step] => Err(invalid(
+                "Resource instance key must be given in square brackets.",
+                step.span,
+            )),
+            [_, step, ..] => Err(invalid(
+                "Unexpected extra operators after address.",
+                step.span,
+            )),
         }
     }
 }
@@ -81,11 +112,30 @@ fn resource_steps(steps: &[Step]) -> Result<(Resource, &[Step]), Diagnostic> {
         Some("ephemeral") => (Mode::Ephemeral, &steps[1..]),
         _ => (Mode::Managed, steps),
     };
-    let whole = steps.first().zip(steps.last()).map_or(Span::new(crate::source::FileId(0), 0, 0), |(a, b)| a.span.to(b.span));
+    let whole = steps
+        .first()
+        .zip(steps.last())
+        .map_or(Span::new(crate::source::FileId(0), 0, 0), |(a, b)| {
+            a.span.to(b.span)
+        });
     let [first, second, after @ ..] = rest else {
-        return Err(invalid("Resource specification must include a resource type and name.", whole));
+        return Err(invalid(
+            "Resource specification must include a resource type and name.",
+            whole,
+        ));
     };
-    let Some(type_name) = attr(Some(first)) else { return Err(invalid("A resource type name is required.", first.span)) };
-    let Some(name) = attr(Some(second)) else { return Err(invalid("A resource name is required.", second.span)) };
-    Ok((Resource { mode, kind: type_name.clone(), name: name.clone() }, after))
+    let Some(type_name) = attr(Some(first)) else {
+        return Err(invalid("A resource type name is required.", first.span));
+    };
+    let Some(name) = attr(Some(second)) else {
+        return Err(invalid("A resource name is required.", second.span));
+    };
+    Ok((
+        Resource {
+            mode,
+            kind: type_name.clone(),
+            name: name.clone(),
+        },
+        after,
+    ))
 }

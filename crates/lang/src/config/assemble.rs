@@ -1,4 +1,5 @@
-//! The files of one directory into one module: declarations collected, overrides merged, duplicates refused.
+//! The files of one directory into one module: declarations collected, overrides merged, duplicates
+//! refused.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -98,7 +99,13 @@ pub(super) fn assemble(files: &[ConfigFile], diags: &mut Diagnostics) -> (Module
     (module, calls)
 }
 
-fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool, required: &mut Option<Span>, diags: &mut Diagnostics) {
+fn take_settings(
+    module: &mut Module,
+    own: settings::Settings,
+    is_override: bool,
+    required: &mut Option<Span>,
+    diags: &mut Diagnostics,
+) {
     for (entries, span) in own.required {
         if is_override {
             module.required_providers.extend(entries);
@@ -114,7 +121,10 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
     // What an override file says of it is left aside, as the reference engine does.
     for (meta, span) in own.metas.into_iter().filter(|_| !is_override) {
         if module.provider_metas.iter().any(|m| m.name == meta.name) {
-            let detail = format!("A provider_meta block for \"{}\" was already given. A module may have one for each provider.", meta.name);
+            let detail = format!(
+                "A provider_meta block for \"{}\" was already given. A module may have one for each provider.",
+                meta.name
+            );
             diags.error(span, "Duplicate provider_meta block", detail);
         }
         module.provider_metas.push(meta);
@@ -126,14 +136,26 @@ fn take_settings(module: &mut Module, own: settings::Settings, is_override: bool
         // An override takes the place of what other files say, and not of what itself says.
         let other = match is_override {
             true => in_this_file[usize::from(is_cloud)].then_some(is_cloud),
-            false => module.backend.as_ref().map(|(other, _)| &**other == "cloud"),
+            false => module
+                .backend
+                .as_ref()
+                .map(|(other, _)| &**other == "cloud"),
         };
         match other {
             Some(other) => {
                 let (summary, detail) = match (other, is_cloud) {
-                    (false, false) => ("Duplicate backend configuration", "A module may have only one backend configuration."),
-                    (true, true) => ("Duplicate cloud configuration", "A module may have only one cloud block."),
-                    _ => ("Both a backend and a cloud configuration are present", "A module may have either a backend or a cloud block."),
+                    (false, false) => (
+                        "Duplicate backend configuration",
+                        "A module may have only one backend configuration.",
+                    ),
+                    (true, true) => (
+                        "Duplicate cloud configuration",
+                        "A module may have only one cloud block.",
+                    ),
+                    _ => (
+                        "Both a backend and a cloud configuration are present",
+                        "A module may have either a backend or a cloud block.",
+                    ),
                 };
                 diags.error(span, summary, detail);
             }
@@ -164,31 +186,70 @@ impl Draft {
                 duplicates.push(block);
             }
             Entry::Vacant(vacant) => {
-                vacant.insert(Slot { block, base: None, over: None });
+                vacant.insert(Slot {
+                    block,
+                    base: None,
+                    over: None,
+                });
             }
         }
     }
 
     fn declare(&mut self, block: Block, diags: &mut Diagnostics) {
-        let name = block.labels.last().map(|l| l.text.clone()).unwrap_or_default();
-        let again =
-            |what: &str| (format!("Duplicate {what}"), format!("\"{name}\" was already declared. Names must be unique within a module."));
+        let name = block
+            .labels
+            .last()
+            .map(|l| l.text.clone())
+            .unwrap_or_default();
+        let again = |what: &str| {
+            (
+                format!("Duplicate {what}"),
+                format!("\"{name}\" was already declared. Names must be unique within a module."),
+            )
+        };
         let duplicates = &mut self.duplicates;
         match &*block.type_name {
             "variable" => {
-                Self::put(&mut self.variables, duplicates, name.clone(), block, || again("variable declaration"), diags);
+                Self::put(
+                    &mut self.variables,
+                    duplicates,
+                    name.clone(),
+                    block,
+                    || again("variable declaration"),
+                    diags,
+                );
             }
-            "output" => Self::put(&mut self.outputs, duplicates, name.clone(), block, || again("output definition"), diags),
-            "module" => Self::put(&mut self.calls, duplicates, name.clone(), block, || again("module call"), diags),
+            "output" => Self::put(
+                &mut self.outputs,
+                duplicates,
+                name.clone(),
+                block,
+                || again("output definition"),
+                diags,
+            ),
+            "module" => Self::put(
+                &mut self.calls,
+                duplicates,
+                name.clone(),
+                block,
+                || again("module call"),
+                diags,
+            ),
             "resource" | "data" | "ephemeral" => {
                 let kind = block.labels[0].text.clone();
                 let word = &*block.type_name.clone();
-                let key = ResourceName { mode: mode_of(&block), kind: kind.clone(), name: name.clone() };
+                let key = ResourceName {
+                    mode: mode_of(&block),
+                    kind: kind.clone(),
+                    name: name.clone(),
+                };
                 let words = || {
                     let summary = format!("Duplicate {word} \"{kind}\" configuration");
                     (
                         summary,
-                        format!("A {kind} {word} named \"{name}\" was already declared. Names must be unique per type in each module."),
+                        format!(
+                            "A {kind} {word} named \"{name}\" was already declared. Names must be unique per type in each module."
+                        ),
                     )
                 };
                 Self::put(&mut self.resources, duplicates, key, block, words, diags);
@@ -197,18 +258,33 @@ impl Draft {
                 let key = provider_key(&block);
                 let words = || {
                     let detail = match &*key.1 {
-                        "" => format!("A default configuration for \"{}\" was already given. Set \"alias\" for further ones.", key.0),
-                        alias => format!("A configuration for \"{}\" with alias \"{alias}\" was already given.", key.0),
+                        "" => format!(
+                            "A default configuration for \"{}\" was already given. Set \"alias\" for further ones.",
+                            key.0
+                        ),
+                        alias => format!(
+                            "A configuration for \"{}\" with alias \"{alias}\" was already given.",
+                            key.0
+                        ),
                     };
                     ("Duplicate provider configuration".to_owned(), detail)
                 };
                 self.provider_order.push(key.clone());
-                Self::put(&mut self.providers, duplicates, key.clone(), block, words, diags);
+                Self::put(
+                    &mut self.providers,
+                    duplicates,
+                    key.clone(),
+                    block,
+                    words,
+                    diags,
+                );
             }
             "locals" => {
                 for (name, local) in values::locals(&block.body, diags) {
                     if self.locals.contains_key(&name) {
-                        let detail = format!("A local value named \"{name}\" was already defined. Names must be unique within a module.");
+                        let detail = format!(
+                            "A local value named \"{name}\" was already defined. Names must be unique within a module."
+                        );
                         diags.error(local.span, "Duplicate local value definition", detail);
                     }
                     self.locals.insert(name, local);
@@ -223,11 +299,20 @@ impl Draft {
     }
 
     fn overrides(&mut self, block: Block, diags: &mut Diagnostics) {
-        let name = block.labels.last().map(|l| l.text.clone()).unwrap_or_default();
+        let name = block
+            .labels
+            .last()
+            .map(|l| l.text.clone())
+            .unwrap_or_default();
         let missing = |what: &str, diags: &mut Diagnostics| {
-            let detail =
-                format!("There is no {what} named \"{name}\" in the normal files: an override file can only change what they declare.");
-            diags.error(block.def_span, format!("Missing {what} to override"), detail);
+            let detail = format!(
+                "There is no {what} named \"{name}\" in the normal files: an override file can only change what they declare."
+            );
+            diags.error(
+                block.def_span,
+                format!("Missing {what} to override"),
+                detail,
+            );
         };
         match &*block.type_name {
             "variable" => {
@@ -258,7 +343,11 @@ impl Draft {
             "resource" | "data" | "ephemeral" => {
                 let mode = mode_of(&block);
                 resource::check_override(&block.body, mode, diags);
-                let key = ResourceName { mode, kind: block.labels[0].text.clone(), name: name.clone() };
+                let key = ResourceName {
+                    mode,
+                    kind: block.labels[0].text.clone(),
+                    name: name.clone(),
+                };
                 match self.resources.get_mut(&key) {
                     Some(slot) => {
                         slot.block.body = resource::merge(&slot.block.body, &block.body);
@@ -273,7 +362,14 @@ impl Draft {
                     Some(slot) => merge_into(slot, &block),
                     None if key.1.is_empty() => {
                         self.provider_order.push(key.clone());
-                        self.providers.insert(key, Slot { block, base: None, over: None });
+                        self.providers.insert(
+                            key,
+                            Slot {
+                                block,
+                                base: None,
+                                over: None,
+                            },
+                        );
                     }
                     None => missing("provider configuration", diags),
                 }
@@ -283,25 +379,42 @@ impl Draft {
                     if let Some(own) = self.locals.get_mut(&name) {
                         *own = local;
                     } else {
-                        let detail = format!("There is no local value named \"{name}\" in the normal files to override.");
-                        diags.error(local.span, "Missing base local value definition to override", detail);
+                        let detail = format!(
+                            "There is no local value named \"{name}\" in the normal files to override."
+                        );
+                        diags.error(
+                            local.span,
+                            "Missing base local value definition to override",
+                            detail,
+                        );
                     }
                 }
             }
             kind => {
-                let detail = format!("\"{kind}\" blocks can appear only in normal files, not in override files.");
-                diags.error(block.def_span, format!("Cannot override '{kind}' blocks"), detail);
+                let detail = format!(
+                    "\"{kind}\" blocks can appear only in normal files, not in override files."
+                );
+                diags.error(
+                    block.def_span,
+                    format!("Cannot override '{kind}' blocks"),
+                    detail,
+                );
             }
         }
     }
 
     fn finish(self, module: &mut Module, diags: &mut Diagnostics) -> Vec<CallBlock> {
         for (name, slot) in &self.variables {
-            module.variables.insert(name.clone(), values::variable(&slot.block, slot.base.as_ref(), slot.over, diags));
+            module.variables.insert(
+                name.clone(),
+                values::variable(&slot.block, slot.base.as_ref(), slot.over, diags),
+            );
         }
         module.locals = self.locals;
         for (name, slot) in &self.outputs {
-            module.outputs.insert(name.clone(), values::output(&slot.block, diags));
+            module
+                .outputs
+                .insert(name.clone(), values::output(&slot.block, diags));
         }
         let read = |(name, slot): (ResourceName, Slot)| {
             let resource = resource::resource(&slot.block, name.mode, false, diags);
@@ -310,12 +423,21 @@ impl Draft {
         module.resources = self.resources.into_iter().map(read).collect();
         for key in self.provider_order {
             if let Some(slot) = self.providers.get(&key)
-                && !module.providers.iter().any(|p| p.name == key.0 && p.alias.as_deref().unwrap_or("") == &*key.1)
+                && !module
+                    .providers
+                    .iter()
+                    .any(|p| p.name == key.0 && p.alias.as_deref().unwrap_or("") == &*key.1)
             {
-                module.providers.extend(settings::provider(&slot.block, diags));
+                module
+                    .providers
+                    .extend(settings::provider(&slot.block, diags));
             }
         }
-        let calls = self.calls.values().map(|slot| call::call(&slot.block, diags)).collect();
+        let calls = self
+            .calls
+            .values()
+            .map(|slot| call::call(&slot.block, diags))
+            .collect();
         for block in &self.duplicates {
             match &*block.type_name {
                 "variable" => drop(values::variable(block, None, None, diags)),
@@ -325,8 +447,16 @@ impl Draft {
                 _ => drop(resource::resource(block, mode_of(block), false, diags)),
             }
         }
-        module.moved = self.moved.iter().filter_map(|b| refactor::moved(b, diags)).collect();
-        module.removed = self.removed.iter().filter_map(|b| refactor::removed(b, diags)).collect();
+        module.moved = self
+            .moved
+            .iter()
+            .filter_map(|b| refactor::moved(b, diags))
+            .collect();
+        module.removed = self
+            .removed
+            .iter()
+            .filter_map(|b| refactor::removed(b, diags))
+            .collect();
         imports(module, &self.imports, diags);
         checks(module, &self.checks, diags);
         calls
@@ -341,20 +471,33 @@ fn merge_into(slot: &mut Slot, over: &Block) {
 
 /// Local name and alias (empty for the default configuration) of a provider block.
 fn provider_key(block: &Block) -> (Arc<str>, Arc<str>) {
-    let (content, _, _) = block.body.partial_content(&BodySchema::new().optional(&["alias"]));
+    let (content, _, _) = block
+        .body
+        .partial_content(&BodySchema::new().optional(&["alias"]));
     let mut ignored = Diagnostics::new();
-    let alias = content.attribute("alias").and_then(|a| super::constant::text(a, &mut ignored)).unwrap_or_default();
+    let alias = content
+        .attribute("alias")
+        .and_then(|a| super::constant::text(a, &mut ignored))
+        .unwrap_or_default();
     (block.labels[0].text.clone(), alias.into())
 }
 
 fn imports(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
     let mut seen: Vec<Target> = Vec::new();
     for block in blocks {
-        let Some((import, resolved)) = refactor::import(block, diags) else { continue };
+        let Some((import, resolved)) = refactor::import(block, diags) else {
+            continue;
+        };
         if let Some(target) = resolved {
             if seen.contains(&target) {
-                let detail = format!("An import block for \"{target}\" was already declared. A resource can have only one import block.");
-                diags.error(import.span, format!("Duplicate import configuration for \"{target}\""), detail);
+                let detail = format!(
+                    "An import block for \"{target}\" was already declared. A resource can have only one import block."
+                );
+                diags.error(
+                    import.span,
+                    format!("Duplicate import configuration for \"{target}\""),
+                    detail,
+                );
             }
             seen.push(target);
         }
@@ -368,17 +511,32 @@ fn checks(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
         if let Some(data) = &data
             && module.resources.contains_key(&data.name)
         {
-            let detail =
-                format!("\"{}\" was already declared. Names must be unique per type in each module, check blocks included.", data.name);
-            diags.error(data.span, format!("Duplicate data \"{}\" configuration", data.name.kind), detail);
+            let detail = format!(
+                "\"{}\" was already declared. Names must be unique per type in each module, check blocks included.",
+                data.name
+            );
+            diags.error(
+                data.span,
+                format!("Duplicate data \"{}\" configuration", data.name.kind),
+                detail,
+            );
             continue;
         }
         if module.checks.contains_key(&check.name) {
-            let detail = format!("A check block named \"{}\" was already declared. Names must be unique within each module.", check.name);
-            diags.error(check.span, format!("Duplicate check \"{}\" configuration", check.name), detail);
+            let detail = format!(
+                "A check block named \"{}\" was already declared. Names must be unique within each module.",
+                check.name
+            );
+            diags.error(
+                check.span,
+                format!("Duplicate check \"{}\" configuration", check.name),
+                detail,
+            );
             continue;
         }
-        module.resources.extend(data.map(|data| (data.name.clone(), data)));
+        module
+            .resources
+            .extend(data.map(|data| (data.name.clone(), data)));
         module.checks.insert(check.name.clone(), check);
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::model::{Argument, ModuleCall, ProviderRef, Variable};
-use super::parts::{check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition, provider_ref};
+use super::parts::{
+    check_name, depends_on, no_override_of_depends_on, one_kind_of_repetition, one_repetition,
+    provider_ref,
+};
 use super::unused;
 use super::values::Named;
 use crate::body::{Attribute, Block, Body, BodySchema};
@@ -32,7 +35,10 @@ pub(super) fn schema() -> BodySchema {
 /// The body of a call with an override. Whether it is there at all is as in the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let (base, over) = one_kind_of_repetition(base, over);
-    Body::merged(base, over.without(&BodySchema::new().block("lifecycle", &[])))
+    Body::merged(
+        base,
+        over.without(&BodySchema::new().block("lifecycle", &[])),
+    )
 }
 
 /// Reads a module call.
@@ -47,7 +53,9 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
     let mut call = ModuleCall {
         name: label.text.clone(),
         source: String::new(),
-        source_span: content.attribute("source").map_or(block.def_span, |a| a.expr.span),
+        source_span: content
+            .attribute("source")
+            .map_or(block.def_span, |a| a.expr.span),
         module: None,
         arguments: Named::new(),
         argument_errors: Diagnostics::new(),
@@ -55,7 +63,9 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
         for_each: expr("for_each"),
         enabled: None,
         depends_on: depends_on(&content, diags),
-        providers: content.attribute("providers").map(|a| passed_providers(a, diags)),
+        providers: content
+            .attribute("providers")
+            .map(|a| passed_providers(a, diags)),
         span: block.def_span,
     };
     let mut enabled: Option<Span> = None;
@@ -64,10 +74,16 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
         let kind = &*inner.type_name;
         match kind {
             "lifecycle" | "_" if !seen.insert(kind) => {
-                diags.error(inner.def_span, format!("Duplicate {kind} block"), format!("This module block already has a {kind} block."));
+                diags.error(
+                    inner.def_span,
+                    format!("Duplicate {kind} block"),
+                    format!("This module block already has a {kind} block."),
+                );
             }
             "lifecycle" => {
-                let (lifecycle, found) = inner.body.content(&BodySchema::new().optional(&["enabled"]));
+                let (lifecycle, found) = inner
+                    .body
+                    .content(&BodySchema::new().optional(&["enabled"]));
                 diags.append(found);
                 if let Some(a) = lifecycle.attribute("enabled") {
                     call.enabled = Some((*a.expr).clone());
@@ -85,13 +101,28 @@ pub(super) fn call(block: &Block, diags: &mut Diagnostics) -> CallBlock {
     one_repetition(span("count"), span("for_each"), enabled, diags);
     let source = content.attribute("source").cloned();
     let version = content.attribute("version").cloned();
-    CallBlock { call, source, version, body }
+    CallBlock {
+        call,
+        source,
+        version,
+        body,
+    }
 }
 
 /// Fills in the arguments, once the variables of the module are known.
-pub(super) fn arguments(block: &CallBlock, variables: &Named<Variable>, diags: &mut Diagnostics) -> Named<Argument> {
-    let attributes = variables.values().map(|v| (v.name.clone(), v.default.is_none())).collect();
-    let (content, found) = block.body.content(&BodySchema { attributes, blocks: Vec::new() });
+pub(super) fn arguments(
+    block: &CallBlock,
+    variables: &Named<Variable>,
+    diags: &mut Diagnostics,
+) -> Named<Argument> {
+    let attributes = variables
+        .values()
+        .map(|v| (v.name.clone(), v.default.is_none()))
+        .collect();
+    let (content, found) = block.body.content(&BodySchema {
+        attributes,
+        blocks: Vec::new(),
+    });
     diags.append(found);
     for (name, attribute) in &content.attributes {
         if let Some(variable) = variables.get(name) {
@@ -101,21 +132,42 @@ pub(super) fn arguments(block: &CallBlock, variables: &Named<Variable>, diags: &
     content
         .attributes
         .into_iter()
-        .map(|(name, a)| (name, Argument { expr: (*a.expr).clone(), name_span: a.name_span, span: a.span }))
+        .map(|(name, a)| {
+            (
+                name,
+                Argument {
+                    expr: (*a.expr).clone(),
+                    name_span: a.name_span,
+                    span: a.span,
+                },
+            )
+        })
         .collect()
 }
 
-fn passed_providers(attribute: &Attribute, diags: &mut Diagnostics) -> Vec<(ProviderRef, ProviderRef)> {
+fn passed_providers(
+    attribute: &Attribute,
+    diags: &mut Diagnostics,
+) -> Vec<(ProviderRef, ProviderRef)> {
     let Some(pairs) = attribute.expr.static_map() else {
-        diags.error(attribute.expr.span, "Invalid expression", "A static map expression is required.");
+        diags.error(
+            attribute.expr.span,
+            "Invalid expression",
+            "A static map expression is required.",
+        );
         return Vec::new();
     };
     let mut out: Vec<(ProviderRef, ProviderRef)> = Vec::new();
     for (key, value) in pairs {
         let inner = provider_ref(key, "providers", diags);
         let outer = provider_ref(value, "providers", diags);
-        let (Some(inner), Some(outer)) = (inner, outer) else { continue };
-        if out.iter().any(|(seen, _)| seen.name == inner.name && seen.alias == inner.alias) {
+        let (Some(inner), Some(outer)) = (inner, outer) else {
+            continue;
+        };
+        if out
+            .iter()
+            .any(|(seen, _)| seen.name == inner.name && seen.alias == inner.alias)
+        {
             let detail = "A provider configuration was already passed for this one. Each can be assigned only once.";
             diags.error(value.span, "Duplicate provider address", detail);
             continue;

@@ -1,4 +1,5 @@
-//! What shows once all modules are read: provider configurations between modules, and arguments of calls.
+//! What shows once all modules are read: provider configurations between modules, and arguments of
+//! calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,34 +19,64 @@ pub(super) fn key(name: &Arc<str>, alias: Option<&Arc<str>>) -> Key {
 }
 
 pub(super) fn shown(key: &Key) -> String {
-    if key.1.is_empty() { key.0.to_string() } else { format!("{}.{}", key.0, key.1) }
+    if key.1.is_empty() {
+        key.0.to_string()
+    } else {
+        format!("{}.{}", key.0, key.1)
+    }
 }
 
 pub(super) fn source_of(module: &Module, name: &str) -> Option<ProviderSource> {
     let entry = module.required_providers.get(name)?;
-    if entry.explicit { entry.source.parse().ok() } else { Some(ProviderSource::implied(name)) }
+    if entry.explicit {
+        entry.source.parse().ok()
+    } else {
+        Some(ProviderSource::implied(name))
+    }
 }
 
 /// What a local name means to who passes it, also where nothing is required under it.
 pub(super) fn source_or_assumed(module: &Module, name: &str) -> ProviderSource {
-    source_of(module, name).unwrap_or_else(|| ProviderSource { host: None, namespace: "hashicorp".into(), type_name: name.into() })
+    source_of(module, name).unwrap_or_else(|| ProviderSource {
+        host: None,
+        namespace: "hashicorp".into(),
+        type_name: name.into(),
+    })
 }
 
 pub(super) fn place(module: &Module) -> String {
-    if module.path.is_root() { "the root module".to_owned() } else { module.path.to_string() }
+    if module.path.is_root() {
+        "the root module".to_owned()
+    } else {
+        module.path.to_string()
+    }
 }
 
-/// Provider configurations: that references in resources and calls name something, and that what modules pass fits. Where
-/// the root is validated `alone`, it may be a module that others call.
+/// Provider configurations: that references in resources and calls name something, and that what
+/// modules pass fits. Where the root is validated `alone`, it may be a module that others call.
 pub(super) fn providers(root: &Module, alone: bool, diags: &mut Diagnostics) {
     within(root, None, None, alone, diags);
 }
 
-fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Option<Span>, alone: bool, diags: &mut Diagnostics) {
+fn within(
+    module: &Module,
+    call: Option<(&Module, &ModuleCall)>,
+    no_configs: Option<Span>,
+    alone: bool,
+    diags: &mut Diagnostics,
+) {
     for inner in module.calls.values() {
-        let Some(child) = inner.module.as_deref() else { continue };
-        let repeated = [&inner.count, &inner.for_each, &inner.enabled].into_iter().flatten().map(|e| e.span).next();
-        let blocked = repeated.or_else(|| inner.depends_on.first().map(Traversal::span)).or(no_configs);
+        let Some(child) = inner.module.as_deref() else {
+            continue;
+        };
+        let repeated = [&inner.count, &inner.for_each, &inner.enabled]
+            .into_iter()
+            .flatten()
+            .map(|e| e.span)
+            .next();
+        let blocked = repeated
+            .or_else(|| inner.depends_on.first().map(Traversal::span))
+            .or(no_configs);
         within(child, Some((module, inner)), blocked, alone, diags);
     }
     let mut configured: BTreeMap<Key, Span> = BTreeMap::new();
@@ -59,17 +90,29 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     }
     let mut aliases: BTreeSet<Key> = BTreeSet::new();
     for (name, entry) in &module.required_providers {
-        aliases.extend(entry.aliases.iter().map(|(alias, _)| (name.clone(), alias.clone())));
+        aliases.extend(
+            entry
+                .aliases
+                .iter()
+                .map(|(alias, _)| (name.clone(), alias.clone())),
+        );
     }
-    // Nobody passes configurations to the root, so that what it asks for must stand in it; but where it is validated alone,
-    // somebody may.
+    // Nobody passes configurations to the root, so that what it asks for must stand in it; but
+    // where it is validated alone, somebody may.
     let mut passed_in = aliases.clone();
     if module.path.is_root() {
         passed_in.retain(|(name, _)| alone && !declared.contains(&key(name, None)));
     }
     let known: BTreeSet<Key> = declared.union(&passed_in).cloned().collect();
-    let uses = module.resources.values().filter_map(|r| r.provider.as_ref());
-    let passes = module.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|(_, outer)| outer);
+    let uses = module
+        .resources
+        .values()
+        .filter_map(|r| r.provider.as_ref());
+    let passes = module
+        .calls
+        .values()
+        .flat_map(|c| c.providers.iter().flatten())
+        .map(|(_, outer)| outer);
     for reference in uses.chain(passes) {
         undefined_alias(module, reference, &known, diags);
     }
@@ -77,7 +120,16 @@ fn within(module: &Module, call: Option<(&Module, &ModuleCall)>, no_configs: Opt
     passing::stand_ins(module, diags);
     instances(module, &configured, diags);
     if let Some((parent, call)) = call {
-        passed(module, parent, call, &configured, &declared, &aliases, no_configs, diags);
+        passed(
+            module,
+            parent,
+            call,
+            &configured,
+            &declared,
+            &aliases,
+            no_configs,
+            diags,
+        );
     }
 }
 
@@ -86,25 +138,50 @@ fn instances(module: &Module, configured: &BTreeMap<Key, Span>, diags: &mut Diag
     for call in module.calls.values() {
         for (inner, outer) in call.providers.iter().flatten() {
             if let Some(key) = &inner.key {
-                let detail =
-                    "The left side names what the module itself calls the configuration. Only the right side may choose an instance.";
+                let detail = "The left side names what the module itself calls the configuration. Only the right side may choose an instance.";
                 diags.error(key.span, "Invalid module provider configuration", detail);
             }
-            let address =
-                if module.path.is_root() { format!("module.{}", call.name) } else { format!("{}.module.{}", module.path, call.name) };
-            chosen(module, configured, "module", outer, call.for_each.as_ref(), Some(&address), diags);
+            let address = if module.path.is_root() {
+                format!("module.{}", call.name)
+            } else {
+                format!("{}.module.{}", module.path, call.name)
+            };
+            chosen(
+                module,
+                configured,
+                "module",
+                outer,
+                call.for_each.as_ref(),
+                Some(&address),
+                diags,
+            );
         }
     }
     for resource in module.resources.values() {
-        let Some(reference) = &resource.provider else { continue };
-        let address = if module.path.is_root() { resource.name.to_string() } else { format!("{}.{}", module.path, resource.name) };
+        let Some(reference) = &resource.provider else {
+            continue;
+        };
+        let address = if module.path.is_root() {
+            resource.name.to_string()
+        } else {
+            format!("{}.{}", module.path, resource.name)
+        };
         let kept = (resource.name.mode == Mode::Managed).then_some(&*address);
-        chosen(module, configured, "resource", reference, resource.for_each.as_ref(), kept, diags);
+        chosen(
+            module,
+            configured,
+            "resource",
+            reference,
+            resource.for_each.as_ref(),
+            kept,
+            diags,
+        );
     }
 }
 
-/// That one reference has a key where the configuration has instances, and nowhere else; and that what is kept in the state
-/// (at this address) does not end together with what it takes to destroy it.
+/// That one reference has a key where the configuration has instances, and nowhere else; and that
+/// what is kept in the state (at this address) does not end together with what it takes to destroy
+/// it.
 fn chosen(
     module: &Module,
     configured: &BTreeMap<Key, Span>,
@@ -115,22 +192,33 @@ fn chosen(
     diags: &mut Diagnostics,
 ) {
     let own = key(&reference.name, reference.alias.as_ref());
-    let block = module.providers.iter().find(|p| key(&p.name, p.alias.as_ref()) == own);
+    let block = module
+        .providers
+        .iter()
+        .find(|p| key(&p.name, p.alias.as_ref()) == own);
     let summary = format!("Invalid {by} provider configuration");
     let name = shown(&own);
     match (&reference.key, block.and_then(|p| p.for_each.as_ref())) {
         (Some(_), Some(instances)) => {
-            let (Some(for_each), Some(kept)) = (for_each, kept) else { return };
+            let (Some(for_each), Some(kept)) = (for_each, kept) else {
+                return;
+            };
             // What rests on nothing else does not lose an element by itself.
             if !for_each.traversals().is_empty() && for_each.same_as(instances) {
                 let detail = format!(
                     "The provider configuration {name} and this {by} have the same for_each. Once an element is taken out, the {by} cannot be destroyed any more, since the configuration that it takes is gone with it. Let for_each of the provider keep an element until what belongs to it is destroyed; or destroy that before, with --destroy --target {kept}."
                 );
-                diags.warning(for_each.span, format!("Provider configuration for_each matches {by}"), detail);
+                diags.warning(
+                    for_each.span,
+                    format!("Provider configuration for_each matches {by}"),
+                    detail,
+                );
             }
         }
         (Some(key), None) if configured.contains_key(&own) || block.is_some() => {
-            let detail = format!("{name} has no for_each, and so no instances: a key can choose none. Take the key out.");
+            let detail = format!(
+                "{name} has no for_each, and so no instances: a key can choose none. Take the key out."
+            );
             diags.error(key.span, summary, detail);
         }
         (Some(_), None) => {
@@ -150,7 +238,12 @@ fn chosen(
     }
 }
 
-fn undefined_alias(module: &Module, reference: &ProviderRef, known: &BTreeSet<Key>, diags: &mut Diagnostics) {
+fn undefined_alias(
+    module: &Module,
+    reference: &ProviderRef,
+    known: &BTreeSet<Key>,
+    diags: &mut Diagnostics,
+) {
     let own = key(&reference.name, reference.alias.as_ref());
     // Of one with a key it is said what it chooses from.
     if reference.alias.is_some() && reference.key.is_none() && !known.contains(&own) {
@@ -167,7 +260,10 @@ fn undefined_alias(module: &Module, reference: &ProviderRef, known: &BTreeSet<Ke
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "one rule book over what `within` gathered")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one rule book over what `within` gathered"
+)]
 fn passed(
     module: &Module,
     parent: &Module,
@@ -179,8 +275,10 @@ fn passed(
     diags: &mut Diagnostics,
 ) {
     let pairs: Vec<&(ProviderRef, ProviderRef)> = call.providers.iter().flatten().collect();
-    let given: BTreeMap<Key, &(ProviderRef, ProviderRef)> =
-        pairs.iter().map(|pair| (key(&pair.0.name, pair.0.alias.as_ref()), *pair)).collect();
+    let given: BTreeMap<Key, &(ProviderRef, ProviderRef)> = pairs
+        .iter()
+        .map(|pair| (key(&pair.0.name, pair.0.alias.as_ref()), *pair))
+        .collect();
     if let (false, Some(span)) = (configured.is_empty(), no_configs) {
         diags.error(
             span,
@@ -190,7 +288,11 @@ fn passed(
     }
     for own in configured.keys() {
         if let Some((inner, _)) = given.get(own) {
-            let detail = format!("{} has its own configuration for {}, and so cannot be passed one.", place(module), shown(own));
+            let detail = format!(
+                "{} has its own configuration for {}, and so cannot be passed one.",
+                place(module),
+                shown(own)
+            );
             diags.error(inner.span, "Cannot override provider configuration", detail);
         }
     }
@@ -206,9 +308,15 @@ fn passed(
     }
     for (own, (inner, outer)) in &given {
         let child_type = source_or_assumed(module, &inner.name);
-        let known = module.required_providers.contains_key(&own.0) && own.1.is_empty() || aliases.contains(own) || declared.contains(own);
+        let known = module.required_providers.contains_key(&own.0) && own.1.is_empty()
+            || aliases.contains(own)
+            || declared.contains(own);
         if !known {
-            let detail = format!("{} does not declare a provider requirement with the local name \"{}\".", place(module), shown(own));
+            let detail = format!(
+                "{} does not declare a provider requirement with the local name \"{}\".",
+                place(module),
+                shown(own)
+            );
             if child_type.host.is_none() && &*child_type.namespace == "hashicorp" {
                 diags.warning(inner.span, "Reference to undefined provider", detail);
             } else {

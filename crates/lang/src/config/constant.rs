@@ -1,4 +1,5 @@
-//! Values that must be written out: no references, no function calls. In JSON, strings are taken as they stand.
+//! Values that must be written out: no references, no function calls. In JSON, strings are taken as
+//! they stand.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +21,18 @@ pub(crate) fn value(attribute: &Attribute, diags: &mut Diagnostics) -> Option<Va
 pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
     let mark = diags.len();
     for traversal in expr.traversals() {
-        diags.error(traversal.root_span, "Variables not allowed", "Variables may not be used here.");
+        diags.error(
+            traversal.root_span,
+            "Variables not allowed",
+            "Variables may not be used here.",
+        );
     }
     for call in expr.calls() {
-        diags.error(call.name_span.to(call.close), "Function calls not allowed", "Functions may not be called here.");
+        diags.error(
+            call.name_span.to(call.close),
+            "Function calls not allowed",
+            "Functions may not be called here.",
+        );
     }
     if diags.len() > mark {
         return None;
@@ -37,7 +46,10 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
 /// The value of an argument as a type; `None` with errors. Null is an error too.
 pub(crate) fn of_type(attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) -> Option<Value> {
     let value = value(attribute, diags)?;
-    let wrong = |why: String| Diagnostic::error("Unsuitable value type", format!("Unsuitable value: {why}.")).at(attribute.expr.span);
+    let wrong = |why: String| {
+        Diagnostic::error("Unsuitable value type", format!("Unsuitable value: {why}."))
+            .at(attribute.expr.span)
+    };
     match value.convert(ty) {
         Ok(value) if value.is_null() => {
             diags.push(wrong("value must not be null".to_owned()));
@@ -54,7 +66,9 @@ pub(crate) fn of_type(attribute: &Attribute, ty: &Type, diags: &mut Diagnostics)
 
 /// The text of an argument.
 pub(crate) fn text(attribute: &Attribute, diags: &mut Diagnostics) -> Option<String> {
-    of_type(attribute, &Type::String, diags)?.as_str().map(str::to_owned)
+    of_type(attribute, &Type::String, diags)?
+        .as_str()
+        .map(str::to_owned)
 }
 
 /// The truth of an argument.

@@ -52,13 +52,21 @@ pub(super) fn encryption(block: &Block, diags: &mut Diagnostics) -> Option<Encry
     let mark = diags.len();
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    let mut out = Encryption { key_providers: Vec::new(), methods: Vec::new(), targets: Vec::new(), span: block.def_span };
+    let mut out = Encryption {
+        key_providers: Vec::new(),
+        methods: Vec::new(),
+        targets: Vec::new(),
+        span: block.def_span,
+    };
     for kind in ["state", "plan", "remote_state_data_sources"] {
         only_one(content.blocks_of(kind), kind, diags);
     }
     for inner in &content.blocks {
         match &*inner.type_name {
-            "key_provider" => out.key_providers.push(declared(inner, &["encrypted_metadata_alias"], diags)),
+            "key_provider" => {
+                out.key_providers
+                    .push(declared(inner, &["encrypted_metadata_alias"], diags))
+            }
             "method" => out.methods.push(declared(inner, &[], diags)),
             "remote_state_data_sources" => remotes(inner, &mut out, diags),
             kind => out.targets.push((kind.into(), target(inner, true, diags))),
@@ -71,7 +79,11 @@ pub(super) fn encryption(block: &Block, diags: &mut Diagnostics) -> Option<Encry
 
 fn only_one<'a>(blocks: impl Iterator<Item = &'a Block>, kind: &str, diags: &mut Diagnostics) {
     for again in blocks.skip(1) {
-        diags.error(again.def_span, format!("Duplicate {kind} block"), format!("Only one {kind} block is allowed."));
+        diags.error(
+            again.def_span,
+            format!("Duplicate {kind} block"),
+            format!("Only one {kind} block is allowed."),
+        );
     }
 }
 
@@ -85,37 +97,67 @@ fn declared(block: &Block, own: &[&str], diags: &mut Diagnostics) -> Declared {
     for label in &block.labels {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if label.text.is_empty() || !label.text.chars().all(fits) {
-            let detail = format!("{:?} is no name for a {}: letters, digits, _ and - make one.", &*label.text, block.type_name);
-            diags.push(Diagnostic::error(format!("Invalid {} name", block.type_name), detail));
+            let detail = format!(
+                "{:?} is no name for a {}: letters, digits, _ and - make one.",
+                &*label.text, block.type_name
+            );
+            diags.push(Diagnostic::error(
+                format!("Invalid {} name", block.type_name),
+                detail,
+            ));
         }
     }
-    Declared { kind: block.labels[0].text.clone(), name: block.labels[1].text.clone(), body }
+    Declared {
+        kind: block.labels[0].text.clone(),
+        name: block.labels[1].text.clone(),
+        body,
+    }
 }
 
 fn twice(all: &[Declared], kind: &str, span: Span, diags: &mut Diagnostics) {
     for (at, one) in all.iter().enumerate() {
-        if all[..at].iter().any(|other| other.kind == one.kind && other.name == one.name) {
-            diags.error(span, format!("Duplicate {kind}"), format!("{kind}.{}.{} is declared twice.", one.kind, one.name));
+        if all[..at]
+            .iter()
+            .any(|other| other.kind == one.kind && other.name == one.name)
+        {
+            diags.error(
+                span,
+                format!("Duplicate {kind}"),
+                format!("{kind}.{}.{} is declared twice.", one.kind, one.name),
+            );
         }
     }
 }
 
 fn target(block: &Block, enforceable: bool, diags: &mut Diagnostics) -> Target {
-    let schema = BodySchema::new().optional(if enforceable { &["method", "enforced"] } else { &["method"] }).block("fallback", &[]);
+    let schema = BodySchema::new()
+        .optional(if enforceable {
+            &["method", "enforced"]
+        } else {
+            &["method"]
+        })
+        .block("fallback", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
     only_one(content.blocks_of("fallback"), "fallback", diags);
     Target {
         method: content.attribute("method").map(|a| (*a.expr).clone()),
         missing: content.missing,
-        enforced: content.attribute("enforced").is_some_and(|a| constant::flag(a, diags).unwrap_or_default()),
-        fallback: content.blocks_of("fallback").next().map(|inner| Box::new(target(inner, false, diags))),
+        enforced: content
+            .attribute("enforced")
+            .is_some_and(|a| constant::flag(a, diags).unwrap_or_default()),
+        fallback: content
+            .blocks_of("fallback")
+            .next()
+            .map(|inner| Box::new(target(inner, false, diags))),
         span: block.def_span,
     }
 }
 
 fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
-    let schema = BodySchema::new().block("default", &[]).block("remote_state_data_source", &["name"]);
+    let schema = BodySchema::new()
+        .block("default", &[])
+        .block("remote_state_data_source", &["name"]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
     only_one(content.blocks_of("default"), "default", diags);
@@ -125,18 +167,36 @@ fn remotes(block: &Block, out: &mut Encryption, diags: &mut Diagnostics) {
             Some(label) => format!("remote_state_data_source.{}", label.text).into(),
         };
         if !inner.labels.is_empty() && out.targets.iter().any(|(seen, _)| *seen == word) {
-            diags.error(out.span, "Duplicate remote_data_source", format!("{word} is declared twice."));
+            diags.error(
+                out.span,
+                "Duplicate remote_data_source",
+                format!("{word} is declared twice."),
+            );
         }
         out.targets.push((word, target(inner, false, diags)));
     }
 }
 
-/// Takes the blocks of one file into the module: one in the normal files, whose parts override files replace.
-pub(super) fn take(module: &mut Module, own: Vec<Encryption>, is_override: bool, diags: &mut Diagnostics) {
+/// Takes the blocks of one file into the module: one in the normal files, whose parts override
+/// files replace.
+pub(super) fn take(
+    module: &mut Module,
+    own: Vec<Encryption>,
+    is_override: bool,
+    diags: &mut Diagnostics,
+) {
     for (at, one) in own.into_iter().enumerate() {
-        let again = if is_override { at > 0 } else { module.encryption.is_some() };
+        let again = if is_override {
+            at > 0
+        } else {
+            module.encryption.is_some()
+        };
         if again {
-            diags.error(one.span, "Duplicate encryption configuration", "A module may have only one encryption block.");
+            diags.error(
+                one.span,
+                "Duplicate encryption configuration",
+                "A module may have only one encryption block.",
+            );
             continue;
         }
         module.encryption = Some(match module.encryption.take() {
@@ -149,7 +209,10 @@ pub(super) fn take(module: &mut Module, own: Vec<Encryption>, is_override: bool,
 fn merged(mut base: Encryption, over: Encryption) -> Encryption {
     let declared = |base: &mut Vec<Declared>, over: Vec<Declared>| {
         for one in over {
-            match base.iter_mut().find(|b| b.kind == one.kind && b.name == one.name) {
+            match base
+                .iter_mut()
+                .find(|b| b.kind == one.kind && b.name == one.name)
+            {
                 Some(own) => own.body = Body::merged(own.body.clone(), one.body),
                 None => base.push(one),
             }

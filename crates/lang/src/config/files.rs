@@ -21,11 +21,23 @@ const MAX_FILE: u64 = 64 << 20;
 
 /// The extension of a configuration file and whether it is OpenTofu's own.
 fn extension(name: &str) -> Option<(&'static str, bool)> {
-    const TESTS: [&str; 4] = [".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"];
+    const TESTS: [&str; 4] = [
+        ".tftest.hcl",
+        ".tofutest.hcl",
+        ".tftest.json",
+        ".tofutest.json",
+    ];
     if TESTS.iter().any(|t| name.ends_with(t)) {
         return None;
     }
-    [(".tf", false), (".tf.json", false), (".tofu", true), (".tofu.json", true)].into_iter().find(|(ext, _)| name.ends_with(ext))
+    [
+        (".tf", false),
+        (".tf.json", false),
+        (".tofu", true),
+        (".tofu.json", true),
+    ]
+    .into_iter()
+    .find(|(ext, _)| name.ends_with(ext))
 }
 
 /// Hidden files, and what editors leave behind.
@@ -57,7 +69,11 @@ fn list(dir: &Path) -> std::io::Result<Vec<(String, bool, bool)>> {
         .filter_map(|name| {
             let (ext, tofu) = extension(name)?;
             let base = &name[..name.len() - ext.len()];
-            Some((name.clone(), tofu, base == "override" || base.ends_with("_override")))
+            Some((
+                name.clone(),
+                tofu,
+                base == "override" || base.ends_with("_override"),
+            ))
         })
         .collect();
     out.sort_by_key(|(_, _, is_override)| *is_override);
@@ -69,22 +85,41 @@ pub fn is_config_dir(dir: &Path) -> bool {
     list(dir).is_ok_and(|files| !files.is_empty())
 }
 
-/// Reads and parses all configuration files of a directory. `prefix` is the directory as operators see it, `""` for the
-/// root. `None` if the directory cannot be read.
-pub(super) fn read(dir: &Path, prefix: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Vec<ConfigFile>> {
+/// Reads and parses all configuration files of a directory. `prefix` is the directory as operators
+/// see it, `""` for the root. `None` if the directory cannot be read.
+pub(super) fn read(
+    dir: &Path,
+    prefix: &str,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Option<Vec<ConfigFile>> {
     let names = list(dir).ok()?;
     let mut files = Vec::new();
     for (name, is_tofu, is_override) in names {
-        let shown = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+        let shown = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}/{name}")
+        };
         if let Some(body) = read_body(&dir.join(&name), &shown, false, sources, diags) {
-            files.push(ConfigFile { body, is_tofu, is_override });
+            files.push(ConfigFile {
+                body,
+                is_tofu,
+                is_override,
+            });
         }
     }
     Some(files)
 }
 
 /// Reads one file of either syntax; with `private` its lines are shown to nobody.
-pub(super) fn read_body(path: &Path, shown: &str, private: bool, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Body> {
+pub(super) fn read_body(
+    path: &Path,
+    shown: &str,
+    private: bool,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Option<Body> {
     let read = || -> std::io::Result<Vec<u8>> {
         let meta = std::fs::metadata(path)?;
         if !meta.is_file() {
@@ -98,7 +133,10 @@ pub(super) fn read_body(path: &Path, shown: &str, private: bool, sources: &Sourc
     let bytes = match read() {
         Ok(bytes) => bytes,
         Err(error) => {
-            diags.push(Diagnostic::error("Failed to read file", format!("The file \"{shown}\" could not be read: {error}.")));
+            diags.push(Diagnostic::error(
+                "Failed to read file",
+                format!("The file \"{shown}\" could not be read: {error}."),
+            ));
             return None;
         }
     };
@@ -107,26 +145,46 @@ pub(super) fn read_body(path: &Path, shown: &str, private: bool, sources: &Sourc
         Ok(text) => (text, None),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(at))
+            (
+                String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                Some(at),
+            )
         }
     };
-    let file = if private { sources.add_private(shown, text) } else { sources.add(shown, text) };
+    let file = if private {
+        sources.add_private(shown, text)
+    } else {
+        sources.add(shown, text)
+    };
     let text = sources.get(file)?.text.clone();
     if let Some(at) = bad_at {
         let mut detail = "All input files must be UTF-8 encoded. Ensure that UTF-8 encoding is selected in your editor.".to_owned();
-        // Nothing of such a text can be read: what is wrong with its characters is not worth saying.
-        let other = [(&b"\xff\xfe"[..], "UTF-16 (little endian)"), (&b"\xfe\xff"[..], "UTF-16 (big endian)")];
+        // Nothing of such a text can be read: what is wrong with its characters is not worth
+        // saying.
+        let other = [
+            (&b"\xff\xfe"[..], "UTF-16 (little endian)"),
+            (&b"\xfe\xff"[..], "UTF-16 (big endian)"),
+        ];
         if let Some((_, name)) = other.iter().find(|(mark, _)| head.starts_with(mark)) {
-            detail.push_str(&format!(" This file is {name}, as its first two bytes say."));
+            detail.push_str(&format!(
+                " This file is {name}, as its first two bytes say."
+            ));
             diags.error(Span::new(file, 0, 0), "Invalid character encoding", detail);
             return None;
         }
-        diags.error(Span::new(file, at, at + 3), "Invalid character encoding", detail);
+        diags.error(
+            Span::new(file, at, at + 3),
+            "Invalid character encoding",
+            detail,
+        );
     }
     if shown.ends_with(".json") {
         let (node, found) = syntax::json::parse(&text, file);
         diags.append(found);
-        if !matches!(node.kind, syntax::json::NodeKind::Object(_) | syntax::json::NodeKind::Array(_)) {
+        if !matches!(
+            node.kind,
+            syntax::json::NodeKind::Object(_) | syntax::json::NodeKind::Array(_)
+        ) {
             diags.error(
                 node.start_span(),
                 "Root value must be object",

@@ -1,5 +1,5 @@
-//! Values for the root module's variables: environment, `terraform.tfvars`, `*.auto.tfvars`, `--var-file`, `--var`,
-//! later ones winning. Text becomes a value by the declared type.
+//! Values for the root module's variables: environment, `terraform.tfvars`, `*.auto.tfvars`,
+//! `--var-file`, `--var`, later ones winning. Text becomes a value by the declared type.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ pub struct Inputs {
     pub flags: Vec<Flag>,
     /// Environment variables `TF_VAR_name`: name and text. See [`Inputs::environment`].
     pub env: Vec<(String, String)>,
-    /// Whether variables may have no value, and what a caller would pass need not be there: a configuration is validated by itself.
+    /// Whether variables may have no value, and what a caller would pass need not be there: a
+    /// configuration is validated by itself.
     pub partial: bool,
 }
 
@@ -42,7 +43,12 @@ impl Inputs {
     /// With the `TF_VAR_…` variables of this process's environment.
     pub fn environment(mut self) -> Inputs {
         self.env = std::env::vars_os()
-            .filter_map(|(k, v)| Some((k.to_str()?.strip_prefix("TF_VAR_")?.to_owned(), v.to_str()?.to_owned())))
+            .filter_map(|(k, v)| {
+                Some((
+                    k.to_str()?.strip_prefix("TF_VAR_")?.to_owned(),
+                    v.to_str()?.to_owned(),
+                ))
+            })
             .collect();
         self.env.sort();
         self
@@ -78,7 +84,8 @@ pub struct InputValue {
 pub struct RootValues {
     /// One for each declared variable that has a value.
     pub values: BTreeMap<Arc<str>, InputValue>,
-    /// Values of a wrong type, or null where null is none: told when the variable is first evaluated.
+    /// Values of a wrong type, or null where null is none: told when the variable is first
+    /// evaluated.
     pub value_errors: Diagnostics,
 }
 
@@ -88,15 +95,29 @@ struct Given {
     span: Option<Span>,
 }
 
-/// Collects the values for a root module in `dir`. Errors: files that cannot be read or hold references, texts that are
-/// no expressions, flags for variables that are not declared, required variables without value.
-pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &SourceMap, diags: &mut Diagnostics) -> RootValues {
+/// Collects the values for a root module in `dir`. Errors: files that cannot be read or hold
+/// references, texts that are no expressions, flags for variables that are not declared, required
+/// variables without value.
+pub(crate) fn collect(
+    root: &Module,
+    dir: &Path,
+    inputs: &Inputs,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> RootValues {
     let mut given: BTreeMap<Arc<str>, Given> = BTreeMap::new();
     for (name, text) in &inputs.env {
         if let Some(variable) = root.variables.get(name.as_str())
             && let Some(value) = from_text(variable, text, sources, diags)
         {
-            given.insert(variable.name.clone(), Given { value, origin: Origin::Environment, span: None });
+            given.insert(
+                variable.name.clone(),
+                Given {
+                    value,
+                    origin: Origin::Environment,
+                    span: None,
+                },
+            );
         }
     }
     for name in automatic(dir) {
@@ -104,18 +125,34 @@ pub(crate) fn collect(root: &Module, dir: &Path, inputs: &Inputs, sources: &Sour
     }
     for flag in &inputs.flags {
         match flag {
-            Flag::File(path) => from_file(path, &path.display().to_string(), root, sources, &mut given, diags),
+            Flag::File(path) => from_file(
+                path,
+                &path.display().to_string(),
+                root,
+                sources,
+                &mut given,
+                diags,
+            ),
             Flag::Var { name, text } => match root.variables.get(name.as_str()) {
                 Some(variable) => {
-                    // A text that is no expression leaves the variable without value, whatever a file says.
+                    // A text that is no expression leaves the variable without value, whatever a
+                    // file says.
                     match from_text(variable, text, sources, diags) {
-                        Some(value) => given.insert(variable.name.clone(), Given { value, origin: Origin::Flag, span: None }),
+                        Some(value) => given.insert(
+                            variable.name.clone(),
+                            Given {
+                                value,
+                                origin: Origin::Flag,
+                                span: None,
+                            },
+                        ),
                         None => given.remove(name.as_str()),
                     };
                 }
                 None => {
                     // Whether it is sensitive would stand in the declaration that is not there.
-                    let file = sources.add_private(format!("<value for var.{name}>"), text.as_str());
+                    let file =
+                        sources.add_private(format!("<value for var.{name}>"), text.as_str());
                     diags.error(
                         Span::new(file, 0, text.len()),
                         "Value for undeclared variable",
@@ -179,16 +216,23 @@ fn settle(variable: &Variable, given: &Given, diags: &mut Diagnostics) -> Value 
     diags.error(
         given.span.unwrap_or(variable.span),
         "Required variable not set",
-        format!("The given value is not suitable for var.{name}: it is null, and null is not allowed."),
+        format!(
+            "The given value is not suitable for var.{name}: it is null, and null is not allowed."
+        ),
     );
     unknown()
 }
 
 /// Files of variables that are read without being asked for, in order.
 fn automatic(dir: &Path) -> Vec<String> {
-    // Whatever has the name is meant: a link to nowhere, or a directory, is told when it is read, and not passed over.
+    // Whatever has the name is meant: a link to nowhere, or a directory, is told when it is read,
+    // and not passed over.
     let there = |name: &str| std::fs::symlink_metadata(dir.join(name)).is_ok();
-    let mut out: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"].into_iter().filter(|n| there(n)).map(str::to_owned).collect();
+    let mut out: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"]
+        .into_iter()
+        .filter(|n| there(n))
+        .map(str::to_owned)
+        .collect();
     let mut auto: Vec<String> = std::fs::read_dir(dir)
         .into_iter()
         .flatten()
@@ -201,9 +245,18 @@ fn automatic(dir: &Path) -> Vec<String> {
     out
 }
 
-fn from_file(path: &Path, shown: &str, root: &Module, sources: &SourceMap, given: &mut BTreeMap<Arc<str>, Given>, diags: &mut Diagnostics) {
+fn from_file(
+    path: &Path,
+    shown: &str,
+    root: &Module,
+    sources: &SourceMap,
+    given: &mut BTreeMap<Arc<str>, Given>,
+    diags: &mut Diagnostics,
+) {
     let private = root.variables.values().any(|v| v.sensitive || v.ephemeral);
-    let Some(body) = read_body(path, shown, private, sources, diags) else { return };
+    let Some(body) = read_body(path, shown, private, sources, diags) else {
+        return;
+    };
     let (attributes, found) = body.just_attributes();
     diags.append(found);
     for (name, attribute) in attributes {
@@ -216,30 +269,52 @@ fn from_file(path: &Path, shown: &str, root: &Module, sources: &SourceMap, given
             continue;
         }
         if let Some(value) = constant::value(&attribute, diags) {
-            given.insert(name, Given { value, origin: Origin::File, span: Some(attribute.expr.span) });
+            given.insert(
+                name,
+                Given {
+                    value,
+                    origin: Origin::File,
+                    span: Some(attribute.expr.span),
+                },
+            );
         }
     }
 }
 
 /// Text as a value: as it stands for primitive and undeclared types, otherwise as an expression.
-fn from_text(variable: &Variable, text: &str, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Value> {
+fn from_text(
+    variable: &Variable,
+    text: &str,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) -> Option<Value> {
     if variable.ty.takes_text(variable.typed) {
         return Some(Value::string(text));
     }
     let name = format!("<value for var.{}>", variable.name);
     let private = variable.sensitive || variable.ephemeral;
-    let file = if private { sources.add_private(name, text) } else { sources.add(name, text) };
+    let file = if private {
+        sources.add_private(name, text)
+    } else {
+        sources.add(name, text)
+    };
     let (expr, found) = crate::syntax::parse_expression_at(text, file, 0);
     let failed = found.has_errors();
     diags.append(found);
-    if failed { None } else { constant::of_expr(&expr, diags) }
+    if failed {
+        None
+    } else {
+        constant::of_expr(&expr, diags)
+    }
 }
 
 /// Reads one file of variables without declarations at hand: every value as written.
 pub fn read_tfvars(path: &Path, sources: &SourceMap) -> (BTreeMap<Arc<str>, Value>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut out = BTreeMap::new();
-    if let Some(body) = files::read_body(path, &path.display().to_string(), true, sources, &mut diags) {
+    if let Some(body) =
+        files::read_body(path, &path.display().to_string(), true, sources, &mut diags)
+    {
         let (attributes, found) = body.just_attributes();
         diags.append(found);
         for (name, attribute) in attributes {

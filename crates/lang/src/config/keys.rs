@@ -1,5 +1,6 @@
-//! What an `encryption` block comes to, as far as it shows without encrypting anything: which methods and keys are used, from
-//! variables and locals alone, and whether they fit. Keys are known by their length here and are never made.
+//! What an `encryption` block comes to, as far as it shows without encrypting anything: which
+//! methods and keys are used, from variables and locals alone, and whether they fit. Keys are known
+//! by their length here and are never made.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,11 @@ const ROUNDS: u64 = 200_000;
 const BYTES: &str = "bytes of the key";
 
 /// Looks at all that is to be encrypted. Answers what really is: the word for it and its block.
-pub(super) fn check(encryption: &Encryption, statics: &Statics<'_>, diags: &mut Diagnostics) -> Vec<(Arc<str>, Span)> {
+pub(super) fn check(
+    encryption: &Encryption,
+    statics: &Statics<'_>,
+    diags: &mut Diagnostics,
+) -> Vec<(Arc<str>, Span)> {
     for _ in encryption.methods.iter().filter(|m| &*m.kind == PLAIN) {
         let detail = "With the method unencrypted, what it is used for is kept as plain text. It is meant for the way into encryption and out of it.";
         diags.warning(encryption.span, "Unencrypted method configured", detail);
@@ -42,14 +47,22 @@ pub(super) fn check(encryption: &Encryption, statics: &Statics<'_>, diags: &mut 
             continue;
         }
         if target.enforced && methods.iter().any(|m| &*m.kind == PLAIN) {
-            let detail =
-                format!("{word} has enforced = true, and so must not be kept with the method unencrypted, not even by a fallback.");
+            let detail = format!(
+                "{word} has enforced = true, and so must not be kept with the method unencrypted, not even by a fallback."
+            );
             diags.error(encryption.span, "Unencrypted method is forbidden", detail);
             continue;
         }
         // The others are for reading what was written before.
-        let Some(first) = methods.first().filter(|m| &*m.kind != PLAIN) else { continue };
-        Setup { encryption, statics, made: HashMap::new() }.method(first, diags);
+        let Some(first) = methods.first().filter(|m| &*m.kind != PLAIN) else {
+            continue;
+        };
+        Setup {
+            encryption,
+            statics,
+            made: HashMap::new(),
+        }
+        .method(first, diags);
         if !wrong(diags) {
             out.push((word.clone(), target.span));
         }
@@ -58,24 +71,43 @@ pub(super) fn check(encryption: &Encryption, statics: &Statics<'_>, diags: &mut 
 }
 
 /// The methods of a target, the one that writes first.
-fn methods<'e>(encryption: &'e Encryption, target: &Target, diags: &mut Diagnostics) -> Vec<&'e Declared> {
+fn methods<'e>(
+    encryption: &'e Encryption,
+    target: &Target,
+    diags: &mut Diagnostics,
+) -> Vec<&'e Declared> {
     let mut out = Vec::new();
     let mut next = Some(target);
     while let Some(target) = next {
         next = target.fallback.as_deref();
         let span = target.method.as_ref().map_or(target.missing, |e| e.span);
         let Some(traversal) = target.method.as_ref().and_then(Expr::as_static_traversal) else {
-            diags.error(span, "Invalid expression", "A method is named as method.TYPE.NAME, without quotes or calculations.");
+            diags.error(
+                span,
+                "Invalid expression",
+                "A method is named as method.TYPE.NAME, without quotes or calculations.",
+            );
             continue;
         };
-        let (Some((kind, name)), "method", 2) = (two(&traversal), &*traversal.root, traversal.steps.len()) else {
-            diags.error(span, "Invalid encryption method identifier", "A method is named as method.TYPE.NAME.");
+        let (Some((kind, name)), "method", 2) =
+            (two(&traversal), &*traversal.root, traversal.steps.len())
+        else {
+            diags.error(
+                span,
+                "Invalid encryption method identifier",
+                "A method is named as method.TYPE.NAME.",
+            );
             break;
         };
-        match encryption.methods.iter().find(|m| *m.kind == *kind && *m.name == *name) {
+        match encryption
+            .methods
+            .iter()
+            .find(|m| *m.kind == *kind && *m.name == *name)
+        {
             Some(method) => out.push(method),
             None => {
-                let detail = format!("There is no method {kind:?} {name:?} in the encryption block.");
+                let detail =
+                    format!("There is no method {kind:?} {name:?} in the encryption block.");
                 diags.error(span, "Reference to undeclared encryption method", detail);
             }
         }
@@ -97,7 +129,8 @@ fn two(traversal: &Traversal) -> Option<(&str, &str)> {
 struct Setup<'a> {
     encryption: &'a Encryption,
     statics: &'a Statics<'a>,
-    /// The length of each key that was looked at; `None` while it is being looked at, and where it is wrong.
+    /// The length of each key that was looked at; `None` while it is being looked at, and where it
+    /// is wrong.
     made: HashMap<(Arc<str>, Arc<str>), Option<u64>>,
 }
 
@@ -105,9 +138,13 @@ impl Setup<'_> {
     fn method(&mut self, method: &Declared, diags: &mut Diagnostics) {
         let schema = match &*method.kind {
             "aes_gcm" => BodySchema::new().required(&["keys"]).optional(&["aad"]),
-            "external" => BodySchema::new().optional(&["keys", "encrypt_command", "decrypt_command"]),
+            "external" => {
+                BodySchema::new().optional(&["keys", "encrypt_command", "decrypt_command"])
+            }
             kind => {
-                let detail = format!("There is no encryption method {kind:?}; aes_gcm, external and unencrypted there are.");
+                let detail = format!(
+                    "There is no encryption method {kind:?}; aes_gcm, external and unencrypted there are."
+                );
                 return diags.push(Diagnostic::error("Unknown encryption method type", detail));
             }
         };
@@ -118,14 +155,20 @@ impl Setup<'_> {
             return;
         }
         for (name, attribute) in &content.attributes {
-            let Some(value) = self.value(&attribute.expr, diags) else { continue };
+            let Some(value) = self.value(&attribute.expr, diags) else {
+                continue;
+            };
             if &**name != "keys" {
                 continue;
             }
-            let Some(bytes) = length(&value, attribute.expr.span, diags) else { continue };
+            let Some(bytes) = length(&value, attribute.expr.span, diags) else {
+                continue;
+            };
             if &*method.kind == "aes_gcm" && !AES.contains(&bytes) {
-                let detail =
-                    format!("aes_gcm takes keys of 16, 24 or 32 bytes, and method.aes_gcm.{} is given one of {bytes}.", method.name);
+                let detail = format!(
+                    "aes_gcm takes keys of 16, 24 or 32 bytes, and method.aes_gcm.{} is given one of {bytes}.",
+                    method.name
+                );
                 diags.push(Diagnostic::error("Invalid method configuration", detail));
             }
         }
@@ -137,11 +180,18 @@ impl Setup<'_> {
         }
     }
 
-    /// The value of an expression over static values and keys; `None` with errors. What is sensitive may stand here.
+    /// The value of an expression over static values and keys; `None` with errors. What is
+    /// sensitive may stand here.
     fn value(&mut self, expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
         // In JSON a reference to a key may be given as text.
-        let named = expr.literal_text().and(expr.quoted_traversal()).filter(|t| &*t.root == "key_provider");
-        let references = named.iter().chain(expr.traversals()).filter(|t| &*t.root == "key_provider" && t.steps.len() == 2);
+        let named = expr
+            .literal_text()
+            .and(expr.quoted_traversal())
+            .filter(|t| &*t.root == "key_provider");
+        let references = named
+            .iter()
+            .chain(expr.traversals())
+            .filter(|t| &*t.root == "key_provider" && t.steps.len() == 2);
         let mut good = true;
         for t in references {
             good &= self.reference(t, expr.span, diags);
@@ -150,9 +200,20 @@ impl Setup<'_> {
             return None;
         }
         if let Some((kind, name)) = named.as_ref().and_then(two) {
-            return self.made.get(&(kind.into(), name.into())).copied().flatten().map(key);
+            return self
+                .made
+                .get(&(kind.into(), name.into()))
+                .copied()
+                .flatten()
+                .map(key);
         }
-        let (value, found) = eval::evaluate(expr, &WithKeys { statics: self.statics, made: &self.made });
+        let (value, found) = eval::evaluate(
+            expr,
+            &WithKeys {
+                statics: self.statics,
+                made: &self.made,
+            },
+        );
         let failed = found.has_errors();
         diags.append(found);
         (!failed).then(|| value.unmark_deep().0)
@@ -161,18 +222,32 @@ impl Setup<'_> {
     /// Makes sure that a key which is referred to has been looked at.
     fn reference(&mut self, t: &Traversal, by: Span, diags: &mut Diagnostics) -> bool {
         let Some((kind, name)) = two(t) else {
-            diags.error(t.span(), "Invalid Key Provider expression format", "A key provider is named as key_provider.TYPE.NAME.");
+            diags.error(
+                t.span(),
+                "Invalid Key Provider expression format",
+                "A key provider is named as key_provider.TYPE.NAME.",
+            );
             return false;
         };
         let id: (Arc<str>, Arc<str>) = (kind.into(), name.into());
         if let Some(seen) = self.made.get(&id) {
             if seen.is_none() {
-                diags.error(by, "Circular reference detected", format!("key_provider.{kind}.{name} rests on itself, or is wrong."));
+                diags.error(
+                    by,
+                    "Circular reference detected",
+                    format!("key_provider.{kind}.{name} rests on itself, or is wrong."),
+                );
             }
             return seen.is_some();
         }
-        let Some(declared) = self.encryption.key_providers.iter().find(|k| *k.kind == *kind && *k.name == *name) else {
-            let detail = format!("There is no key_provider {kind:?} {name:?} in the encryption block.");
+        let Some(declared) = self
+            .encryption
+            .key_providers
+            .iter()
+            .find(|k| *k.kind == *kind && *k.name == *name)
+        else {
+            let detail =
+                format!("There is no key_provider {kind:?} {name:?} in the encryption block.");
             diags.error(t.span(), "Reference to undeclared key provider", detail);
             return false;
         };
@@ -191,11 +266,15 @@ impl Setup<'_> {
                 for attribute in declared.body.just_attributes().0.values() {
                     self.value(&attribute.expr, diags);
                 }
-                // How long their keys are is for them to say; all of them are asked for as many bytes as fit.
+                // How long their keys are is for them to say; all of them are asked for as many
+                // bytes as fit.
                 Some(32)
             }
             kind => {
-                let detail = format!("There is no key provider {kind:?}; pbkdf2 and {} there are.", REMOTE.join(", "));
+                let detail = format!(
+                    "There is no key provider {kind:?}; pbkdf2 and {} there are.",
+                    REMOTE.join(", ")
+                );
                 diags.push(Diagnostic::error("Unknown key_provider type", detail));
                 None
             }
@@ -204,26 +283,44 @@ impl Setup<'_> {
     }
 
     fn pbkdf2(&mut self, declared: &Declared, diags: &mut Diagnostics) -> Option<u64> {
-        const ARGUMENTS: [&str; 6] = ["passphrase", "chain", "key_length", "iterations", "hash_function", "salt_length"];
-        let (content, found) = declared.body.content(&BodySchema::new().optional(&ARGUMENTS));
+        const ARGUMENTS: [&str; 6] = [
+            "passphrase",
+            "chain",
+            "key_length",
+            "iterations",
+            "hash_function",
+            "salt_length",
+        ];
+        let (content, found) = declared
+            .body
+            .content(&BodySchema::new().optional(&ARGUMENTS));
         let failed = found.has_errors();
         diags.append(found);
         if failed {
             return None;
         }
         let mark = diags.len();
-        let number = |this: &mut Self, name: &str, or: u64, diags: &mut Diagnostics| match content.attribute(name) {
-            Some(a) => this.of_type(a, &Type::Number, diags).map(|v| v.as_number().and_then(|n| n.to_u64()).unwrap_or_default()),
+        let number = |this: &mut Self, name: &str, or: u64, diags: &mut Diagnostics| match content
+            .attribute(name)
+        {
+            Some(a) => this
+                .of_type(a, &Type::Number, diags)
+                .map(|v| v.as_number().and_then(|n| n.to_u64()).unwrap_or_default()),
             None => Some(or),
         };
         let rounds = number(self, "iterations", 600_000, diags);
         let bytes = number(self, "key_length", 32, diags);
         let salt = number(self, "salt_length", 32, diags);
         let text = |this: &mut Self, name: &str, diags: &mut Diagnostics| {
-            content.attribute(name).and_then(|a| this.of_type(a, &Type::String, diags)).map(|v| v.as_str().unwrap_or_default().to_owned())
+            content
+                .attribute(name)
+                .and_then(|a| this.of_type(a, &Type::String, diags))
+                .map(|v| v.as_str().unwrap_or_default().to_owned())
         };
         let hash = text(self, "hash_function", diags).unwrap_or_else(|| "sha512".to_owned());
-        let passphrase = text(self, "passphrase", diags).filter(|p| !p.is_empty()).map(|p| p.len() as u64);
+        let passphrase = text(self, "passphrase", diags)
+            .filter(|p| !p.is_empty())
+            .map(|p| p.len() as u64);
         let chain = content.attribute("chain").and_then(|a| {
             let value = self.value(&a.expr, diags)?;
             length(&value, a.expr.span, diags)
@@ -233,27 +330,52 @@ impl Setup<'_> {
         }
         let why = match (passphrase, chain) {
             (None, None) => "it has neither a passphrase nor a chain".to_owned(),
-            (Some(_), Some(_)) => "it has a passphrase and a chain, which exclude each other".to_owned(),
-            (Some(n), None) if n < SHORTEST => format!("its passphrase is too short: {SHORTEST} bytes at least"),
-            (None, Some(n)) if n < SHORTEST => format!("the key that it is to start from is too short: {SHORTEST} bytes at least"),
+            (Some(_), Some(_)) => {
+                "it has a passphrase and a chain, which exclude each other".to_owned()
+            }
+            (Some(n), None) if n < SHORTEST => {
+                format!("its passphrase is too short: {SHORTEST} bytes at least")
+            }
+            (None, Some(n)) if n < SHORTEST => {
+                format!("the key that it is to start from is too short: {SHORTEST} bytes at least")
+            }
             _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
-            _ if rounds.is_none_or(|n| n < ROUNDS) => format!("iterations must be {ROUNDS} at least"),
+            _ if rounds.is_none_or(|n| n < ROUNDS) => {
+                format!("iterations must be {ROUNDS} at least")
+            }
             _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
-            _ if !matches!(&*hash, "sha256" | "sha512") => format!("there is no hash_function {hash:?}; sha256 and sha512 there are"),
+            _ if !matches!(&*hash, "sha256" | "sha512") => {
+                format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
+            }
             _ => return bytes,
         };
         let detail = format!("key_provider.pbkdf2.{} gives no key: {why}.", declared.name);
-        diags.push(Diagnostic::error("Unable to build encryption key data", detail));
+        diags.push(Diagnostic::error(
+            "Unable to build encryption key data",
+            detail,
+        ));
         None
     }
 
-    fn of_type(&mut self, attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) -> Option<Value> {
+    fn of_type(
+        &mut self,
+        attribute: &Attribute,
+        ty: &Type,
+        diags: &mut Diagnostics,
+    ) -> Option<Value> {
         let value = self.value(&attribute.expr, diags)?;
         match value.convert(ty) {
             Ok(value) if value.is_known() && !value.is_null() => Some(value),
             other => {
-                let why = other.err().map_or_else(|| "it must be known, and not null".to_owned(), |e| e.to_string());
-                diags.error(attribute.expr.span, "Unsuitable value type", format!("Unsuitable value: {why}."));
+                let why = other.err().map_or_else(
+                    || "it must be known, and not null".to_owned(),
+                    |e| e.to_string(),
+                );
+                diags.error(
+                    attribute.expr.span,
+                    "Unsuitable value type",
+                    format!("Unsuitable value: {why}."),
+                );
                 None
             }
         }
@@ -269,10 +391,17 @@ fn key(bytes: u64) -> Value {
 fn length(value: &Value, span: Span, diags: &mut Diagnostics) -> Option<u64> {
     let fields = value.as_map();
     let own = fields.and_then(|f| f.get(BYTES)?.as_number()?.to_u64());
-    let written = || fields.and_then(|f| f.get("encryption_key")?.as_slice()).map(|bytes| bytes.len() as u64);
+    let written = || {
+        fields
+            .and_then(|f| f.get("encryption_key")?.as_slice())
+            .map(|bytes| bytes.len() as u64)
+    };
     let found = own.or_else(written);
     if found.is_none() {
-        let detail = format!("A key provider is due here (key_provider.TYPE.NAME), and this is {}.", value.ty().friendly_name());
+        let detail = format!(
+            "A key provider is due here (key_provider.TYPE.NAME), and this is {}.",
+            value.ty().friendly_name()
+        );
         diags.error(span, "Expected key_provider value", detail);
     }
     found
@@ -287,7 +416,12 @@ struct WithKeys<'a> {
 impl Scope for WithKeys<'_> {
     fn resolve(&self, traversal: &Traversal) -> Result<(Value, usize), Diagnostics> {
         let known = two(traversal).filter(|_| &*traversal.root == "key_provider");
-        match known.and_then(|(kind, name)| self.made.get(&(kind.into(), name.into())).copied().flatten()) {
+        match known.and_then(|(kind, name)| {
+            self.made
+                .get(&(kind.into(), name.into()))
+                .copied()
+                .flatten()
+        }) {
             Some(bytes) => Ok((key(bytes), 2)),
             None => self.statics.resolve(traversal, 0),
         }

@@ -1,5 +1,6 @@
-//! The configuration as declared: one [`Module`] for each call in the tree, whatever its instances. Expressions and
-//! bodies are kept as written; nothing is evaluated here. Made by the loader, read by everybody.
+//! The configuration as declared: one [`Module`] for each call in the tree, whatever its instances.
+//! Expressions and bodies are kept as written; nothing is evaluated here. Made by the loader, read
+//! by everybody.
 
 use crate::addr::{ModulePath, Resource as ResourceName, Target};
 use crate::body::Body;
@@ -76,7 +77,8 @@ impl Module {
 /// What `required_providers` says of one local name.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {
-    /// The source as written, or the local name where there is none: `hashicorp/aws`, `terraform.io/builtin/terraform`.
+    /// The source as written, or the local name where there is none: `hashicorp/aws`,
+    /// `terraform.io/builtin/terraform`.
     pub source: Arc<str>,
     /// Whether a source was written.
     pub explicit: bool,
@@ -108,7 +110,8 @@ pub struct ProviderConfig {
     pub alias: Option<Arc<str>>,
     /// `for_each`: one configuration for each of its keys.
     pub for_each: Option<Expr>,
-    /// The instances that `for_each` makes, by their keys; known once the module is loaded. `None` where there is none.
+    /// The instances that `for_each` makes, by their keys; known once the module is loaded. `None`
+    /// where there is none.
     pub instances: Option<BTreeMap<Arc<str>, Value>>,
     /// The provider's own arguments.
     pub body: Body,
@@ -145,7 +148,8 @@ pub struct TypeConstraint {
 pub struct Defaults {
     /// For an object: the default of each attribute that has one.
     pub values: BTreeMap<Arc<str>, Value>,
-    /// For what is inside: attributes of an object by name, elements of a tuple by their number as text, `""` for the elements of a collection.
+    /// For what is inside: attributes of an object by name, elements of a tuple by their number as
+    /// text, `""` for the elements of a collection.
     pub children: BTreeMap<Arc<str>, Defaults>,
 }
 
@@ -179,7 +183,8 @@ pub struct Variable {
     pub sensitive: bool,
     /// It is kept nowhere.
     pub ephemeral: bool,
-    /// `const`, where given: whether it may be used where values must be known while modules are loaded.
+    /// `const`, where given: whether it may be used where values must be known while modules are
+    /// loaded.
     pub constant: Option<bool>,
     /// Whether null is a value (the default is true).
     pub nullable: bool,

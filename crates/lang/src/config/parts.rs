@@ -1,4 +1,5 @@
-//! Parts that several kinds of blocks share: names, conditions, `depends_on`, provider references, repetition.
+//! Parts that several kinds of blocks share: names, conditions, `depends_on`, provider references,
+//! repetition.
 
 use super::model::{Condition, ProviderRef};
 use crate::addr::{ProviderSource, Reference, Resource, Subject};
@@ -9,8 +10,7 @@ use crate::syntax::json::NodeKind;
 use crate::syntax::{Expr, ExprKind, Step, StepKind, TemplateOrigin, Traversal, is_identifier};
 use std::sync::Arc;
 
-pub(super) const BAD_NAME: &str =
-    "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
+pub(super) const BAD_NAME: &str = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes.";
 
 /// Complains about a label that is no identifier.
 pub(super) fn check_name(label: &Label, what: &str, diags: &mut Diagnostics) {
@@ -39,7 +39,10 @@ fn json_text_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
 /// An element of a list of references: a string of JSON is read as an expression.
 pub(super) fn static_item(expr: &Expr, diags: &mut Diagnostics) -> Expr {
     match &expr.kind {
-        ExprKind::Template { origin: TemplateOrigin::Json, .. } => match expr.literal_text() {
+        ExprKind::Template {
+            origin: TemplateOrigin::Json,
+            ..
+        } => match expr.literal_text() {
             Some(text) => json_text_expr(&text, expr.span, diags),
             None => expr.clone(),
         },
@@ -53,7 +56,11 @@ pub(super) fn list<'a>(expr: &'a Expr, diags: &mut Diagnostics) -> &'a [Expr] {
         Some(items) => items,
         None => {
             if !matches!(expr.kind, ExprKind::Error) {
-                diags.error(expr.span, "Invalid expression", "A static list expression is required.");
+                diags.error(
+                    expr.span,
+                    "Invalid expression",
+                    "A static list expression is required.",
+                );
             }
             &[]
         }
@@ -78,7 +85,11 @@ pub(super) fn reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversa
         );
         let traversal = expr.quoted_traversal();
         if traversal.is_none() {
-            diags.error(expr.span, "Invalid reference", "The text in quotes is not a reference.");
+            diags.error(
+                expr.span,
+                "Invalid reference",
+                "The text in quotes is not a reference.",
+            );
         }
         return traversal;
     }
@@ -101,8 +112,13 @@ pub(super) fn plain_reference(expr: &Expr, diags: &mut Diagnostics) -> Option<Tr
 
 /// `depends_on`.
 pub(super) fn depends_on(content: &Content, diags: &mut Diagnostics) -> Vec<Traversal> {
-    let Some(attribute) = content.attribute("depends_on") else { return Vec::new() };
-    list(&attribute.expr, diags).iter().filter_map(|item| reference(item, diags)).collect()
+    let Some(attribute) = content.attribute("depends_on") else {
+        return Vec::new();
+    };
+    list(&attribute.expr, diags)
+        .iter()
+        .filter_map(|item| reference(item, diags))
+        .collect()
 }
 
 /// Complains about `depends_on` in an override file, at its first element.
@@ -110,16 +126,23 @@ pub(super) fn no_override_of_depends_on(over: &Content, diags: &mut Diagnostics)
     if let Some(attribute) = over.attribute("depends_on")
         && let Some(first) = attribute.expr.static_list().and_then(<[Expr]>::first)
     {
-        diags.error(first.span, "Unsupported override", "The depends_on argument may not be overridden.");
+        diags.error(
+            first.span,
+            "Unsupported override",
+            "The depends_on argument may not be overridden.",
+        );
     }
 }
 
-/// A body and what overrides it, where both together say with `count` and `for_each` how often something is there: `count`
-/// counts.
+/// A body and what overrides it, where both together say with `count` and `for_each` how often
+/// something is there: `count` counts.
 pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
     let for_each = BodySchema::new().optional(&["for_each"]);
     let counted = |a: &Body, b: &Body| a.has_attribute("count") && b.has_attribute("for_each");
-    match (counted(base, over) && !over.has_attribute("count"), counted(over, base) && !base.has_attribute("count")) {
+    match (
+        counted(base, over) && !over.has_attribute("count"),
+        counted(over, base) && !base.has_attribute("count"),
+    ) {
         (true, _) => (base.clone(), over.without(&for_each)),
         (_, true) => (base.without(&for_each), over.clone()),
         _ => (base.clone(), over.clone()),
@@ -130,33 +153,47 @@ pub(super) fn one_kind_of_repetition(base: &Body, over: &Body) -> (Body, Body) {
 pub(super) fn check_provider_name(name: &str, span: Span, diags: &mut Diagnostics) -> bool {
     let detail = match ProviderSource::part(name) {
         Ok(normal) if &*normal == name => return true,
-        Ok(normal) => format!("Provider names must be in normal form. Replace \"{name}\" with \"{normal}\" to fix this error."),
+        Ok(normal) => format!(
+            "Provider names must be in normal form. Replace \"{name}\" with \"{normal}\" to fix this error."
+        ),
         Err(error) => format!("{name} is an invalid provider local name: {error}."),
     };
     diags.error(span, "Invalid provider local name", detail);
     false
 }
 
-/// The local name that a resource type implies, its part before the first underscore, must be one too.
+/// The local name that a resource type implies, its part before the first underscore, must be one
+/// too.
 pub(super) fn check_implied_provider(kind: &str, span: Span, diags: &mut Diagnostics) {
     let name = kind.split_once('_').map_or(kind, |(first, _)| first);
     if let Err(error) = ProviderSource::part(name) {
-        let detail = format!("{name:?}, which the type {kind:?} implies, is an invalid provider local name: {error}.");
+        let detail = format!(
+            "{name:?}, which the type {kind:?} implies, is an invalid provider local name: {error}."
+        );
         diags.error(span, "Invalid provider local name", detail);
     }
 }
 
 /// A reference to a provider configuration: `aws`, `aws.west` or `aws.by_region[each.key]`.
-pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics) -> Option<ProviderRef> {
+pub(super) fn provider_ref(
+    expr: &Expr,
+    argument: &str,
+    diags: &mut Diagnostics,
+) -> Option<ProviderRef> {
     const SUMMARY: &str = "Invalid provider configuration reference";
-    const FORM: &str = "A provider name must either stand alone or be followed by a period and an alias.";
+    const FORM: &str =
+        "A provider name must either stand alone or be followed by a period and an alias.";
     let whole = &static_item(expr, diags);
     let (expr, mut key) = match &whole.kind {
         ExprKind::Index { source, key, .. } => (&**source, Some((**key).clone())),
         _ => (whole, None),
     };
     let longest = if key.is_some() { 1 } else { 2 };
-    let traversal = if is_quoted(expr) { reference(expr, diags) } else { expr.as_static_traversal() };
+    let traversal = if is_quoted(expr) {
+        reference(expr, diags)
+    } else {
+        expr.as_static_traversal()
+    };
     let Some(traversal) = traversal.filter(|t| t.steps.len() <= longest) else {
         if !matches!(expr.kind, ExprKind::Error) && !is_quoted(expr) {
             let detail = format!(
@@ -172,15 +209,32 @@ pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics)
     }
     let alias = match traversal.steps.first() {
         None => None,
-        Some(Step { kind: StepKind::Attr(alias), .. }) => Some(alias.clone()),
-        Some(Step { kind: StepKind::Index(_), span }) => {
+        Some(Step {
+            kind: StepKind::Attr(alias),
+            ..
+        }) => Some(alias.clone()),
+        Some(Step {
+            kind: StepKind::Index(_),
+            span,
+        }) => {
             diags.error(*span, SUMMARY, FORM);
             return None;
         }
     };
     match traversal.steps.get(1) {
-        Some(Step { kind: StepKind::Index(value), span }) => key = Some(Expr { kind: ExprKind::Literal(value.clone()), span: *span }),
-        Some(Step { kind: StepKind::Attr(_), span }) => {
+        Some(Step {
+            kind: StepKind::Index(value),
+            span,
+        }) => {
+            key = Some(Expr {
+                kind: ExprKind::Literal(value.clone()),
+                span: *span,
+            })
+        }
+        Some(Step {
+            kind: StepKind::Attr(_),
+            span,
+        }) => {
             diags.error(*span, SUMMARY, FORM);
             return None;
         }
@@ -191,17 +245,32 @@ pub(super) fn provider_ref(expr: &Expr, argument: &str, diags: &mut Diagnostics)
         diags.error(traversal.span(), SUMMARY, detail);
         return None;
     }
-    Some(ProviderRef { name: traversal.root.clone(), alias, key: key.map(Arc::new), span: traversal.span() })
+    Some(ProviderRef {
+        name: traversal.root.clone(),
+        alias,
+        key: key.map(Arc::new),
+        span: traversal.span(),
+    })
 }
 
 /// A block with `condition` and `error_message`.
-pub(super) fn condition(block: &Block, is_override: bool, diags: &mut Diagnostics) -> Option<Condition> {
+pub(super) fn condition(
+    block: &Block,
+    is_override: bool,
+    diags: &mut Diagnostics,
+) -> Option<Condition> {
     let kind = &block.type_name;
     if is_override {
-        diags.error(block.def_span, format!("Can't override {kind} blocks"), format!("Override files cannot override \"{kind}\" blocks."));
+        diags.error(
+            block.def_span,
+            format!("Can't override {kind} blocks"),
+            format!("Override files cannot override \"{kind}\" blocks."),
+        );
         return None;
     }
-    let (content, found) = block.body.content(&BodySchema::new().required(&["condition", "error_message"]));
+    let (content, found) = block
+        .body
+        .content(&BodySchema::new().required(&["condition", "error_message"]));
     diags.append(found);
     let condition = content.attribute("condition").map(|a| (*a.expr).clone());
     if let Some(condition) = &condition
@@ -214,33 +283,63 @@ pub(super) fn condition(block: &Block, is_override: bool, diags: &mut Diagnostic
             "The condition must refer to at least one object from elsewhere in the configuration, or else it would not be checking anything.",
         );
     }
-    let message = content.attribute("error_message").map(|a| (*a.expr).clone());
-    Some(Condition { condition: condition?, message: message?, span: block.def_span })
+    let message = content
+        .attribute("error_message")
+        .map(|a| (*a.expr).clone());
+    Some(Condition {
+        condition: condition?,
+        message: message?,
+        span: block.def_span,
+    })
 }
 
 /// Complains where a condition of a resource refers to that resource by name.
-pub(super) fn no_self_reference(condition: &Condition, kind: &str, own: &Resource, diags: &mut Diagnostics) {
+pub(super) fn no_self_reference(
+    condition: &Condition,
+    kind: &str,
+    own: &Resource,
+    diags: &mut Diagnostics,
+) {
     for expr in [&condition.condition, &condition.message] {
         let refers = expr
             .traversals()
             .into_iter()
             .any(|t| matches!(Reference::parse(t), Ok(Reference { subject: Subject::Resource { resource, .. }, .. }) if resource == *own));
         if refers {
-            diags.error(expr.span, format!("Invalid reference in {kind}"), format!("Configuration for {own} may not refer to itself."));
+            diags.error(
+                expr.span,
+                format!("Invalid reference in {kind}"),
+                format!("Configuration for {own} may not refer to itself."),
+            );
         }
     }
 }
 
 /// Complains where more than one of `count`, `for_each`, `enabled` is given.
-pub(super) fn one_repetition(count: Option<Span>, for_each: Option<Span>, enabled: Option<Span>, diags: &mut Diagnostics) {
-    let given: Vec<(&str, Span)> =
-        [("count", count), ("enabled", enabled), ("for_each", for_each)].into_iter().filter_map(|(n, s)| Some((n, s?))).collect();
+pub(super) fn one_repetition(
+    count: Option<Span>,
+    for_each: Option<Span>,
+    enabled: Option<Span>,
+    diags: &mut Diagnostics,
+) {
+    let given: Vec<(&str, Span)> = [
+        ("count", count),
+        ("enabled", enabled),
+        ("for_each", for_each),
+    ]
+    .into_iter()
+    .filter_map(|(n, s)| Some((n, s?)))
+    .collect();
     if given.len() < 2 {
         return;
     }
     let names: Vec<String> = given.iter().map(|(n, _)| format!("\"{n}\"")).collect();
     let names = names.join(" and ");
-    let first = given.iter().map(|(_, span)| *span).min_by_key(|span| span.start).unwrap_or(given[0].1);
+    let first = given
+        .iter()
+        .map(|(_, span)| *span)
+        .min_by_key(|span| span.start)
+        .unwrap_or(given[0].1);
     diags.error(
         first,
         format!("Invalid combination of {names}"),

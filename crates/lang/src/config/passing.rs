@@ -1,4 +1,5 @@
-//! Provider configurations that modules pass on: that each is there to be passed, and blocks that only stand for one.
+//! Provider configurations that modules pass on: that each is there to be passed, and blocks that
+//! only stand for one.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +19,26 @@ pub(super) fn is_empty(block: &ProviderConfig) -> bool {
     !block.body.content(&BodySchema::new()).1.has_errors() && block.version.is_none()
 }
 
-/// That the default configurations which a module passes on are there. Aliases are declared in any case, and are looked at
-/// with every other reference to one.
+/// That the default configurations which a module passes on are there. Aliases are declared in any
+/// case, and are looked at with every other reference to one.
 pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &mut Diagnostics) {
     let there = defaults(module, call);
-    let configured = |name: &str| module.providers.iter().any(|p| *p.name == *name && p.alias.is_none() && !is_empty(p));
+    let configured = |name: &str| {
+        module
+            .providers
+            .iter()
+            .any(|p| *p.name == *name && p.alias.is_none() && !is_empty(p))
+    };
     for inner in module.calls.values() {
-        let Some(child) = inner.module.as_deref() else { continue };
-        for (to, from) in inner.providers.iter().flatten().filter(|(_, from)| from.alias.is_none()) {
+        let Some(child) = inner.module.as_deref() else {
+            continue;
+        };
+        for (to, from) in inner
+            .providers
+            .iter()
+            .flatten()
+            .filter(|(_, from)| from.alias.is_none())
+        {
             let (name, here, source) = (&from.name, place(module), type_of(child, &to.name));
             if !there.iter().any(|other| other.same_as(&source)) {
                 // Where the name means something else, that is what is said.
@@ -33,16 +46,25 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
                     continue;
                 }
                 let remedy = match module.path.is_root() {
-                    true => format!("Declare the provider in required_providers, as {name} = {{ source = \"{source}\" }}."),
-                    false => format!("Let the caller pass it, with \"providers\" in the module block that calls {here}."),
+                    true => format!(
+                        "Declare the provider in required_providers, as {name} = {{ source = \"{source}\" }}."
+                    ),
+                    false => format!(
+                        "Let the caller pass it, with \"providers\" in the module block that calls {here}."
+                    ),
                 };
-                let detail = format!("There is no configuration of {source} in {here} that could be passed on as {name}. {remedy}");
+                let detail = format!(
+                    "There is no configuration of {source} in {here} that could be passed on as {name}. {remedy}"
+                );
                 diags.error(from.span, "Provider configuration not present", detail);
             } else if !configured(name) && !module.required_providers.contains_key(name) {
-                let detail =
-                    format!("Nothing declares {name} in {here}; {source} is assumed. Add it to required_providers, with its source.");
+                let detail = format!(
+                    "Nothing declares {name} in {here}; {source} is assumed. Add it to required_providers, with its source."
+                );
                 diags.warning(from.span, "Reference to undefined provider", detail);
-            } else if let Some((parent, call)) = call.filter(|(_, call)| !configured(name) && !is_given(call, name)) {
+            } else if let Some((parent, call)) =
+                call.filter(|(_, call)| !configured(name) && !is_given(call, name))
+            {
                 let detail = format!(
                     "{here} passes {name} on, and {} does not pass it in: its default configuration is inherited. Add {name} to \"providers\" in this block.",
                     place(parent)
@@ -55,19 +77,37 @@ pub(super) fn on(module: &Module, call: Option<(&Module, &ModuleCall)>, diags: &
 
 /// Whether a call passes a default configuration under this name.
 fn is_given(call: &ModuleCall, name: &str) -> bool {
-    call.providers.iter().flatten().any(|(to, _)| *to.name == *name && to.alias.is_none())
+    call.providers
+        .iter()
+        .flatten()
+        .any(|(to, _)| *to.name == *name && to.alias.is_none())
 }
 
-/// The providers that have a default configuration in a module: a block, what is passed to it, or in the root what it
-/// requires. What is merely inherited has no name that could be passed on.
+/// The providers that have a default configuration in a module: a block, what is passed to it, or
+/// in the root what it requires. What is merely inherited has no name that could be passed on.
 fn defaults(module: &Module, call: Option<(&Module, &ModuleCall)>) -> Vec<ProviderSource> {
-    let blocks = module.providers.iter().filter(|p| p.alias.is_none()).map(|p| &p.name);
-    let required = module.required_providers.keys().filter(|_| module.path.is_root());
-    let passed = call.into_iter().flat_map(|(_, call)| call.providers.iter().flatten()).filter(|(to, _)| to.alias.is_none());
-    blocks.chain(required).chain(passed.map(|(to, _)| &to.name)).map(|name| type_of(module, name)).collect()
+    let blocks = module
+        .providers
+        .iter()
+        .filter(|p| p.alias.is_none())
+        .map(|p| &p.name);
+    let required = module
+        .required_providers
+        .keys()
+        .filter(|_| module.path.is_root());
+    let passed = call
+        .into_iter()
+        .flat_map(|(_, call)| call.providers.iter().flatten())
+        .filter(|(to, _)| to.alias.is_none());
+    blocks
+        .chain(required)
+        .chain(passed.map(|(to, _)| &to.name))
+        .map(|name| type_of(module, name))
+        .collect()
 }
 
-/// Blocks of called modules that configure nothing: what they stand for has had another form for long.
+/// Blocks of called modules that configure nothing: what they stand for has had another form for
+/// long.
 pub(super) fn stand_ins(module: &Module, diags: &mut Diagnostics) {
     if module.path.is_root() {
         return;

@@ -35,12 +35,17 @@ fn mode_of(target: &Target) -> Option<Mode> {
 /// Reads a `moved` block.
 pub(super) fn moved(block: &Block, diags: &mut Diagnostics) -> Option<Moved> {
     let mark = diags.len();
-    let (content, found) = block.body.content(&BodySchema::new().required(&["from", "to"]));
+    let (content, found) = block
+        .body
+        .content(&BodySchema::new().required(&["from", "to"]));
     diags.append(found);
     let from = address(content.attribute("from"), diags);
     let to = address(content.attribute("to"), diags);
     for (word, end) in [("from", &from), ("to", &to)] {
-        if end.as_ref().is_none_or(|(target, _)| mode_of(target) == Some(Mode::Ephemeral)) {
+        if end
+            .as_ref()
+            .is_none_or(|(target, _)| mode_of(target) == Some(Mode::Ephemeral))
+        {
             let detail = format!("What the \"{word}\" argument refers to cannot be moved.");
             diags.error(block.def_span, "Invalid \"moved\" address", detail);
         }
@@ -54,36 +59,59 @@ pub(super) fn moved(block: &Block, diags: &mut Diagnostics) -> Option<Moved> {
         diags.error(block.def_span, "Invalid \"moved\" addresses", detail);
         return None;
     }
-    Some(Moved { from, to, from_span, to_span, span: block.def_span })
+    Some(Moved {
+        from,
+        to,
+        from_span,
+        to_span,
+        span: block.def_span,
+    })
 }
 
 /// Reads a `removed` block.
 pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed> {
     let mark = diags.len();
-    let schema = BodySchema::new().required(&["from"]).block("lifecycle", &[]).block("provisioner", &["type"]);
+    let schema = BodySchema::new()
+        .required(&["from"])
+        .block("lifecycle", &[])
+        .block("provisioner", &["type"]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
-    let from = content.attribute("from").and_then(|a| removed_address(a, diags));
+    let from = content
+        .attribute("from")
+        .and_then(|a| removed_address(a, diags));
     let mut destroy = None;
     let mut provisioners = Vec::new();
     let mut lifecycle = false;
     for inner in &content.blocks {
         if &*inner.type_name == "lifecycle" {
             if std::mem::replace(&mut lifecycle, true) {
-                diags.error(inner.def_span, "Duplicate lifecycle block", "The removed block already has a lifecycle block.");
+                diags.error(
+                    inner.def_span,
+                    "Duplicate lifecycle block",
+                    "The removed block already has a lifecycle block.",
+                );
                 continue;
             }
-            let (content, found) = inner.body.content(&BodySchema::new().optional(&["destroy"]));
+            let (content, found) = inner
+                .body
+                .content(&BodySchema::new().optional(&["destroy"]));
             diags.append(found);
             if let Some(a) = content.attribute("destroy") {
                 destroy = Some(constant::flag(a, diags).unwrap_or(false));
             }
             continue;
         }
-        let Some(one) = provisioner(inner, diags) else { continue };
+        let Some(one) = provisioner(inner, diags) else {
+            continue;
+        };
         if !one.on_destroy {
             let detail = "\"removed\" blocks can only contain destroy provisioners: write \"when = destroy\".";
-            diags.error(inner.def_span, "Invalid \"removed.provisioner\" block", detail);
+            diags.error(
+                inner.def_span,
+                "Invalid \"removed.provisioner\" block",
+                detail,
+            );
         } else if matches!(from, Some((Target::Module(_), _))) {
             let detail = "\"removed\" blocks with provisioners can only name resources, and this one names a module.";
             diags.error(block.def_span, "Invalid \"removed\" block", detail);
@@ -109,19 +137,38 @@ pub(super) fn removed(block: &Block, diags: &mut Diagnostics) -> Option<Removed>
         );
     }
     let (from, from_span) = from?;
-    Some(Removed { from, from_span, destroy: destroy.unwrap_or(false), provisioners, span: block.def_span })
+    Some(Removed {
+        from,
+        from_span,
+        destroy: destroy.unwrap_or(false),
+        provisioners,
+        span: block.def_span,
+    })
 }
 
 /// `removed` names resources and modules as a whole: keys are refused.
 fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Target, Span)> {
     const SUMMARY: &str = "Invalid \"removed\" address";
     let traversal = plain_reference(&attribute.expr, diags)?;
-    if let Some(step) = traversal.steps.iter().find(|s| matches!(s.kind, crate::syntax::StepKind::Index(_))) {
-        let is_last = traversal.steps.last().is_some_and(|last| last.span == step.span);
+    if let Some(step) = traversal
+        .steps
+        .iter()
+        .find(|s| matches!(s.kind, crate::syntax::StepKind::Index(_)))
+    {
+        let is_last = traversal
+            .steps
+            .last()
+            .is_some_and(|last| last.span == step.span);
         let (summary, detail) = if is_last && &*traversal.root != "module" {
-            ("Resource instance address with keys is not allowed", "Name the resource without a key (\"aws_x.a\", not \"aws_x.a[0]\").")
+            (
+                "Resource instance address with keys is not allowed",
+                "Name the resource without a key (\"aws_x.a\", not \"aws_x.a[0]\").",
+            )
         } else {
-            ("Module instance address with keys is not allowed", "Name the module without a key (\"module.a\", not \"module.a[0]\").")
+            (
+                "Module instance address with keys is not allowed",
+                "Name the module without a key (\"module.a\", not \"module.a[0]\").",
+            )
         };
         diags.error(step.span, summary, detail);
         return None;
@@ -129,7 +176,11 @@ fn removed_address(attribute: &Attribute, diags: &mut Diagnostics) -> Option<(Ta
     match Target::from_traversal(&traversal) {
         Ok(target) => match mode_of(&target) {
             Some(Mode::Data) | Some(Mode::Ephemeral) => {
-                diags.error(traversal.span(), SUMMARY, "Only managed resources and modules can be removed.");
+                diags.error(
+                    traversal.span(),
+                    SUMMARY,
+                    "Only managed resources and modules can be removed.",
+                );
                 None
             }
             _ => Some((target, attribute.expr.span)),
@@ -162,7 +213,9 @@ fn skeleton(expr: &Expr, diags: &mut Diagnostics) -> Option<Traversal> {
 
 /// Reads an `import` block, and its address where no key is computed.
 pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, Option<Target>)> {
-    let schema = BodySchema::new().optional(&["provider", "id", "identity", "for_each"]).required(&["to"]);
+    let schema = BodySchema::new()
+        .optional(&["provider", "id", "identity", "for_each"])
+        .required(&["to"]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
     let expr = |name: &str| content.attribute(name).map(|a| (*a.expr).clone());
@@ -199,11 +252,17 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
     });
     let (id, identity) = (content.attribute("id"), content.attribute("identity"));
     match (id, identity) {
-        (None, None) => {
-            diags.error(block.def_span, "Missing required import argument", "One of 'id' or 'identity' must say which object to import.")
-        }
+        (None, None) => diags.error(
+            block.def_span,
+            "Missing required import argument",
+            "One of 'id' or 'identity' must say which object to import.",
+        ),
         (Some(id), Some(identity)) => {
-            diags.error(id.span.to(identity.span), "Conflicting import arguments", "Only one of 'id' or 'identity' can be given.");
+            diags.error(
+                id.span.to(identity.span),
+                "Conflicting import arguments",
+                "Only one of 'id' or 'identity' can be given.",
+            );
         }
         _ => {}
     }
@@ -213,29 +272,52 @@ pub(super) fn import(block: &Block, diags: &mut Diagnostics) -> Option<(Import, 
         Target::Resource(resource) => Target::Instance(resource.instance(InstanceKey::None)),
         other => other,
     });
-    let import = Import { to, id: expr("id"), identity: expr("identity"), for_each: expr("for_each"), provider, span: block.def_span };
+    let import = Import {
+        to,
+        id: expr("id"),
+        identity: expr("identity"),
+        for_each: expr("for_each"),
+        provider,
+        span: block.def_span,
+    };
     Some((import, resolved))
 }
 
 /// Reads a `check` block.
 pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> (Check, Option<model::Resource>) {
     let label = &block.labels[0];
-    let (content, found) = block.body.content(&BodySchema::new().block("data", &["type", "name"]).block("assert", &[]));
+    let (content, found) = block.body.content(
+        &BodySchema::new()
+            .block("data", &["type", "name"])
+            .block("assert", &[]),
+    );
     diags.append(found);
     check_name(label, "check block name", diags);
-    let mut check = Check { name: label.text.clone(), data: None, asserts: Vec::new(), span: block.def_span };
+    let mut check = Check {
+        name: label.text.clone(),
+        data: None,
+        asserts: Vec::new(),
+        span: block.def_span,
+    };
     let mut nested = None;
     for inner in &content.blocks {
         let mark = diags.len();
         if &*inner.type_name == "data" {
             if check.data.is_some() {
-                diags.error(inner.def_span, "Multiple data resource blocks", "This check block already has a data resource.");
+                diags.error(
+                    inner.def_span,
+                    "Multiple data resource blocks",
+                    "This check block already has a data resource.",
+                );
                 continue;
             }
             let data = resource(inner, Mode::Data, true, diags);
             if !diags.0[mark..].iter().any(Diagnostic::is_error) {
                 check.data = Some(data.name.clone());
-                nested = Some(model::Resource { check: Some(check.name.clone()), ..data });
+                nested = Some(model::Resource {
+                    check: Some(check.name.clone()),
+                    ..data
+                });
             }
         } else {
             let rule = condition(inner, false, diags);
@@ -245,7 +327,11 @@ pub(super) fn check(block: &Block, diags: &mut Diagnostics) -> (Check, Option<mo
         }
     }
     if check.asserts.is_empty() {
-        diags.error(check.span, "Zero assert blocks", "Check blocks must have at least one assert block.");
+        diags.error(
+            check.span,
+            "Zero assert blocks",
+            "Check blocks must have at least one assert block.",
+        );
     }
     (check, nested)
 }

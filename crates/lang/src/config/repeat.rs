@@ -7,24 +7,36 @@ use cty::{Mark, Value};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 
-/// The instances that a `for_each` of this value makes, each with its key; `None` where that is not known.
+/// The instances that a `for_each` of this value makes, each with its key; `None` where that is not
+/// known.
 ///
 /// # Errors
 /// Why there can be no instances of such a value.
-pub fn repeated_over(value: Value, span: Span) -> Result<Option<Vec<(Arc<str>, Value)>>, Diagnostic> {
+pub fn repeated_over(
+    value: Value,
+    span: Span,
+) -> Result<Option<Vec<(Arc<str>, Value)>>, Diagnostic> {
     let fault = |detail: String| Diagnostic::error("Invalid for_each argument", detail).at(span);
-    if value.has_mark(&Mark::Sensitive) || (value.ty().is_set() && value.contains_mark(&Mark::Sensitive)) {
+    if value.has_mark(&Mark::Sensitive)
+        || (value.ty().is_set() && value.contains_mark(&Mark::Sensitive))
+    {
         return Err(fault(
             "Sensitive values, or values derived from sensitive values, cannot be used as for_each arguments. If used, the sensitive value could be exposed as a resource instance key.".to_owned(),
         ));
     }
     if value.has_mark(&Mark::Ephemeral) {
-        return Err(fault("The given \"for_each\" value is ephemeral, which cannot be kept from plan to apply.".to_owned()));
+        return Err(fault(
+            "The given \"for_each\" value is ephemeral, which cannot be kept from plan to apply."
+                .to_owned(),
+        ));
     }
     let (value, _) = value.unmark();
     let ty = value.ty().clone();
     if value.is_known() && value.is_null() {
-        return Err(fault("The given \"for_each\" argument value is null. A map, or set of strings is allowed.".to_owned()));
+        return Err(fault(
+            "The given \"for_each\" argument value is null. A map, or set of strings is allowed."
+                .to_owned(),
+        ));
     }
     if !(ty.is_map() || ty.is_object() || ty.is_set() || ty.is_dynamic()) {
         return Err(fault(format!(
@@ -36,7 +48,9 @@ pub fn repeated_over(value: Value, span: Span) -> Result<Option<Vec<(Arc<str>, V
         return Ok(None);
     }
     if !ty.is_set() {
-        return Ok(value.as_map().map(|m| m.iter().map(|(k, v)| (k.clone(), v.clone())).collect()));
+        return Ok(value
+            .as_map()
+            .map(|m| m.iter().map(|(k, v)| (k.clone(), v.clone())).collect()));
     }
     let mut items = Vec::new();
     for element in value.as_slice().unwrap_or_default() {
@@ -48,7 +62,9 @@ pub fn repeated_over(value: Value, span: Span) -> Result<Option<Vec<(Arc<str>, V
             Diagnostic::error("Invalid for_each set argument", detail).at(span)
         };
         if element.is_null() {
-            return Err(wrong("\"for_each\" sets must not contain null values".to_owned()));
+            return Err(wrong(
+                "\"for_each\" sets must not contain null values".to_owned(),
+            ));
         }
         let Some(text) = element.as_str() else {
             return Err(wrong(format!(

@@ -11,12 +11,20 @@ use crate::syntax::{Expr, StepKind, Traversal};
 use super::constant;
 use super::model::{IgnoreChanges, Lifecycle, Provisioner, Resource};
 use super::parts::{
-    self, check_name, condition, depends_on, list, no_self_reference, one_repetition, provider_ref, reference, static_item,
+    self, check_name, condition, depends_on, list, no_self_reference, one_repetition, provider_ref,
+    reference, static_item,
 };
 
 pub(super) fn lifecycle_schema() -> BodySchema {
     BodySchema::new()
-        .optional(&["create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"])
+        .optional(&[
+            "create_before_destroy",
+            "prevent_destroy",
+            "destroy",
+            "ignore_changes",
+            "replace_triggered_by",
+            "enabled",
+        ])
         .block("precondition", &[])
         .block("postcondition", &[])
 }
@@ -30,8 +38,17 @@ fn schema(mode: Mode) -> &'static BodySchema {
             .block("lifecycle", &[])
             .block("_", &[])
     });
-    static OF_OTHERS: LazyLock<BodySchema> = LazyLock::new(|| OF_DATA.clone().block("connection", &[]).block("provisioner", &["type"]));
-    if mode == Mode::Data { &OF_DATA } else { &OF_OTHERS }
+    static OF_OTHERS: LazyLock<BodySchema> = LazyLock::new(|| {
+        OF_DATA
+            .clone()
+            .block("connection", &[])
+            .block("provisioner", &["type"])
+    });
+    if mode == Mode::Data {
+        &OF_DATA
+    } else {
+        &OF_OTHERS
+    }
 }
 
 struct Repetition {
@@ -41,7 +58,12 @@ struct Repetition {
 }
 
 /// Reads a resource. `nested`: the data source of a `check` block.
-pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diagnostics) -> Resource {
+pub(super) fn resource(
+    block: &Block,
+    mode: Mode,
+    nested: bool,
+    diags: &mut Diagnostics,
+) -> Resource {
     let (content, rest, found) = block.body.partial_content(schema(mode));
     diags.append(found);
     let (kind_word, name_word) = match mode {
@@ -51,22 +73,44 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
     };
     check_name(&block.labels[0], kind_word, diags);
     check_name(&block.labels[1], name_word, diags);
-    let name = Name { mode, kind: block.labels[0].text.clone(), name: block.labels[1].text.clone() };
+    let name = Name {
+        mode,
+        kind: block.labels[0].text.clone(),
+        name: block.labels[1].text.clone(),
+    };
     if nested {
         for meta in ["count", "for_each"] {
             if let Some(a) = content.attribute(meta) {
-                let detail = format!("The \"{meta}\" meta-argument is not supported within nested data blocks.");
+                let detail = format!(
+                    "The \"{meta}\" meta-argument is not supported within nested data blocks."
+                );
                 diags.error(a.name_span, format!("Invalid \"{meta}\" attribute"), detail);
             }
         }
     }
-    let expr = |name: &str| content.attribute(name).filter(|_| !nested).map(|a| (*a.expr).clone());
-    let span = |name: &str| content.attribute(name).filter(|_| !nested).map(|a| a.name_span);
-    let mut repetition = Repetition { count: span("count"), for_each: span("for_each"), enabled: None };
+    let expr = |name: &str| {
+        content
+            .attribute(name)
+            .filter(|_| !nested)
+            .map(|a| (*a.expr).clone())
+    };
+    let span = |name: &str| {
+        content
+            .attribute(name)
+            .filter(|_| !nested)
+            .map(|a| a.name_span)
+    };
+    let mut repetition = Repetition {
+        count: span("count"),
+        for_each: span("for_each"),
+        enabled: None,
+    };
     let mut resource = Resource {
         count: expr("count"),
         for_each: expr("for_each"),
-        provider: content.attribute("provider").and_then(|a| provider_ref(&a.expr, "provider", diags)),
+        provider: content
+            .attribute("provider")
+            .and_then(|a| provider_ref(&a.expr, "provider", diags)),
         depends_on: depends_on(&content, diags),
         lifecycle: Lifecycle::default(),
         provisioners: Vec::new(),
@@ -80,7 +124,12 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
         parts::check_implied_provider(&resource.name.kind, block.def_span, diags);
     }
     blocks(&mut resource, &content, nested, &mut repetition, diags);
-    one_repetition(repetition.count, repetition.for_each, repetition.enabled, diags);
+    one_repetition(
+        repetition.count,
+        repetition.for_each,
+        repetition.enabled,
+        diags,
+    );
     if let Some(connection) = &resource.connection
         && resource.provisioners.iter().any(|p| p.on_destroy)
     {
@@ -95,15 +144,28 @@ pub(super) fn resource(block: &Block, mode: Mode, nested: bool, diags: &mut Diag
     resource
 }
 
-fn blocks(resource: &mut Resource, content: &Content, nested: bool, repetition: &mut Repetition, diags: &mut Diagnostics) {
+fn blocks(
+    resource: &mut Resource,
+    content: &Content,
+    nested: bool,
+    repetition: &mut Repetition,
+    diags: &mut Diagnostics,
+) {
     let mode = resource.name.mode;
     let mut seen: Vec<&str> = Vec::new();
     for block in &content.blocks {
         let kind = &*block.type_name;
-        if matches!(kind, "lifecycle" | "connection" | "_") && mode != Mode::Ephemeral || kind == "lifecycle" || kind == "_" {
+        if matches!(kind, "lifecycle" | "connection" | "_") && mode != Mode::Ephemeral
+            || kind == "lifecycle"
+            || kind == "_"
+        {
             if seen.contains(&kind) {
                 let what = if kind == "_" { "escaping" } else { kind };
-                diags.error(block.def_span, format!("Duplicate {what} block"), format!("This resource already has a {what} block."));
+                diags.error(
+                    block.def_span,
+                    format!("Duplicate {what} block"),
+                    format!("This resource already has a {what} block."),
+                );
                 continue;
             }
             seen.push(kind);
@@ -133,7 +195,13 @@ fn blocks(resource: &mut Resource, content: &Content, nested: bool, repetition: 
     }
 }
 
-fn lifecycle(resource: &mut Resource, body: &Body, header: Span, repetition: &mut Repetition, diags: &mut Diagnostics) {
+fn lifecycle(
+    resource: &mut Resource,
+    body: &Body,
+    header: Span,
+    repetition: &mut Repetition,
+    diags: &mut Diagnostics,
+) {
     let (content, found) = body.content(&lifecycle_schema());
     diags.append(found);
     let own = resource.name.clone();
@@ -145,14 +213,25 @@ fn lifecycle(resource: &mut Resource, body: &Body, header: Span, repetition: &mu
     for block in &content.blocks {
         if let Some(rule) = condition(block, false, diags) {
             no_self_reference(&rule, &block.type_name, &own, diags);
-            if &*block.type_name == "precondition" { out.preconditions.push(rule) } else { out.postconditions.push(rule) }
+            if &*block.type_name == "precondition" {
+                out.preconditions.push(rule)
+            } else {
+                out.postconditions.push(rule)
+            }
         }
     }
     if own.mode != Mode::Managed {
-        for (name, a) in content.attributes.iter().filter(|(name, _)| &***name != "enabled") {
+        for (name, a) in content
+            .attributes
+            .iter()
+            .filter(|(name, _)| &***name != "enabled")
+        {
             let (summary, place) = match own.mode {
                 Mode::Data => ("Invalid data resource lifecycle argument", a.name_span),
-                _ => ("Invalid lifecycle configuration for ephemeral resource", header),
+                _ => (
+                    "Invalid lifecycle configuration for ephemeral resource",
+                    header,
+                ),
             };
             diags.error(place, summary, format!("The lifecycle argument \"{name}\" is for managed resources (\"resource\" blocks) alone."));
         }
@@ -164,7 +243,9 @@ fn lifecycle(resource: &mut Resource, body: &Body, header: Span, repetition: &mu
     if let Some(a) = content.attribute("destroy") {
         out.destroy = constant::flag(a, diags);
     }
-    out.prevent_destroy = content.attribute("prevent_destroy").map(|a| (*a.expr).clone());
+    out.prevent_destroy = content
+        .attribute("prevent_destroy")
+        .map(|a| (*a.expr).clone());
     if let Some(a) = content.attribute("replace_triggered_by") {
         out.replace_triggered_by = replace_triggered_by(&a.expr, diags);
     }
@@ -174,19 +255,31 @@ fn lifecycle(resource: &mut Resource, body: &Body, header: Span, repetition: &mu
 }
 
 fn ignore_changes(attribute: &Attribute, diags: &mut Diagnostics) -> IgnoreChanges {
-    if attribute.expr.as_keyword().is_some_and(|word| &*word == "all") {
+    if attribute
+        .expr
+        .as_keyword()
+        .is_some_and(|word| &*word == "all")
+    {
         return IgnoreChanges::All;
     }
     let mut paths: Vec<Traversal> = Vec::new();
     for item in list(&attribute.expr, diags) {
         if item.literal_text().is_some_and(|text| text == "*") {
             let detail = "The [\"*\"] form of ignore_changes is no longer valid. Use \"ignore_changes = all\".";
-            diags.error(attribute.expr.span, "Invalid ignore_changes wildcard", detail);
+            diags.error(
+                attribute.expr.span,
+                "Invalid ignore_changes wildcard",
+                detail,
+            );
             continue;
         }
         paths.extend(reference(item, diags));
     }
-    if paths.is_empty() { IgnoreChanges::None } else { IgnoreChanges::Paths(paths) }
+    if paths.is_empty() {
+        IgnoreChanges::None
+    } else {
+        IgnoreChanges::Paths(paths)
+    }
 }
 
 fn replace_triggered_by(expr: &Expr, diags: &mut Diagnostics) -> Vec<Expr> {
@@ -208,16 +301,28 @@ fn replace_triggered_by(expr: &Expr, diags: &mut Diagnostics) -> Vec<Expr> {
                     Subject::Count(name) if &*name == "index" => {}
                     _ => {
                         let detail = "Only resources, count.index, and each.key may be used in replace_triggered_by.";
-                        diags.error(item.span, "Invalid reference in replace_triggered_by expression", detail);
+                        diags.error(
+                            item.span,
+                            "Invalid reference in replace_triggered_by expression",
+                            detail,
+                        );
                     }
                 },
             }
         }
         match resources {
             _ if bad => {}
-            0 => diags.error(item.span, SUMMARY, "Missing resource reference in replace_triggered_by expression."),
+            0 => diags.error(
+                item.span,
+                SUMMARY,
+                "Missing resource reference in replace_triggered_by expression.",
+            ),
             1 => {}
-            _ => diags.error(item.span, SUMMARY, "Multiple resource references in replace_triggered_by expression."),
+            _ => diags.error(
+                item.span,
+                SUMMARY,
+                "Multiple resource references in replace_triggered_by expression.",
+            ),
         }
         out.push(item);
     }
@@ -226,13 +331,27 @@ fn replace_triggered_by(expr: &Expr, diags: &mut Diagnostics) -> Vec<Expr> {
 
 /// Reads a provisioner.
 pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Provisioner> {
-    let schema = BodySchema::new().optional(&["when", "on_failure"]).block("_", &[]).block("connection", &[]).block("lifecycle", &[]);
+    let schema = BodySchema::new()
+        .optional(&["when", "on_failure"])
+        .block("_", &[])
+        .block("connection", &[])
+        .block("lifecycle", &[]);
     let (content, rest, found) = block.body.partial_content(&schema);
     diags.append(found);
     let label = &block.labels[0];
-    if matches!(&*label.text, "chef" | "habitat" | "puppet" | "salt-masterless") {
-        let detail = format!("The \"{}\" provisioner was removed from the language.", label.text);
-        diags.error(label.span, format!("The \"{}\" provisioner has been removed", label.text), detail);
+    if matches!(
+        &*label.text,
+        "chef" | "habitat" | "puppet" | "salt-masterless"
+    ) {
+        let detail = format!(
+            "The \"{}\" provisioner was removed from the language.",
+            label.text
+        );
+        diags.error(
+            label.span,
+            format!("The \"{}\" provisioner has been removed", label.text),
+            detail,
+        );
         return None;
     }
     let mut out = Provisioner {
@@ -262,7 +381,8 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
             Some("continue") => out.go_on_after_failure = true,
             Some("fail") => {}
             _ => {
-                let detail = "The \"on_failure\" argument requires one of the keywords continue or fail.";
+                let detail =
+                    "The \"on_failure\" argument requires one of the keywords continue or fail.";
                 diags.error(a.expr.span, "Invalid \"on_failure\" keyword", detail);
             }
         }
@@ -270,13 +390,21 @@ pub(super) fn provisioner(block: &Block, diags: &mut Diagnostics) -> Option<Prov
     let mut escaped = false;
     for block in &content.blocks {
         match &*block.type_name {
-            "_" if escaped => diags.error(block.def_span, "Duplicate escaping block", "This provisioner already has an escaping block."),
+            "_" if escaped => diags.error(
+                block.def_span,
+                "Duplicate escaping block",
+                "This provisioner already has an escaping block.",
+            ),
             "_" => {
                 escaped = true;
                 out.body = Body::joined(out.body, block.body.clone());
             }
             "connection" if out.connection.is_some() => {
-                diags.error(block.def_span, "Duplicate connection block", "This provisioner already has a connection block.");
+                diags.error(
+                    block.def_span,
+                    "Duplicate connection block",
+                    "This provisioner already has a connection block.",
+                );
             }
             "connection" => {
                 if out.on_destroy {
@@ -300,7 +428,11 @@ fn keyword(attribute: &Attribute, diags: &mut Diagnostics) -> Option<std::sync::
         return Some(word);
     }
     let text = attribute.expr.literal_text()?;
-    diags.warning(attribute.expr.span, "Quoted keywords are deprecated", "Remove the quotes around this keyword to silence this warning.");
+    diags.warning(
+        attribute.expr.span,
+        "Quoted keywords are deprecated",
+        "Remove the quotes around this keyword to silence this warning.",
+    );
     Some(text.into())
 }
 
@@ -339,12 +471,17 @@ pub(super) fn check_override(body: &Body, mode: Mode, diags: &mut Diagnostics) {
     let (content, _, _) = body.partial_content(schema(mode));
     parts::no_override_of_depends_on(&content, diags);
     for block in content.blocks_of("lifecycle") {
-        super::values::no_override_of_conditions(&block.body, &["precondition", "postcondition"], diags);
+        super::values::no_override_of_conditions(
+            &block.body,
+            &["precondition", "postcondition"],
+            diags,
+        );
     }
 }
 
-/// The body of a resource with an override: arguments one by one, lifecycle arguments one by one too. How often the resource
-/// is there stays of the kind that it was, `enabled` and `replace_triggered_by` are as in the normal files.
+/// The body of a resource with an override: arguments one by one, lifecycle arguments one by one
+/// too. How often the resource is there stays of the kind that it was, `enabled` and
+/// `replace_triggered_by` are as in the normal files.
 pub(super) fn merge(base: &Body, over: &Body) -> Body {
     let lifecycle = |body: &Body| {
         let (content, _, _) = body.partial_content(&BodySchema::new().block("lifecycle", &[]));
@@ -352,11 +489,18 @@ pub(super) fn merge(base: &Body, over: &Body) -> Body {
     };
     let (base, over) = parts::one_kind_of_repetition(base, over);
     let (first, second) = (lifecycle(&base), lifecycle(&over));
-    let second =
-        second.map(|block| Block { body: block.body.without(&BodySchema::new().optional(&["enabled", "replace_triggered_by"])), ..block });
+    let second = second.map(|block| Block {
+        body: block
+            .body
+            .without(&BodySchema::new().optional(&["enabled", "replace_triggered_by"])),
+        ..block
+    });
     let merged = Body::merged(base, over);
     match (first, second) {
-        (Some(first), Some(second)) => merged.with_block(Block { body: Body::merged(first.body.clone(), second.body), ..first }),
+        (Some(first), Some(second)) => merged.with_block(Block {
+            body: Body::merged(first.body.clone(), second.body),
+            ..first
+        }),
         (Some(one), None) | (None, Some(one)) => merged.with_block(one),
         (None, None) => merged,
     }

@@ -42,14 +42,22 @@ pub(super) fn terraform(block: &Block, settings: &mut Settings, diags: &mut Diag
     // Both are for another engine: its editions and its experiments are none of this language's.
     for inner in &content.blocks {
         match &*inner.type_name {
-            "backend" => settings.backends.push((inner.labels[0].text.clone(), inner.def_span, Some(inner.body.clone()))),
-            "cloud" => settings.backends.push(("cloud".into(), inner.def_span, None)),
+            "backend" => settings.backends.push((
+                inner.labels[0].text.clone(),
+                inner.def_span,
+                Some(inner.body.clone()),
+            )),
+            "cloud" => settings
+                .backends
+                .push(("cloud".into(), inner.def_span, None)),
             "required_providers" => {
                 let required = required_providers(&inner.body, diags);
                 settings.required.push((required, inner.def_span));
             }
             "provider_meta" => settings.metas.extend(provider_meta(inner, diags)),
-            "encryption" => settings.encryptions.extend(super::encryption::encryption(inner, diags)),
+            "encryption" => settings
+                .encryptions
+                .extend(super::encryption::encryption(inner, diags)),
             _ => {}
         }
     }
@@ -65,7 +73,11 @@ fn provider_meta(block: &Block, diags: &mut Diagnostics) -> Option<(ProviderMeta
     let label = &block.labels[0];
     check_provider_name(&label.text, block.def_span, diags);
     let wrong = diags.0[mark..].iter().any(Diagnostic::is_error);
-    let meta = ProviderMeta { name: label.text.clone(), body: block.body.clone(), span: label.span };
+    let meta = ProviderMeta {
+        name: label.text.clone(),
+        body: block.body.clone(),
+        span: label.span,
+    };
     (!wrong).then_some((meta, block.def_span))
 }
 
@@ -90,13 +102,24 @@ fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<RequiredPro
     }
     for (name, attribute) in attributes {
         let span = attribute.expr.span;
-        let mut entry = RequiredProvider { source: name.clone(), explicit: false, versions: Vec::new(), aliases: Vec::new(), span };
+        let mut entry = RequiredProvider {
+            source: name.clone(),
+            explicit: false,
+            versions: Vec::new(),
+            aliases: Vec::new(),
+            span,
+        };
         if version_alone(&attribute) {
             if let Err(error) = ProviderSource::part(&name) {
                 diags.error(span, "Invalid provider name", error.to_string());
                 continue;
             }
-            entry.versions.extend(version(&attribute.expr, attribute.json.as_deref(), span, diags));
+            entry.versions.extend(version(
+                &attribute.expr,
+                attribute.json.as_deref(),
+                span,
+                diags,
+            ));
             out.insert(name, entry);
             continue;
         }
@@ -104,23 +127,40 @@ fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<RequiredPro
             continue;
         }
         let Some(pairs) = attribute.expr.static_map() else {
-            diags.error(span, "Invalid required_providers object", "required_providers entries must be strings or objects.");
+            diags.error(
+                span,
+                "Invalid required_providers object",
+                "required_providers entries must be strings or objects.",
+            );
             continue;
         };
         let mark = diags.len();
         for (key, value) in pairs {
-            let word = key.as_keyword().map(|w| w.to_string()).or_else(|| key.literal_text());
+            let word = key
+                .as_keyword()
+                .map(|w| w.to_string())
+                .or_else(|| key.literal_text());
             match word.as_deref() {
-                Some("version") => entry.versions.extend(version(value, None, value.span, diags)),
+                Some("version") => entry
+                    .versions
+                    .extend(version(value, None, value.span, diags)),
                 Some("source") => match constant_text(value) {
                     Some(text) => match text.parse::<ProviderSource>() {
                         Ok(_) => {
                             entry.source = text.into();
                             entry.explicit = true;
                         }
-                        Err(error) => diags.error(value.span, "Invalid provider source string", format!("{error}.")),
+                        Err(error) => diags.error(
+                            value.span,
+                            "Invalid provider source string",
+                            format!("{error}."),
+                        ),
                     },
-                    None => diags.error(value.span, "Invalid source", "Source must be specified as a string."),
+                    None => diags.error(
+                        value.span,
+                        "Invalid source",
+                        "Source must be specified as a string.",
+                    ),
                 },
                 Some("configuration_aliases") => aliases(&name, value, &mut entry.aliases, diags),
                 _ => {
@@ -143,20 +183,39 @@ fn required_providers(body: &Body, diags: &mut Diagnostics) -> Named<RequiredPro
 
 fn constant_text(expr: &Expr) -> Option<String> {
     let mut ignored = Diagnostics::new();
-    constant::of_expr(expr, &mut ignored)?.as_str().map(str::to_owned)
+    constant::of_expr(expr, &mut ignored)?
+        .as_str()
+        .map(str::to_owned)
 }
 
-fn version(expr: &Expr, json: Option<&crate::syntax::json::Node>, span: Span, diags: &mut Diagnostics) -> Option<(Arc<str>, Span)> {
+fn version(
+    expr: &Expr,
+    json: Option<&crate::syntax::json::Node>,
+    span: Span,
+    diags: &mut Diagnostics,
+) -> Option<(Arc<str>, Span)> {
     let text = match json {
-        Some(node) => node.literal().convert(&Type::String).ok().and_then(|v| v.as_str().map(str::to_owned)),
+        Some(node) => node
+            .literal()
+            .convert(&Type::String)
+            .ok()
+            .and_then(|v| v.as_str().map(str::to_owned)),
         None => constant_text(expr),
     };
     let Some(text) = text else {
-        diags.error(span, "Invalid version constraint", "Version must be specified as a string.");
+        diags.error(
+            span,
+            "Invalid version constraint",
+            "Version must be specified as a string.",
+        );
         return None;
     };
     if text.parse::<VersionConstraint>().is_err() {
-        diags.error(span, "Invalid version constraint", "This string does not use correct version constraint syntax.");
+        diags.error(
+            span,
+            "Invalid version constraint",
+            "This string does not use correct version constraint syntax.",
+        );
         return None;
     }
     Some((text.into(), span))
@@ -165,7 +224,9 @@ fn version(expr: &Expr, json: Option<&crate::syntax::json::Node>, span: Span, di
 fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mut Diagnostics) {
     const SUMMARY: &str = "Invalid configuration_aliases value";
     for item in list(value, diags) {
-        let Some(traversal) = super::parts::plain_reference(item, diags) else { continue };
+        let Some(traversal) = super::parts::plain_reference(item, diags) else {
+            continue;
+        };
         let alias = match &traversal.steps[..] {
             // The default configuration, which must then be passed as well.
             [] => Some(Arc::from("")),
@@ -176,10 +237,16 @@ fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mu
             _ => None,
         };
         match alias {
-            None => diags.error(value.span, SUMMARY, "Aliases are given in the format provider.alias, or as the provider's name alone."),
+            None => diags.error(
+                value.span,
+                SUMMARY,
+                "Aliases are given in the format provider.alias, or as the provider's name alone.",
+            ),
             Some(_) if *traversal.root != *name => {
-                let detail =
-                    format!("Aliases must be prefixed with the provider name. Expected \"{name}\", but found \"{}\".", traversal.root);
+                let detail = format!(
+                    "Aliases must be prefixed with the provider name. Expected \"{name}\", but found \"{}\".",
+                    traversal.root
+                );
                 diags.error(value.span, SUMMARY, detail);
             }
             Some(alias) => out.push((alias, item.span)),
@@ -190,7 +257,14 @@ fn aliases(name: &str, value: &Expr, out: &mut Vec<(Arc<str>, Span)>, diags: &mu
 /// Reads a `provider` block.
 pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<ProviderConfig> {
     let schema = BodySchema::new()
-        .optional(&["alias", "version", "for_each", "count", "depends_on", "source"])
+        .optional(&[
+            "alias",
+            "version",
+            "for_each",
+            "count",
+            "depends_on",
+            "source",
+        ])
         .block("_", &[])
         .block("lifecycle", &[])
         .block("locals", &[]);
@@ -200,12 +274,23 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
     if !check_provider_name(&name, block.def_span, diags) {
         return None;
     }
-    let mut provider =
-        ProviderConfig { name, alias: None, for_each: None, instances: None, body: rest, span: block.def_span, version: None };
+    let mut provider = ProviderConfig {
+        name,
+        alias: None,
+        for_each: None,
+        instances: None,
+        body: rest,
+        span: block.def_span,
+        version: None,
+    };
     if let Some(a) = content.attribute("alias") {
         let alias = constant::text(a, diags).unwrap_or_default();
         if !is_identifier(&alias) {
-            diags.error(a.expr.span, "Invalid provider configuration alias", format!("An alias must be a valid name. {BAD_NAME}"));
+            diags.error(
+                a.expr.span,
+                "Invalid provider configuration alias",
+                format!("An alias must be a valid name. {BAD_NAME}"),
+            );
         }
         provider.alias = Some(alias.into());
     }
@@ -219,21 +304,35 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
     }
     if let Some(a) = content.attribute("for_each") {
         if provider.alias.is_none() {
-            let detail = "The for_each argument is allowed only for provider configurations with an alias.";
-            diags.error(a.expr.span, "Alias required when using \"for_each\"", detail);
+            let detail =
+                "The for_each argument is allowed only for provider configurations with an alias.";
+            diags.error(
+                a.expr.span,
+                "Alias required when using \"for_each\"",
+                detail,
+            );
         }
         provider.for_each = Some((*a.expr).clone());
     }
     for reserved in ["count", "depends_on", "source"] {
         if let Some(a) = content.attribute(reserved) {
-            let detail = format!("The provider argument name \"{reserved}\" is reserved for future use.");
-            diags.error(a.name_span, "Reserved argument name in provider block", detail);
+            let detail =
+                format!("The provider argument name \"{reserved}\" is reserved for future use.");
+            diags.error(
+                a.name_span,
+                "Reserved argument name in provider block",
+                detail,
+            );
         }
     }
     let mut escaped = false;
     for inner in &content.blocks {
         match &*inner.type_name {
-            "_" if escaped => diags.error(inner.def_span, "Duplicate escaping block", "This provider block already has an escaping block."),
+            "_" if escaped => diags.error(
+                inner.def_span,
+                "Duplicate escaping block",
+                "This provider block already has an escaping block.",
+            ),
             "_" => {
                 escaped = true;
                 provider.body = Body::joined(provider.body, inner.body.clone());
@@ -252,10 +351,16 @@ pub(super) fn provider(block: &Block, diags: &mut Diagnostics) -> Option<Provide
 pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics) {
     if is_override {
         let detail = "\"language\" blocks are not allowed in override files. Place these settings in a normal configuration file.";
-        diags.error(block.def_span, "Language selections in override file", detail);
+        diags.error(
+            block.def_span,
+            "Language selections in override file",
+            detail,
+        );
         return;
     }
-    let schema = BodySchema::new().optional(&["edition", "experiments"]).block("compatible_with", &[]);
+    let schema = BodySchema::new()
+        .optional(&["edition", "experiments"])
+        .block("compatible_with", &[]);
     let (content, found) = block.body.content(&schema);
     diags.append(found);
     if let Some(a) = content.attribute("edition") {
@@ -263,11 +368,15 @@ pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics
         match a.expr.as_keyword().as_deref() {
             Some(EDITION) => {}
             None => {
-                let detail = format!("The \"edition\" argument expects a bare keyword; {EDITION} is the only edition.");
+                let detail = format!(
+                    "The \"edition\" argument expects a bare keyword; {EDITION} is the only edition."
+                );
                 diags.error(a.expr.span, "Invalid language edition", detail);
             }
             Some(other) => {
-                let detail = format!("Language edition \"{other}\" is not supported; {EDITION} is the only edition.");
+                let detail = format!(
+                    "Language edition \"{other}\" is not supported; {EDITION} is the only edition."
+                );
                 diags.error(a.expr.span, "Unsupported language edition", detail);
             }
         }
@@ -276,48 +385,90 @@ pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics
         for item in list(&a.expr, diags) {
             match item.as_keyword() {
                 Some(word) => {
-                    diags.error(item.span, "Unknown experiment keyword", format!("There is no experiment with the keyword \"{word}\"."));
+                    diags.error(
+                        item.span,
+                        "Unknown experiment keyword",
+                        format!("There is no experiment with the keyword \"{word}\"."),
+                    );
                 }
-                None => diags.error(item.span, "Invalid experiment keyword", "Elements of \"experiments\" must be keywords."),
+                None => diags.error(
+                    item.span,
+                    "Invalid experiment keyword",
+                    "Elements of \"experiments\" must be keywords.",
+                ),
             }
         }
     }
     let mut seen = false;
     for inner in content.blocks_of("compatible_with") {
-        let (content, _, _) = inner.body.partial_content(&BodySchema::new().optional(&["opentofu"]));
+        let (content, _, _) = inner
+            .body
+            .partial_content(&BodySchema::new().optional(&["opentofu"]));
         if let Some(a) = content.attribute("opentofu") {
             version(&a.expr, a.json.as_deref(), a.expr.span, diags);
         }
         if std::mem::replace(&mut seen, true) {
-            diags.error(block.def_span, "Duplicate compatible_with block", "A language block may have one compatible_with block.");
+            diags.error(
+                block.def_span,
+                "Duplicate compatible_with block",
+                "A language block may have one compatible_with block.",
+            );
         }
     }
 }
 
 /// Whether the files of a module are for this language version. Errors here hide all others.
 pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
-    let (root, _, _) = file.body.partial_content(&BodySchema::new().block("terraform", &[]).block("language", &[]));
+    let (root, _, _) = file.body.partial_content(
+        &BodySchema::new()
+            .block("terraform", &[])
+            .block("language", &[]),
+    );
     for block in &root.blocks {
         if &*block.type_name == "terraform" {
             // In a `.tf` file the constraint is meant for Terraform.
             if file.is_tofu {
-                let (content, _, _) = block.body.partial_content(&BodySchema::new().optional(&["required_version"]));
-                content.attribute("required_version").into_iter().for_each(|a| check_version(a, diags));
+                let (content, _, _) = block
+                    .body
+                    .partial_content(&BodySchema::new().optional(&["required_version"]));
+                content
+                    .attribute("required_version")
+                    .into_iter()
+                    .for_each(|a| check_version(a, diags));
             }
             continue;
         }
-        let (content, _, _) = block.body.partial_content(&BodySchema::new().block("compatible_with", &[]));
+        let (content, _, _) = block
+            .body
+            .partial_content(&BodySchema::new().block("compatible_with", &[]));
         for inner in &content.blocks {
-            let (content, _, _) = inner.body.partial_content(&BodySchema::new().optional(&["opentofu"]));
-            content.attribute("opentofu").into_iter().for_each(|a| check_version(a, diags));
+            let (content, _, _) = inner
+                .body
+                .partial_content(&BodySchema::new().optional(&["opentofu"]));
+            content
+                .attribute("opentofu")
+                .into_iter()
+                .for_each(|a| check_version(a, diags));
         }
     }
 }
 
 fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
     let mut ignored = Diagnostics::new();
-    let Some((text, _)) = version(&attribute.expr, attribute.json.as_deref(), attribute.expr.span, &mut ignored) else { return };
-    let (Ok(constraint), Ok(own)) = (text.parse::<VersionConstraint>(), LANGUAGE_VERSION.parse::<Version>()) else { return };
+    let Some((text, _)) = version(
+        &attribute.expr,
+        attribute.json.as_deref(),
+        attribute.expr.span,
+        &mut ignored,
+    ) else {
+        return;
+    };
+    let (Ok(constraint), Ok(own)) = (
+        text.parse::<VersionConstraint>(),
+        LANGUAGE_VERSION.parse::<Version>(),
+    ) else {
+        return;
+    };
     if !constraint.allows(&own) {
         diags.error(
             attribute.span,
@@ -331,9 +482,13 @@ fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
 
 /// Complaints about version constraints that cannot be read.
 pub(super) fn check_version_syntax(file: &ConfigFile, diags: &mut Diagnostics) {
-    let (root, _, _) = file.body.partial_content(&BodySchema::new().block("terraform", &[]));
+    let (root, _, _) = file
+        .body
+        .partial_content(&BodySchema::new().block("terraform", &[]));
     for block in root.blocks.iter().filter(|_| file.is_tofu) {
-        let (content, _, _) = block.body.partial_content(&BodySchema::new().optional(&["required_version"]));
+        let (content, _, _) = block
+            .body
+            .partial_content(&BodySchema::new().optional(&["required_version"]));
         if let Some(a) = content.attribute("required_version") {
             version(&a.expr, a.json.as_deref(), a.expr.span, diags);
         }

@@ -17,10 +17,14 @@ const SUMMARY: &str = "Invalid type specification";
 impl TypeConstraint {
     /// Any type.
     pub fn any() -> TypeConstraint {
-        TypeConstraint { ty: Type::Dynamic, defaults: None }
+        TypeConstraint {
+            ty: Type::Dynamic,
+            defaults: None,
+        }
     }
 
-    /// A value as this type: defaults fill absent and null optional attributes at any depth, then conversion.
+    /// A value as this type: defaults fill absent and null optional attributes at any depth, then
+    /// conversion.
     pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
         match &self.defaults {
             Some(defaults) => defaults.apply(value).convert(&self.ty),
@@ -33,53 +37,91 @@ impl TypeConstraint {
         self.ty.without_optional()
     }
 
-    /// Whether text from the command line is taken as it stands instead of being read as an expression.
+    /// Whether text from the command line is taken as it stands instead of being read as an
+    /// expression.
     pub fn takes_text(&self, typed: bool) -> bool {
         !typed || self.ty.is_primitive()
     }
 }
 
 impl Variable {
-    /// A value as the variable's type. Of a variable that is sensitive or ephemeral the error tells nothing of the value.
+    /// A value as the variable's type. Of a variable that is sensitive or ephemeral the error tells
+    /// nothing of the value.
     pub fn convert(&self, value: &Value) -> Result<Value, ConvertError> {
         let hidden = || {
             let marked = self.ty.convert(&value.clone().mark(Mark::Sensitive));
-            marked.err().unwrap_or_else(|| ConvertError { path: Path::root(), message: "another value is required".to_owned() })
+            marked.err().unwrap_or_else(|| ConvertError {
+                path: Path::root(),
+                message: "another value is required".to_owned(),
+            })
         };
-        self.ty.convert(value).map_err(|error| if self.sensitive || self.ephemeral { hidden() } else { error })
+        self.ty.convert(value).map_err(|error| {
+            if self.sensitive || self.ephemeral {
+                hidden()
+            } else {
+                error
+            }
+        })
     }
 }
 
 /// Reads the `type` argument of a variable.
 pub(crate) fn of_attribute(attribute: &Attribute, diags: &mut Diagnostics) -> TypeConstraint {
-    let Some(node) = &attribute.json else { return of_variable(&attribute.expr, diags) };
+    let Some(node) = &attribute.json else {
+        return of_variable(&attribute.expr, diags);
+    };
     let NodeKind::Text(text) = &node.kind else {
-        diags.error(node.span, SUMMARY, "A type is given in JSON as a string that holds a type expression.");
+        diags.error(
+            node.span,
+            SUMMARY,
+            "A type is given in JSON as a string that holds a type expression.",
+        );
         return TypeConstraint::any();
     };
-    let (expr, found) = crate::syntax::parse_expression_at(text, node.span.file, node.span.start + 1);
+    let (expr, found) =
+        crate::syntax::parse_expression_at(text, node.span.file, node.span.start + 1);
     if found.has_errors() {
-        diags.error(node.span, SUMMARY, "The string does not hold a type expression.");
+        diags.error(
+            node.span,
+            SUMMARY,
+            "The string does not hold a type expression.",
+        );
         return TypeConstraint::any();
     }
     of_variable(&expr, diags)
 }
 
 fn of_variable(expr: &Expr, diags: &mut Diagnostics) -> TypeConstraint {
-    if let ExprKind::Template { origin: TemplateOrigin::Quoted | TemplateOrigin::Heredoc, .. } = &expr.kind {
+    if let ExprKind::Template {
+        origin: TemplateOrigin::Quoted | TemplateOrigin::Heredoc,
+        ..
+    } = &expr.kind
+    {
         let detail = match expr.literal_text().as_deref() {
             Some("string") => "A type is not given in quotes. Remove the quotes around \"string\".",
             Some("list") => "A type is not given in quotes. Write list(string) instead.",
             Some("map") => "A type is not given in quotes. Write map(string) instead.",
-            _ => "To provide a full type expression, remove the surrounding quotes and give the type expression directly.",
+            _ => {
+                "To provide a full type expression, remove the surrounding quotes and give the type expression directly."
+            }
         };
         diags.error(expr.span, "Invalid quoted type constraints", detail);
         return TypeConstraint::any();
     }
     // `list` and `map` alone are an old short form.
     match expr.as_keyword().as_deref() {
-        Some("list") => return TypeConstraint { ty: Type::list(Type::Dynamic), defaults: None },
-        Some("map") => return TypeConstraint { ty: Type::map(Type::Dynamic), defaults: None },
+        Some("list") => {
+            return TypeConstraint {
+                ty: Type::list(Type::Dynamic),
+                defaults: None,
+            };
+        }
+        Some("map") => {
+            return TypeConstraint {
+                ty: Type::map(Type::Dynamic),
+                defaults: None,
+            };
+        }
         _ => {}
     }
     let mark = diags.len();
@@ -87,7 +129,10 @@ fn of_variable(expr: &Expr, diags: &mut Diagnostics) -> TypeConstraint {
     if diags.0[mark..].iter().any(Diagnostic::is_error) {
         return TypeConstraint::any();
     }
-    TypeConstraint { ty, defaults: defaults.map(Arc::new) }
+    TypeConstraint {
+        ty,
+        defaults: defaults.map(Arc::new),
+    }
 }
 
 type Read = (Type, Option<Defaults>);
@@ -117,7 +162,11 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Read {
     };
     match &*call.name {
         name @ ("bool" | "string" | "number" | "any") => {
-            diags.error(arguments_span(call), SUMMARY, format!("The type keyword \"{name}\" does not expect arguments."));
+            diags.error(
+                arguments_span(call),
+                SUMMARY,
+                format!("The type keyword \"{name}\" does not expect arguments."),
+            );
             failed()
         }
         "list" | "set" | "map" | "object" | "tuple" => match &call.args[..] {
@@ -127,16 +176,28 @@ pub(crate) fn of_expr(expr: &Expr, diags: &mut Diagnostics) -> Read {
                     [] => arguments_span(call),
                     [_, rest @ ..] => rest.iter().fold(rest[0].span, |span, e| span.to(e.span)),
                 };
-                diags.push(Diagnostic::error(SUMMARY, wants_argument(&call.name)).at(span).within(arguments_span(call)));
+                diags.push(
+                    Diagnostic::error(SUMMARY, wants_argument(&call.name))
+                        .at(span)
+                        .within(arguments_span(call)),
+                );
                 failed()
             }
         },
         "optional" => {
-            diags.error(call.name_span, SUMMARY, "\"optional\" is valid only as a modifier for attributes of object types.");
+            diags.error(
+                call.name_span,
+                SUMMARY,
+                "\"optional\" is valid only as a modifier for attributes of object types.",
+            );
             failed()
         }
         name => {
-            diags.error(expr.span, SUMMARY, format!("Keyword \"{name}\" is not a valid type constructor."));
+            diags.error(
+                expr.span,
+                SUMMARY,
+                format!("Keyword \"{name}\" is not a valid type constructor."),
+            );
             failed()
         }
     }
@@ -159,7 +220,11 @@ fn constructor(name: &str, argument: &Expr, diags: &mut Diagnostics) -> Read {
         "object" => object(argument, diags),
         "tuple" => {
             let Some(items) = argument.static_list() else {
-                diags.error(argument.span, SUMMARY, "The tuple type constructor requires a list of element types.");
+                diags.error(
+                    argument.span,
+                    SUMMARY,
+                    "The tuple type constructor requires a list of element types.",
+                );
                 return failed();
             };
             let mut types = Vec::with_capacity(items.len());
@@ -178,18 +243,28 @@ fn constructor(name: &str, argument: &Expr, diags: &mut Diagnostics) -> Read {
                 "set" => Type::set(element),
                 _ => Type::map(element),
             };
-            (ty, defaults.map(|d| Defaults { values: BTreeMap::new(), children: BTreeMap::from([(Arc::from(""), d)]) }))
+            (
+                ty,
+                defaults.map(|d| Defaults {
+                    values: BTreeMap::new(),
+                    children: BTreeMap::from([(Arc::from(""), d)]),
+                }),
+            )
         }
     }
 }
 
-fn structured(values: BTreeMap<Arc<str>, Value>, children: BTreeMap<Arc<str>, Defaults>) -> Option<Defaults> {
+fn structured(
+    values: BTreeMap<Arc<str>, Value>,
+    children: BTreeMap<Arc<str>, Defaults>,
+) -> Option<Defaults> {
     (!values.is_empty() || !children.is_empty()).then_some(Defaults { values, children })
 }
 
 fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
     let Some(items) = argument.static_map() else {
-        let detail = "The object type constructor requires a map of attribute names and their types.";
+        let detail =
+            "The object type constructor requires a map of attribute names and their types.";
         diags.error(argument.span, SUMMARY, detail);
         return failed();
     };
@@ -198,18 +273,30 @@ fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
     let (mut values, mut children) = (BTreeMap::new(), BTreeMap::new());
     for (key, value) in items {
         let Some(name) = key.as_keyword() else {
-            diags.error(key.span, SUMMARY, "Keys in an object type must be attribute names.");
+            diags.error(
+                key.span,
+                SUMMARY,
+                "Keys in an object type must be attribute names.",
+            );
             continue;
         };
         if types.contains_key(&name) {
-            diags.error(key.span, SUMMARY, "Attribute names in an object type must be unique.");
+            diags.error(
+                key.span,
+                SUMMARY,
+                "Attribute names in an object type must be unique.",
+            );
             continue;
         }
         let mut type_expr = value;
         let mut default = None;
         if let Some(call) = value.static_call().filter(|c| &*c.name == "optional") {
             let Some(first) = call.args.first() else {
-                diags.error(arguments_span(call), SUMMARY, "The optional modifier requires the attribute type as its argument.");
+                diags.error(
+                    arguments_span(call),
+                    SUMMARY,
+                    "The optional modifier requires the attribute type as its argument.",
+                );
                 continue;
             };
             type_expr = first;
@@ -245,7 +332,10 @@ fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
         children.extend(defaults.map(|d| (name.clone(), d)));
         types.insert(name, ty);
     }
-    (Type::object_with_optional(types, optional), structured(values, children))
+    (
+        Type::object_with_optional(types, optional),
+        structured(values, children),
+    )
 }
 
 impl Defaults {
@@ -253,7 +343,8 @@ impl Defaults {
         self.children.get(key).or_else(|| self.children.get(""))
     }
 
-    /// The value with defaults in place of absent and null attributes; its type may still need conversion.
+    /// The value with defaults in place of absent and null attributes; its type may still need
+    /// conversion.
     pub fn apply(&self, value: &Value) -> Value {
         if value.is_null() || !value.is_known() {
             return value.clone();
@@ -276,7 +367,10 @@ impl Defaults {
             .unwrap_or_default()
             .iter()
             .enumerate()
-            .map(|(i, element)| self.child(&i.to_string()).map_or_else(|| element.clone(), |d| d.apply(element)))
+            .map(|(i, element)| {
+                self.child(&i.to_string())
+                    .map_or_else(|| element.clone(), |d| d.apply(element))
+            })
             .collect();
         if elements.is_empty() {
             return value.clone();
@@ -284,7 +378,11 @@ impl Defaults {
         if !ty.is_tuple()
             && let Some((element, converted)) = unified(&elements)
         {
-            return if ty.is_set() { Value::set(element, converted) } else { Value::list(element, converted) };
+            return if ty.is_set() {
+                Value::set(element, converted)
+            } else {
+                Value::list(element, converted)
+            };
         }
         Value::tuple(elements)
     }
@@ -292,12 +390,19 @@ impl Defaults {
     fn apply_to_map(&self, value: &Value, ty: &Type) -> Value {
         let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (key, element) in value.as_map().into_iter().flatten() {
-            out.insert(key.clone(), self.child(key).map_or_else(|| element.clone(), |d| d.apply(element)));
+            out.insert(
+                key.clone(),
+                self.child(key)
+                    .map_or_else(|| element.clone(), |d| d.apply(element)),
+            );
         }
         for (name, default) in &self.values {
             let absent = out.get(name).is_none_or(Value::is_null);
             if absent {
-                let value = self.children.get(name).map_or_else(|| default.clone(), |d| d.apply(default));
+                let value = self
+                    .children
+                    .get(name)
+                    .map_or_else(|| default.clone(), |d| d.apply(default));
                 out.insert(name.clone(), value);
             } else if !default.is_null()
                 && let Some(value) = out.get_mut(name)
@@ -324,6 +429,10 @@ impl Defaults {
 fn unified(elements: &[Value]) -> Option<(Type, Vec<Value>)> {
     let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
     let unified = cty::unify_unsafe(&types)?;
-    let converted = elements.iter().enumerate().map(|(i, e)| unified.convert(i, e).ok()).collect::<Option<Vec<_>>>()?;
+    let converted = elements
+        .iter()
+        .enumerate()
+        .map(|(i, e)| unified.convert(i, e).ok())
+        .collect::<Option<Vec<_>>>()?;
     Some((unified.ty, converted))
 }

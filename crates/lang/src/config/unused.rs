@@ -1,5 +1,5 @@
-//! Attributes written into the value for a variable whose type has no such attribute: they come to nothing, and are most
-//! often misspelt.
+//! Attributes written into the value for a variable whose type has no such attribute: they come to
+//! nothing, and are most often misspelt.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::diag::Diagnostics;
 use crate::syntax::ast::ObjectItem;
 use crate::syntax::{Expr, ExprKind};
 
-/// Warns about what is written into the value for a variable in vain. JSON is left aside, as the reference engine does.
+/// Warns about what is written into the value for a variable in vain. JSON is left aside, as the
+/// reference engine does.
 pub(super) fn warn(variable: &str, attribute: &Attribute, ty: &Type, diags: &mut Diagnostics) {
     if attribute.json.is_none() {
         Search { variable, diags }.value(&attribute.expr, ty, "");
@@ -37,7 +38,11 @@ impl Search<'_> {
                                 "The type of var.{}{at} has no attribute \"{name}\", so that what is given for it here is not used.{hint}",
                                 self.variable
                             );
-                            self.diags.warning(item.key.span, "Object attribute is ignored", detail);
+                            self.diags.warning(
+                                item.key.span,
+                                "Object attribute is ignored",
+                                detail,
+                            );
                         }
                     }
                 }
@@ -47,7 +52,9 @@ impl Search<'_> {
                     self.value(&item.value, inner, &format!("{at}[\"{name}\"]"));
                 }
             }
-            (Type::Map(inner), ExprKind::For(each)) if each.key.is_some() => self.value(&each.value, inner, &format!("{at}[…]")),
+            (Type::Map(inner), ExprKind::For(each)) if each.key.is_some() => {
+                self.value(&each.value, inner, &format!("{at}[…]"))
+            }
             (Type::List(inner) | Type::Set(inner), ExprKind::Tuple(items)) => {
                 for (i, item) in items.iter().enumerate() {
                     self.value(item, inner, &format!("{at}[{i}]"));
@@ -71,7 +78,10 @@ fn key(item: &ObjectItem) -> Option<Arc<str>> {
     fn plain(expr: &Expr) -> Option<Arc<str>> {
         match &expr.kind {
             ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => plain(inner),
-            ExprKind::Literal(value) => cty::convert::convert(value, &Type::String).ok()?.as_str().map(Arc::from),
+            ExprKind::Literal(value) => cty::convert::convert(value, &Type::String)
+                .ok()?
+                .as_str()
+                .map(Arc::from),
             _ => expr.literal_text().map(Arc::from),
         }
     }

@@ -15,23 +15,51 @@ use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, is_identifier};
 
 /// Names with a meaning in `module` blocks: no variable may have one.
-const RESERVED: [&str; 10] = ["source", "version", "count", "for_each", "depends_on", "providers", "_", "lifecycle", "locals", "provider"];
+const RESERVED: [&str; 10] = [
+    "source",
+    "version",
+    "count",
+    "for_each",
+    "depends_on",
+    "providers",
+    "_",
+    "lifecycle",
+    "locals",
+    "provider",
+];
 
 pub(super) fn variable_schema() -> BodySchema {
     BodySchema::new()
-        .optional(&["description", "default", "type", "sensitive", "ephemeral", "const", "deprecated", "nullable"])
+        .optional(&[
+            "description",
+            "default",
+            "type",
+            "sensitive",
+            "ephemeral",
+            "const",
+            "deprecated",
+            "nullable",
+        ])
         .block("validation", &[])
 }
 
-/// Reads a variable. Where it is overridden, `base` is what it was, and `over` the header of the override that was merged in
-/// last.
-pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, diags: &mut Diagnostics) -> Variable {
+/// Reads a variable. Where it is overridden, `base` is what it was, and `over` the header of the
+/// override that was merged in last.
+pub(super) fn variable(
+    block: &Block,
+    base: Option<&Body>,
+    over: Option<Span>,
+    diags: &mut Diagnostics,
+) -> Variable {
     let (content, found) = block.body.content(&variable_schema());
     diags.append(found);
     let label = &block.labels[0];
     check_name(label, "variable name", diags);
     if RESERVED.contains(&&*label.text) {
-        let detail = format!("The variable name \"{}\" is reserved due to its special meaning inside module blocks.", label.text);
+        let detail = format!(
+            "The variable name \"{}\" is reserved due to its special meaning inside module blocks.",
+            label.text
+        );
         diags.error(label.span, "Invalid variable name", detail);
     }
     let mut variable = Variable {
@@ -58,7 +86,9 @@ pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, d
         // An override has another type, and the defaults in it stay those of the normal files.
         if let Some(base) = base {
             let (content, _, _) = base.partial_content(&BodySchema::new().optional(&["type"]));
-            let before = content.attribute("type").map(|a| types::of_attribute(a, &mut Diagnostics::new()));
+            let before = content
+                .attribute("type")
+                .map(|a| types::of_attribute(a, &mut Diagnostics::new()));
             variable.ty.defaults = before.and_then(|ty| ty.defaults);
         }
     }
@@ -76,7 +106,11 @@ pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, d
     }
     if let Some(a) = content.attribute("deprecated") {
         variable.deprecated = constant::text(a, diags);
-        if variable.deprecated.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        if variable
+            .deprecated
+            .as_deref()
+            .is_some_and(|text| text.trim().is_empty())
+        {
             diags.error(
                 label.span,
                 "Invalid `deprecated` value",
@@ -89,12 +123,15 @@ pub(super) fn variable(block: &Block, base: Option<&Body>, over: Option<Span>, d
         let place = over.unwrap_or(a.expr.span);
         variable.default_span = Some(a.expr.span);
         // A default that failed still makes the variable optional, so that nothing is said twice.
-        variable.default = Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
+        variable.default =
+            Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
         unused::warn(&variable.name, a, &variable.ty.ty, diags);
     }
     for block in content.blocks_of("validation") {
         if let Some(rule) = condition(block, false, diags) {
-            if !refers_to(&rule.condition, &variable.name) && !rule.condition.traversals().is_empty() {
+            if !refers_to(&rule.condition, &variable.name)
+                && !rule.condition.traversals().is_empty()
+            {
                 let name = &variable.name;
                 diags.error(
                     rule.condition.span,
@@ -113,13 +150,19 @@ fn default(value: &Value, variable: &Variable, place: Span, diags: &mut Diagnost
     let converted = match variable.ty.convert(value) {
         Ok(value) => value,
         Err(error) => {
-            let detail = format!("This default value is not compatible with the variable's type constraint: {error}.");
+            let detail = format!(
+                "This default value is not compatible with the variable's type constraint: {error}."
+            );
             diags.error(place, SUMMARY, detail);
             return Value::dynamic();
         }
     };
     if !variable.nullable && converted.is_null() {
-        diags.error(place, SUMMARY, "A null default value is not valid when nullable=false.");
+        diags.error(
+            place,
+            SUMMARY,
+            "A null default value is not valid when nullable=false.",
+        );
     }
     converted
 }
@@ -139,7 +182,13 @@ pub(super) fn locals(body: &Body, diags: &mut Diagnostics) -> Vec<(Arc<str>, Loc
         if !is_identifier(&name) {
             diags.error(attribute.name_span, "Invalid local value name", BAD_NAME);
         }
-        out.push((name, Local { expr: (*attribute.expr).clone(), span: attribute.span }));
+        out.push((
+            name,
+            Local {
+                expr: (*attribute.expr).clone(),
+                span: attribute.span,
+            },
+        ));
     }
     out
 }
@@ -158,7 +207,13 @@ pub(super) fn output(block: &Block, diags: &mut Diagnostics) -> Output {
     check_name(label, "output name", diags);
     let mut output = Output {
         name: label.text.clone(),
-        value: content.attribute("value").map_or(Expr { kind: ExprKind::Error, span: content.missing }, |a| (*a.expr).clone()),
+        value: content.attribute("value").map_or(
+            Expr {
+                kind: ExprKind::Error,
+                span: content.missing,
+            },
+            |a| (*a.expr).clone(),
+        ),
         description: String::new(),
         sensitive: false,
         ephemeral: false,
@@ -178,7 +233,11 @@ pub(super) fn output(block: &Block, diags: &mut Diagnostics) -> Output {
     }
     if let Some(a) = content.attribute("deprecated") {
         output.deprecated = constant::text(a, diags);
-        if output.deprecated.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        if output
+            .deprecated
+            .as_deref()
+            .is_some_and(|text| text.trim().is_empty())
+        {
             let detail = "The \"deprecated\" argument must not be empty: say what to use instead.";
             diags.error(a.expr.span, "Invalid `deprecated` attribute", detail);
         }
@@ -196,7 +255,9 @@ pub(super) fn output(block: &Block, diags: &mut Diagnostics) -> Output {
 
 /// Complains of condition blocks in an override file.
 pub(super) fn no_override_of_conditions(body: &Body, kinds: &[&str], diags: &mut Diagnostics) {
-    let schema = kinds.iter().fold(BodySchema::new(), |schema, kind| schema.block(kind, &[]));
+    let schema = kinds
+        .iter()
+        .fold(BodySchema::new(), |schema, kind| schema.block(kind, &[]));
     let (content, _, _) = body.partial_content(&schema);
     for block in &content.blocks {
         condition(block, true, diags);

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The version of OpenTofu whose language this is: what `required_version` in `.tofu` files is held against.
+/// The version of OpenTofu whose language this is: what `required_version` in `.tofu` files is held
+/// against.
 pub const LANGUAGE_VERSION: &str = "1.12.6";
 
 /// A version: three numbers, perhaps a prerelease and build metadata.
@@ -41,13 +42,21 @@ impl FromStr for Version {
             }
             segments.push(part.parse().map_err(|_| error())?);
         }
-        let good = |s: &str| s.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'~'));
+        let good = |s: &str| {
+            s.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'~'))
+        };
         if !good(prerelease) || !good(metadata) || segments.len() > 8 {
             return Err(error());
         }
         let written = segments.len();
         segments.resize(written.max(3), 0);
-        Ok(Version { segments, written, prerelease: prerelease.to_owned(), metadata: metadata.to_owned() })
+        Ok(Version {
+            segments,
+            written,
+            prerelease: prerelease.to_owned(),
+            metadata: metadata.to_owned(),
+        })
     }
 }
 
@@ -76,7 +85,11 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let longest = self.segments.len().max(other.segments.len());
         for i in 0..longest {
-            let order = self.segments.get(i).unwrap_or(&0).cmp(other.segments.get(i).unwrap_or(&0));
+            let order = self
+                .segments
+                .get(i)
+                .unwrap_or(&0)
+                .cmp(other.segments.get(i).unwrap_or(&0));
             if order != Ordering::Equal {
                 return order;
             }
@@ -146,18 +159,26 @@ impl FromStr for VersionConstraint {
             let part = part.trim();
             let (operator, rest) = OPERATORS
                 .iter()
-                .find_map(|(symbol, operator)| part.strip_prefix(symbol).map(|rest| (*operator, rest)))
+                .find_map(|(symbol, operator)| {
+                    part.strip_prefix(symbol).map(|rest| (*operator, rest))
+                })
                 .unwrap_or((Operator::Equal, part));
-            parts.push((operator, rest.parse().map_err(|_| VersionError(text.to_owned()))?));
+            parts.push((
+                operator,
+                rest.parse().map_err(|_| VersionError(text.to_owned()))?,
+            ));
         }
         Ok(VersionConstraint { parts })
     }
 }
 
 impl VersionConstraint {
-    /// Whether a version is allowed. Prereleases are allowed only by a constraint that names a prerelease of the same numbers.
+    /// Whether a version is allowed. Prereleases are allowed only by a constraint that names a
+    /// prerelease of the same numbers.
     pub fn allows(&self, version: &Version) -> bool {
-        self.parts.iter().all(|(operator, want)| holds(*operator, version, want))
+        self.parts
+            .iter()
+            .all(|(operator, want)| holds(*operator, version, want))
     }
 
     /// Both conditions.
@@ -184,7 +205,9 @@ fn holds(operator: Operator, version: &Version, want: &Version) -> bool {
         Operator::LessOrEqual => prerelease_fits && version <= want,
         Operator::Pessimistic => {
             let fixed = want.written.saturating_sub(1).max(1);
-            prerelease_fits && version >= want && (0..fixed).all(|i| version.segments.get(i) == want.segments.get(i))
+            prerelease_fits
+                && version >= want
+                && (0..fixed).all(|i| version.segments.get(i) == want.segments.get(i))
         }
     }
 }
@@ -215,7 +238,11 @@ mod tests {
             ("<= 3", "2.99.0", true),
         ] {
             let constraint: VersionConstraint = constraint.parse().unwrap();
-            assert_eq!(constraint.allows(&version.parse().unwrap()), want, "{constraint:?} {version}");
+            assert_eq!(
+                constraint.allows(&version.parse().unwrap()),
+                want,
+                "{constraint:?} {version}"
+            );
         }
     }
 
@@ -228,9 +255,20 @@ mod tests {
 
     #[test]
     fn versions_sort_as_they_are_released() {
-        let sorted = ["0.9.0", "1.0.0-alpha", "1.0.0-alpha.2", "1.0.0-beta", "1.0.0", "1.0.1", "1.10.0"];
+        let sorted = [
+            "0.9.0",
+            "1.0.0-alpha",
+            "1.0.0-alpha.2",
+            "1.0.0-beta",
+            "1.0.0",
+            "1.0.1",
+            "1.10.0",
+        ];
         for pair in sorted.windows(2) {
-            assert!(pair[0].parse::<Version>().unwrap() < pair[1].parse::<Version>().unwrap(), "{pair:?}");
+            assert!(
+                pair[0].parse::<Version>().unwrap() < pair[1].parse::<Version>().unwrap(),
+                "{pair:?}"
+            );
         }
     }
 }

@@ -11,8 +11,15 @@ use crate::source::Span;
 const INCORRECT: &str = "Incorrect attribute value type";
 
 impl Decoder<'_> {
-    pub(super) fn attribute(&self, name: &str, schema: &Attribute, diags: &mut Diagnostics) -> Value {
-        let Some(given) = self.content.attribute(name) else { return Value::null(schema.implied_type()) };
+    pub(super) fn attribute(
+        &self,
+        name: &str,
+        schema: &Attribute,
+        diags: &mut Diagnostics,
+    ) -> Value {
+        let Some(given) = self.content.attribute(name) else {
+            return Value::null(schema.implied_type());
+        };
         let value = if self.place.unknown {
             Value::dynamic()
         } else {
@@ -26,8 +33,17 @@ impl Decoder<'_> {
     }
 
     /// Blocks that stand for the elements of a list or set of objects.
-    pub(super) fn blocks_as_attribute(&self, name: &str, schema: &Attribute, diags: &mut Diagnostics) -> Value {
-        let element = schema.ty.element_type().cloned().unwrap_or(cty::Type::Dynamic);
+    pub(super) fn blocks_as_attribute(
+        &self,
+        name: &str,
+        schema: &Attribute,
+        diags: &mut Diagnostics,
+    ) -> Value {
+        let element = schema
+            .ty
+            .element_type()
+            .cloned()
+            .unwrap_or(cty::Type::Dynamic);
         let block_schema = shape::of_object(&element);
         let mut values = Vec::new();
         let mut unknown = false;
@@ -35,9 +51,17 @@ impl Decoder<'_> {
         self.each_block(name, &[], diags, &mut |found, diags| {
             place.get_or_insert(found.def_span);
             unknown |= found.place.unknown;
-            values.push(body_value(&found.body, &block_schema, shape::may_be_blocks(&block_schema), &found.place, diags));
+            values.push(body_value(
+                &found.body,
+                &block_schema,
+                shape::may_be_blocks(&block_schema),
+                &found.place,
+                diags,
+            ));
         });
-        let Some(place) = place else { return Value::null(schema.implied_type()) };
+        let Some(place) = place else {
+            return Value::null(schema.implied_type());
+        };
         if unknown {
             return Value::unknown(schema.implied_type());
         }
@@ -45,7 +69,14 @@ impl Decoder<'_> {
     }
 }
 
-fn converted(name: &str, schema: &Attribute, value: &Value, at: Span, context: Span, diags: &mut Diagnostics) -> Value {
+fn converted(
+    name: &str,
+    schema: &Attribute,
+    value: &Value,
+    at: Span,
+    context: Span,
+    diags: &mut Diagnostics,
+) -> Value {
     match cty::convert(value, &schema.conversion_type()) {
         Ok(value) => value,
         Err(error) => {
@@ -59,6 +90,10 @@ fn converted(name: &str, schema: &Attribute, value: &Value, at: Span, context: S
 impl<'a> Place<'a> {
     /// The same place under other names.
     pub(super) fn inside(&self, scope: &'a dyn Scope) -> Place<'a> {
-        Place { scope, marks: self.marks.clone(), unknown: self.unknown }
+        Place {
+            scope,
+            marks: self.marks.clone(),
+            unknown: self.unknown,
+        }
     }
 }

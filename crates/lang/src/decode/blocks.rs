@@ -21,26 +21,48 @@ struct Item {
 }
 
 impl Decoder<'_> {
-    pub(super) fn nested(&self, name: &str, schema: &NestedBlock, diags: &mut Diagnostics) -> Value {
-        let labels: &[&str] = if schema.nesting == Nesting::Map { &["key"] } else { &[] };
+    pub(super) fn nested(
+        &self,
+        name: &str,
+        schema: &NestedBlock,
+        diags: &mut Diagnostics,
+    ) -> Value {
+        let labels: &[&str] = if schema.nesting == Nesting::Map {
+            &["key"]
+        } else {
+            &[]
+        };
         let single = matches!(schema.nesting, Nesting::Single | Nesting::Group);
         let mut items = Vec::new();
         let mut unknown = false;
         self.each_block(name, labels, diags, &mut |found: Found<'_>, diags| {
-            // With a block that may be there or not, or any number of times, nothing is known of all of them together, and
-            // those that follow are not looked at.
+            // With a block that may be there or not, or any number of times, nothing is known of
+            // all of them together, and those that follow are not looked at.
             if unknown {
                 return;
             }
             unknown = found.place.unknown && !single;
             // Nor is what is one too many, or the body of one that has no key yet.
-            let value = if (single && !items.is_empty()) || (unknown && schema.nesting == Nesting::Map) {
-                Value::dynamic()
-            } else {
-                body_value(&found.body, &schema.block, self.lenient, &found.place, diags).with_marks(&found.place.marks)
-            };
+            let value =
+                if (single && !items.is_empty()) || (unknown && schema.nesting == Nesting::Map) {
+                    Value::dynamic()
+                } else {
+                    body_value(
+                        &found.body,
+                        &schema.block,
+                        self.lenient,
+                        &found.place,
+                        diags,
+                    )
+                    .with_marks(&found.place.marks)
+                };
             let body_span = found.body.missing_span();
-            items.push(Item { value, key: found.labels.into_iter().next(), def_span: found.def_span, body_span });
+            items.push(Item {
+                value,
+                key: found.labels.into_iter().next(),
+                def_span: found.def_span,
+                body_span,
+            });
         });
         if single {
             return self.single(name, schema, items, diags);
@@ -57,30 +79,58 @@ impl Decoder<'_> {
         }
     }
 
-    fn single(&self, name: &str, schema: &NestedBlock, items: Vec<Item>, diags: &mut Diagnostics) -> Value {
+    fn single(
+        &self,
+        name: &str,
+        schema: &NestedBlock,
+        items: Vec<Item>,
+        diags: &mut Diagnostics,
+    ) -> Value {
         if let Some(second) = items.get(1) {
             let detail = format!("Only one block of type {name:?} is allowed.");
-            diags.push(Diagnostic::error(format!("Duplicate {name} block"), detail).at(second.def_span).within(items[0].def_span));
+            diags.push(
+                Diagnostic::error(format!("Duplicate {name} block"), detail)
+                    .at(second.def_span)
+                    .within(items[0].def_span),
+            );
         }
         match items.into_iter().next() {
             Some(item) => item.value,
             None => {
                 if schema.min_items == 1 {
                     let detail = format!("A block of type {name:?} is required here.");
-                    diags.push(Diagnostic::error(format!("Missing {name} block"), detail).at(self.content.missing));
+                    diags.push(
+                        Diagnostic::error(format!("Missing {name} block"), detail)
+                            .at(self.content.missing),
+                    );
                 }
                 schema.empty_value()
             }
         }
     }
 
-    fn check_count(&self, name: &str, schema: &NestedBlock, items: &[Item], diags: &mut Diagnostics) {
+    fn check_count(
+        &self,
+        name: &str,
+        schema: &NestedBlock,
+        items: &[Item],
+        diags: &mut Diagnostics,
+    ) {
         let count = items.len() as u64;
         if count < schema.min_items {
-            let detail = format!("At least {} {name:?} blocks are required.", schema.min_items);
-            diags.push(Diagnostic::error(format!("Insufficient {name} blocks"), detail).at(self.content.missing));
+            let detail = format!(
+                "At least {} {name:?} blocks are required.",
+                schema.min_items
+            );
+            diags.push(
+                Diagnostic::error(format!("Insufficient {name} blocks"), detail)
+                    .at(self.content.missing),
+            );
         } else if schema.max_items > 0 && count > schema.max_items {
-            let detail = format!("No more than {} {name:?} blocks are allowed", schema.max_items);
+            let detail = format!(
+                "No more than {} {name:?} blocks are allowed",
+                schema.max_items
+            );
             let place = items[schema.max_items as usize].body_span;
             diags.push(Diagnostic::error(format!("Too many {name} blocks"), detail).at(place));
         }
@@ -106,7 +156,8 @@ fn collection(schema: &NestedBlock, items: Vec<Item>) -> Value {
         cty::Type::List(element) => Value::try_list((**element).clone(), values),
         _ => Ok(Value::tuple(values)),
     };
-    // Every block was converted to the same type, so the elements agree; sets with dynamic parts are no valid schema.
+    // Every block was converted to the same type, so the elements agree; sets with dynamic parts
+    // are no valid schema.
     made.unwrap_or_else(|_| Value::unknown(ty))
 }
 
@@ -115,15 +166,20 @@ fn map(name: &str, schema: &NestedBlock, items: Vec<Item>, diags: &mut Diagnosti
     for item in items {
         let key = item.key.unwrap_or_else(|| Arc::from(""));
         if members.contains_key(&key) {
-            let detail = format!("A block for {name} {key:?} was already defined. The {name} labels must be unique.");
-            diags.push(Diagnostic::error(format!("Duplicate {name} block"), detail).at(item.def_span));
+            let detail = format!(
+                "A block for {name} {key:?} was already defined. The {name} labels must be unique."
+            );
+            diags.push(
+                Diagnostic::error(format!("Duplicate {name} block"), detail).at(item.def_span),
+            );
             continue;
         }
         members.insert(key, item.value);
     }
     let ty = wrapped_type(schema);
     match &ty {
-        cty::Type::Map(element) => Value::try_map((**element).clone(), members).unwrap_or_else(|_| Value::unknown(ty.clone())),
+        cty::Type::Map(element) => Value::try_map((**element).clone(), members)
+            .unwrap_or_else(|_| Value::unknown(ty.clone())),
         _ => Value::object_from_map(members),
     }
 }

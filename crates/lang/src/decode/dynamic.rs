@@ -1,4 +1,5 @@
-//! Blocks as written and blocks made by `dynamic`: for each element of `for_each` one, with the iterator's name bound inside.
+//! Blocks as written and blocks made by `dynamic`: for each element of `for_each` one, with the
+//! iterator's name bound inside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,8 +35,15 @@ struct Spec {
 
 /// The arguments of a `dynamic` block.
 pub(super) fn spec_schema(labels: bool) -> BodySchema {
-    let schema = BodySchema::new().required(&["for_each"]).optional(&["iterator"]).block("content", &[]);
-    if labels { schema.required(&["labels"]) } else { schema }
+    let schema = BodySchema::new()
+        .required(&["for_each"])
+        .optional(&["iterator"])
+        .block("content", &[]);
+    if labels {
+        schema.required(&["labels"])
+    } else {
+        schema
+    }
 }
 
 impl Decoder<'_> {
@@ -67,8 +75,15 @@ impl Decoder<'_> {
         if self.schema.blocks.contains_key("dynamic") {
             return;
         }
-        for block in self.content.blocks.iter().filter(|b| &*b.type_name == "dynamic") {
-            let Some(label) = block.labels.first() else { continue };
+        for block in self
+            .content
+            .blocks
+            .iter()
+            .filter(|b| &*b.type_name == "dynamic")
+        {
+            let Some(label) = block.labels.first() else {
+                continue;
+            };
             if !self.schema.blocks.contains_key(&*label.text) && !as_blocks.contains(&*label.text) {
                 let detail = format!("Blocks of type {:?} are not expected here.", &*label.text);
                 diags.push(Diagnostic::error("Unsupported block type", detail).at(label.span));
@@ -84,27 +99,52 @@ impl Decoder<'_> {
         diags: &mut Diagnostics,
         visit: &mut dyn FnMut(Found<'_>, &mut Diagnostics),
     ) {
-        let Some(spec) = self.spec(block, name, labels, diags) else { return };
+        let Some(spec) = self.spec(block, name, labels, diags) else {
+            return;
+        };
         let (each, marks) = spec.each.clone().unmark();
         let rounds: Vec<(Value, Value)> = if each.is_known() {
-            each.elements().map(|(key, value)| (key, value.clone())).collect()
+            each.elements()
+                .map(|(key, value)| (key, value.clone()))
+                .collect()
         } else {
             vec![(Value::dynamic(), Value::dynamic())]
         };
         for (key, value) in rounds {
             let item = Value::object([("key", key), ("value", value)]);
-            let scope = Bindings::over(self.place.scope, BTreeMap::from([(spec.iterator.clone(), item)]));
-            let place = Place { scope: &scope, marks: self.place.marks.union(&marks), unknown: self.place.unknown || !each.is_known() };
+            let scope = Bindings::over(
+                self.place.scope,
+                BTreeMap::from([(spec.iterator.clone(), item)]),
+            );
+            let place = Place {
+                scope: &scope,
+                marks: self.place.marks.union(&marks),
+                unknown: self.place.unknown || !each.is_known(),
+            };
             let mut inside = Diagnostics::new();
             if let Some(labels) = made_labels(&spec.labels, &place, &mut inside) {
-                visit(Found { body: spec.content.clone(), labels, def_span: spec.def_span, place }, &mut inside);
+                visit(
+                    Found {
+                        body: spec.content.clone(),
+                        labels,
+                        def_span: spec.def_span,
+                        place,
+                    },
+                    &mut inside,
+                );
             }
             // What is bound inside comes without the marks of what it came from.
             diags.append_hiding(inside, marks.hide());
         }
     }
 
-    fn spec(&self, block: &Block, name: &str, labels: &[&str], diags: &mut Diagnostics) -> Option<Spec> {
+    fn spec(
+        &self,
+        block: &Block,
+        name: &str,
+        labels: &[&str],
+        diags: &mut Diagnostics,
+    ) -> Option<Spec> {
         let (content, found) = block.body.content(&spec_schema(!labels.is_empty()));
         let bad = found.has_errors();
         diags.append(found);
@@ -123,12 +163,18 @@ impl Decoder<'_> {
             return None;
         }
         if each.ty().is_primitive() {
-            let detail = format!("Cannot use a {} value in for_each. An iterable collection is required.", each.ty().friendly_name());
+            let detail = format!(
+                "Cannot use a {} value in for_each. An iterable collection is required.",
+                each.ty().friendly_name()
+            );
             diags.push(Diagnostic::error(BAD_EACH, detail).at(each_expr.span));
             return None;
         }
         if each.is_null() {
-            diags.push(Diagnostic::error(BAD_EACH, "Cannot use a null value in for_each.").at(each_expr.span));
+            diags.push(
+                Diagnostic::error(BAD_EACH, "Cannot use a null value in for_each.")
+                    .at(each_expr.span),
+            );
             return None;
         }
         let label_exprs = match content.attribute("labels") {
@@ -138,15 +184,25 @@ impl Decoder<'_> {
         let mut bodies = content.blocks_of("content");
         let Some(first) = bodies.next() else {
             let detail = "A dynamic block must have a nested block of type \"content\" to describe the body of each generated block.";
-            diags.push(Diagnostic::error("Missing dynamic content block", detail).at(content.missing));
+            diags.push(
+                Diagnostic::error("Missing dynamic content block", detail).at(content.missing),
+            );
             return None;
         };
         if let Some(second) = bodies.next() {
             let detail = "Only one nested content block is allowed for each dynamic block.";
-            diags.push(Diagnostic::error("Extraneous dynamic content block", detail).at(second.def_span));
+            diags.push(
+                Diagnostic::error("Extraneous dynamic content block", detail).at(second.def_span),
+            );
             return None;
         }
-        Some(Spec { each, iterator, labels: label_exprs, content: first.body.clone(), def_span: block.def_span })
+        Some(Spec {
+            each,
+            iterator,
+            labels: label_exprs,
+            content: first.body.clone(),
+            def_span: block.def_span,
+        })
     }
 }
 
@@ -183,7 +239,11 @@ fn label_list(expr: &Expr, name: &str, want: usize, diags: &mut Diagnostics) -> 
     Some(list.to_vec())
 }
 
-fn made_labels(exprs: &[Expr], place: &Place<'_>, diags: &mut Diagnostics) -> Option<Vec<Arc<str>>> {
+fn made_labels(
+    exprs: &[Expr],
+    place: &Place<'_>,
+    diags: &mut Diagnostics,
+) -> Option<Vec<Arc<str>>> {
     let mut labels = Vec::with_capacity(exprs.len());
     for expr in exprs {
         let (value, found) = evaluate(expr, place.scope);
@@ -204,12 +264,19 @@ fn made_labels(exprs: &[Expr], place: &Place<'_>, diags: &mut Diagnostics) -> Op
 }
 
 fn label_text(value: &Value) -> Result<Arc<str>, String> {
-    let value = cty::convert(value, &Type::String).map_err(|e| format!("Cannot use this value as a dynamic block label: {e}."))?;
+    let value = cty::convert(value, &Type::String)
+        .map_err(|e| format!("Cannot use this value as a dynamic block label: {e}."))?;
     if value.is_null() {
         return Err("Cannot use a null value as a dynamic block label.".to_owned());
     }
     if value.is_marked() {
-        return Err("This value has dynamic marks that make it unsuitable for use as a block label.".to_owned());
+        return Err(
+            "This value has dynamic marks that make it unsuitable for use as a block label."
+                .to_owned(),
+        );
     }
-    value.as_arc_str().ok_or_else(|| "This value is not yet known. Dynamic block labels must be immediately-known values.".to_owned())
+    value.as_arc_str().ok_or_else(|| {
+        "This value is not yet known. Dynamic block labels must be immediately-known values."
+            .to_owned()
+    })
 }

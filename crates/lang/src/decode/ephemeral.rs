@@ -7,8 +7,8 @@ use super::place_of;
 use crate::body::Body;
 use crate::diag::{Diagnostic, Diagnostics};
 
-/// Errors for ephemeral values in anything but write-only arguments. Not for provider configurations and ephemeral resources:
-/// those may hold such values anywhere.
+/// Errors for ephemeral values in anything but write-only arguments. Not for provider
+/// configurations and ephemeral resources: those may hold such values anywhere.
 pub fn refuse_ephemeral(value: &Value, schema: &Block, body: &Body) -> Diagnostics {
     let mut diags = Diagnostics::new();
     if !value.contains_mark(&Mark::Ephemeral) {

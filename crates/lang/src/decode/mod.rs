@@ -1,5 +1,6 @@
-//! Bodies of configuration into values by schema: arguments converted, nested blocks gathered, `dynamic` blocks expanded.
-//! The meta-arguments of a block are taken out of its body before it comes here.
+//! Bodies of configuration into values by schema: arguments converted, nested blocks gathered,
+//! `dynamic` blocks expanded. The meta-arguments of a block are taken out of its body before it
+//! comes here.
 
 mod attributes;
 mod blocks;
@@ -25,16 +26,27 @@ use crate::body::{Body, Content};
 use crate::diag::Diagnostics;
 use crate::eval::Scope;
 
-/// The value of a body by its schema, of the schema's implied type. With errors the parts at fault are unknown.
+/// The value of a body by its schema, of the schema's implied type. With errors the parts at fault
+/// are unknown.
 pub fn decode_block(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Diagnostics) {
     let mut diags = Diagnostics::new();
-    let place = Place { scope, marks: Marks::none(), unknown: false };
-    let value = body_value(body, schema, shape::may_be_blocks(schema), &place, &mut diags);
+    let place = Place {
+        scope,
+        marks: Marks::none(),
+        unknown: false,
+    };
+    let value = body_value(
+        body,
+        schema,
+        shape::may_be_blocks(schema),
+        &place,
+        &mut diags,
+    );
     (value, diags)
 }
 
-/// Where a body is decoded: names, marks that a sensitive `for_each` lends to everything inside, and whether the number
-/// of such bodies is not known yet.
+/// Where a body is decoded: names, marks that a sensitive `for_each` lends to everything inside,
+/// and whether the number of such bodies is not known yet.
 struct Place<'a> {
     scope: &'a dyn Scope,
     marks: Marks,
@@ -42,11 +54,26 @@ struct Place<'a> {
 }
 
 /// `lenient`: arguments that are lists of objects may be written as blocks.
-fn body_value(body: &Body, schema: &Block, lenient: bool, place: &Place<'_>, diags: &mut Diagnostics) -> Value {
-    let as_blocks = if lenient { shape::written_as_blocks(body, schema) } else { Default::default() };
+fn body_value(
+    body: &Body,
+    schema: &Block,
+    lenient: bool,
+    place: &Place<'_>,
+    diags: &mut Diagnostics,
+) -> Value {
+    let as_blocks = if lenient {
+        shape::written_as_blocks(body, schema)
+    } else {
+        Default::default()
+    };
     let (content, found) = body.content(&shape::body_schema(schema, &as_blocks));
     diags.append(found);
-    let decoder = Decoder { content: &content, schema, lenient, place };
+    let decoder = Decoder {
+        content: &content,
+        schema,
+        lenient,
+        place,
+    };
     decoder.unknown_dynamics(&as_blocks, diags);
     let mut members: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
@@ -57,8 +84,15 @@ fn body_value(body: &Body, schema: &Block, lenient: bool, place: &Place<'_>, dia
         };
         members.insert(Arc::from(name.as_str()), value);
     }
-    for (name, nested) in schema.blocks.iter().filter(|(name, _)| !schema.attributes.contains_key(*name)) {
-        members.insert(Arc::from(name.as_str()), decoder.nested(name, nested, diags));
+    for (name, nested) in schema
+        .blocks
+        .iter()
+        .filter(|(name, _)| !schema.attributes.contains_key(*name))
+    {
+        members.insert(
+            Arc::from(name.as_str()),
+            decoder.nested(name, nested, diags),
+        );
     }
     Value::object_from_map(members)
 }

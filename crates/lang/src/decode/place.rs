@@ -6,14 +6,17 @@ use crate::body::{Body, BodySchema};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind};
 
-/// The place of what `path` leads to: the expression of an argument, the part of a constructor in it, or a block's body.
-/// What cannot be followed (blocks made by `dynamic`) gives the place of the innermost body that was found.
+/// The place of what `path` leads to: the expression of an argument, the part of a constructor in
+/// it, or a block's body. What cannot be followed (blocks made by `dynamic`) gives the place of the
+/// innermost body that was found.
 pub fn place_of(body: &Body, path: &Path) -> Span {
     follow(body, path.steps())
 }
 
 fn follow(body: &Body, steps: &[PathStep]) -> Span {
-    let Some((PathStep::Attr(name), rest)) = steps.split_first() else { return body.missing_span() };
+    let Some((PathStep::Attr(name), rest)) = steps.split_first() else {
+        return body.missing_span();
+    };
     if body.has_attribute(name) {
         let (content, _, _) = body.partial_content(&BodySchema::new().optional(&[name]));
         if let Some(attribute) = content.attribute(name) {
@@ -25,17 +28,27 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
         let (content, _, _) = body.partial_content(&BodySchema::new().block(name, labels));
         let mut blocks = content.blocks_of(name);
         let found = match (labels, rest.first()) {
-            ([], Some(PathStep::Index(key))) => {
-                key.as_number().and_then(cty::Number::to_usize).and_then(|at| blocks.nth(at)).map(|b| (b, &rest[1..]))
-            }
+            ([], Some(PathStep::Index(key))) => key
+                .as_number()
+                .and_then(cty::Number::to_usize)
+                .and_then(|at| blocks.nth(at))
+                .map(|b| (b, &rest[1..])),
             ([], _) => blocks.next().map(|b| (b, rest)),
-            (_, Some(PathStep::Index(key))) => {
-                blocks.find(|b| b.labels.first().is_some_and(|l| Some(&*l.text) == key.as_str())).map(|b| (b, &rest[1..]))
-            }
+            (_, Some(PathStep::Index(key))) => blocks
+                .find(|b| {
+                    b.labels
+                        .first()
+                        .is_some_and(|l| Some(&*l.text) == key.as_str())
+                })
+                .map(|b| (b, &rest[1..])),
             _ => None,
         };
         if let Some((block, rest)) = found {
-            return if rest.is_empty() { block.def_span } else { follow(&block.body, rest) };
+            return if rest.is_empty() {
+                block.def_span
+            } else {
+                follow(&block.body, rest)
+            };
         }
     }
     body.missing_span()
@@ -43,14 +56,22 @@ fn follow(body: &Body, steps: &[PathStep]) -> Span {
 
 /// The part of a constructor that the steps lead to.
 fn within(expr: &Expr, steps: &[PathStep]) -> Span {
-    let Some((step, rest)) = steps.split_first() else { return expr.span };
+    let Some((step, rest)) = steps.split_first() else {
+        return expr.span;
+    };
     let inner = match (&expr.kind, step) {
         (ExprKind::Parens(inner), _) => return within(inner, steps),
-        (ExprKind::Object(items), PathStep::Attr(name)) => items.iter().find(|i| names(i, name)).map(|i| &i.value),
-        (ExprKind::Object(items), PathStep::Index(key)) => {
-            key.as_str().and_then(|name| items.iter().find(|i| names(i, name))).map(|i| &i.value)
+        (ExprKind::Object(items), PathStep::Attr(name)) => {
+            items.iter().find(|i| names(i, name)).map(|i| &i.value)
         }
-        (ExprKind::Tuple(items), PathStep::Index(key)) => key.as_number().and_then(cty::Number::to_usize).and_then(|at| items.get(at)),
+        (ExprKind::Object(items), PathStep::Index(key)) => key
+            .as_str()
+            .and_then(|name| items.iter().find(|i| names(i, name)))
+            .map(|i| &i.value),
+        (ExprKind::Tuple(items), PathStep::Index(key)) => key
+            .as_number()
+            .and_then(cty::Number::to_usize)
+            .and_then(|at| items.get(at)),
         _ => None,
     };
     inner.map_or(expr.span, |inner| within(inner, rest))

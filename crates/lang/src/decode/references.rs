@@ -1,5 +1,5 @@
-//! What a body refers to: `dynamic` blocks are looked into, and the names they bind are left out. All of it, without
-//! evaluating anything, or only what stands in blocks that are there.
+//! What a body refers to: `dynamic` blocks are looked into, and the names they bind are left out.
+//! All of it, without evaluating anything, or only what stands in blocks that are there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub fn references(body: &Body, schema: &Block) -> Vec<Traversal> {
     free(body, schema, Made::All)
 }
 
-/// The references of what decoding evaluates: what stands in the content of a `dynamic` block is left out where no block
-/// is made of it, or it is not known yet whether one is.
+/// The references of what decoding evaluates: what stands in the content of a `dynamic` block is
+/// left out where no block is made of it, or it is not known yet whether one is.
 pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Traversal> {
     let mut found = free(body, schema, Made::In(scope));
     // Blocks made of one content name the same.
@@ -30,30 +30,64 @@ pub fn live_references(body: &Body, schema: &Block, scope: &dyn Scope) -> Vec<Tr
 
 fn free(body: &Body, schema: &Block, made: Made<'_>) -> Vec<Traversal> {
     let mut found = Vec::new();
-    each_expression(body, schema, shape::may_be_blocks(schema), made, &[], &mut |expr, bound| {
-        let free = expr.traversals().into_iter().filter(|t| !bound.contains(&t.root));
-        found.extend(free.cloned());
-    });
+    each_expression(
+        body,
+        schema,
+        shape::may_be_blocks(schema),
+        made,
+        &[],
+        &mut |expr, bound| {
+            let free = expr
+                .traversals()
+                .into_iter()
+                .filter(|t| !bound.contains(&t.root));
+            found.extend(free.cloned());
+        },
+    );
     found
 }
 
-/// The same as [`references`], each with what is looked up in it right away. A key in which an iterator has a part is left
-/// out.
+/// The same as [`references`], each with what is looked up in it right away. A key in which an
+/// iterator has a part is left out.
 pub fn lookups(body: &Body, schema: &Block) -> Vec<Lookup> {
     let mut found = Vec::new();
-    each_expression(body, schema, shape::may_be_blocks(schema), Made::All, &[], &mut |expr, bound| {
-        let free = expr.lookups().into_iter().filter(|l| !bound.contains(&l.traversal.root));
-        found.extend(free.map(|l| Lookup { key: l.key.filter(|key| !key.mentions(bound)), ..l }));
-    });
+    each_expression(
+        body,
+        schema,
+        shape::may_be_blocks(schema),
+        Made::All,
+        &[],
+        &mut |expr, bound| {
+            let free = expr
+                .lookups()
+                .into_iter()
+                .filter(|l| !bound.contains(&l.traversal.root));
+            found.extend(free.map(|l| Lookup {
+                key: l.key.filter(|key| !key.mentions(bound)),
+                ..l
+            }));
+        },
+    );
     found
 }
 
 /// The names of all functions that the body calls, with places.
 pub fn function_calls(body: &Body, schema: &Block) -> Vec<(Arc<str>, Span)> {
     let mut found = Vec::new();
-    each_expression(body, schema, shape::may_be_blocks(schema), Made::All, &[], &mut |expr, _| {
-        found.extend(expr.calls().into_iter().map(|call| (call.name.clone(), call.name_span)));
-    });
+    each_expression(
+        body,
+        schema,
+        shape::may_be_blocks(schema),
+        Made::All,
+        &[],
+        &mut |expr, _| {
+            found.extend(
+                expr.calls()
+                    .into_iter()
+                    .map(|call| (call.name.clone(), call.name_span)),
+            );
+        },
+    );
     found
 }
 
@@ -71,21 +105,42 @@ enum Made<'s> {
 }
 
 /// `bound`: the names of the iterators around.
-fn each_expression(body: &Body, schema: &Block, lenient: bool, made: Made<'_>, bound: &[Arc<str>], visit: Visit<'_>) {
-    let as_blocks = if lenient { shape::written_as_blocks(body, schema) } else { Default::default() };
+fn each_expression(
+    body: &Body,
+    schema: &Block,
+    lenient: bool,
+    made: Made<'_>,
+    bound: &[Arc<str>],
+    visit: Visit<'_>,
+) {
+    let as_blocks = if lenient {
+        shape::written_as_blocks(body, schema)
+    } else {
+        Default::default()
+    };
     let (content, _, _) = body.partial_content(&shape::body_schema(schema, &as_blocks));
     if !matches!(made, Made::None) {
-        content.attributes.values().for_each(|attribute| visit(&attribute.expr, bound));
+        content
+            .attributes
+            .values()
+            .for_each(|attribute| visit(&attribute.expr, bound));
     }
     for block in &content.blocks {
         let is_dynamic = &*block.type_name == "dynamic" && !schema.blocks.contains_key("dynamic");
-        let name = if is_dynamic { block.labels.first().map(|l| l.text.clone()) } else { Some(block.type_name.clone()) };
+        let name = if is_dynamic {
+            block.labels.first().map(|l| l.text.clone())
+        } else {
+            Some(block.type_name.clone())
+        };
         let Some(name) = name else { continue };
         let objects;
         let (inner, inner_lenient) = match schema.blocks.get(&*name) {
             Some(nested) => (&nested.block, lenient),
             None => {
-                let element = schema.attributes.get(&*name).and_then(|a| a.ty.element_type());
+                let element = schema
+                    .attributes
+                    .get(&*name)
+                    .and_then(|a| a.ty.element_type());
                 let Some(element) = element else { continue };
                 objects = shape::of_object(element);
                 (&objects, shape::may_be_blocks(&objects))
@@ -99,9 +154,20 @@ fn each_expression(body: &Body, schema: &Block, lenient: bool, made: Made<'_>, b
     }
 }
 
-fn each_of_dynamic(body: &Body, name: &Arc<str>, schema: &Block, lenient: bool, made: Made<'_>, bound: &[Arc<str>], visit: Visit<'_>) {
+fn each_of_dynamic(
+    body: &Body,
+    name: &Arc<str>,
+    schema: &Block,
+    lenient: bool,
+    made: Made<'_>,
+    bound: &[Arc<str>],
+    visit: Visit<'_>,
+) {
     let (content, _, _) = body.partial_content(&dynamic::spec_schema(true));
-    let iterator = content.attribute("iterator").and_then(|given| given.expr.as_static_traversal()).map(|t| t.root);
+    let iterator = content
+        .attribute("iterator")
+        .and_then(|given| given.expr.as_static_traversal())
+        .map(|t| t.root);
     let iterator = iterator.unwrap_or_else(|| name.clone());
     let mut inside = bound.to_vec();
     inside.push(iterator.clone());
@@ -112,12 +178,16 @@ fn each_of_dynamic(body: &Body, name: &Arc<str>, schema: &Block, lenient: bool, 
         visit(&labels.expr, &inside);
     }
     for block in content.blocks_of("content") {
-        let mut content_of = |made: Made<'_>| each_expression(&block.body, schema, lenient, made, &inside, visit);
+        let mut content_of =
+            |made: Made<'_>| each_expression(&block.body, schema, lenient, made, &inside, visit);
         match made {
             Made::In(scope) => match rounds(&content, scope) {
                 rounds if rounds.is_empty() => content_of(Made::None),
                 rounds => rounds.into_iter().for_each(|item| {
-                    content_of(Made::In(&Bindings::over(scope, BTreeMap::from([(iterator.clone(), item)]))));
+                    content_of(Made::In(&Bindings::over(
+                        scope,
+                        BTreeMap::from([(iterator.clone(), item)]),
+                    )));
                 }),
             },
             made => content_of(made),
@@ -125,12 +195,20 @@ fn each_of_dynamic(body: &Body, name: &Arc<str>, schema: &Block, lenient: bool, 
     }
 }
 
-/// What the iterator stands for in each block that is made; nothing where that is not known, or wrong.
+/// What the iterator stands for in each block that is made; nothing where that is not known, or
+/// wrong.
 fn rounds(content: &Content, scope: &dyn Scope) -> Vec<Value> {
-    let Some(each) = content.attribute("for_each") else { return Vec::new() };
+    let Some(each) = content.attribute("for_each") else {
+        return Vec::new();
+    };
     let (value, diags) = evaluate(&each.expr, scope);
     if diags.has_errors() {
         return Vec::new();
     }
-    value.unmark().0.elements().map(|(key, value)| Value::object([("key", key), ("value", value.clone())])).collect()
+    value
+        .unmark()
+        .0
+        .elements()
+        .map(|(key, value)| Value::object([("key", key), ("value", value.clone())]))
+        .collect()
 }

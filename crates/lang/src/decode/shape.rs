@@ -1,5 +1,6 @@
-//! Which names a body may hold by a schema, and which arguments may be written as blocks: lists and sets of objects in schemas
-//! of the old kind, as long as nothing in the schema could be meant otherwise.
+//! Which names a body may hold by a schema, and which arguments may be written as blocks: lists and
+//! sets of objects in schemas of the old kind, as long as nothing in the schema could be meant
+//! otherwise.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use crate::body::{Body, BodySchema};
 
 /// Whether the schema is of the old kind.
 pub(super) fn may_be_blocks(schema: &Block) -> bool {
-    schema.attributes.values().all(old_style) && schema.blocks.values().all(|b| may_be_blocks(&b.block))
+    schema.attributes.values().all(old_style)
+        && schema.blocks.values().all(|b| may_be_blocks(&b.block))
 }
 
 fn old_style(attribute: &Attribute) -> bool {
@@ -36,7 +38,11 @@ fn ambiguous(attribute: &Attribute) -> bool {
 
 /// The arguments which this body does not set as arguments and may therefore hold as blocks.
 pub(super) fn written_as_blocks<'s>(body: &Body, schema: &'s Block) -> BTreeSet<&'s str> {
-    let names = schema.attributes.iter().filter(|(_, a)| ambiguous(a)).map(|(name, _)| name.as_str());
+    let names = schema
+        .attributes
+        .iter()
+        .filter(|(_, a)| ambiguous(a))
+        .map(|(name, _)| name.as_str());
     names.filter(|name| !body.has_attribute(name)).collect()
 }
 
@@ -47,11 +53,20 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
         if as_blocks.contains(name.as_str()) {
             out.blocks.push((Arc::from(name.as_str()), Vec::new()));
         } else {
-            out.attributes.push((Arc::from(name.as_str()), attribute.required));
+            out.attributes
+                .push((Arc::from(name.as_str()), attribute.required));
         }
     }
-    for (name, nested) in schema.blocks.iter().filter(|(name, _)| !schema.attributes.contains_key(*name)) {
-        let labels = if nested.nesting == Nesting::Map { vec![Arc::from("key")] } else { Vec::new() };
+    for (name, nested) in schema
+        .blocks
+        .iter()
+        .filter(|(name, _)| !schema.attributes.contains_key(*name))
+    {
+        let labels = if nested.nesting == Nesting::Map {
+            vec![Arc::from("key")]
+        } else {
+            Vec::new()
+        };
         out.blocks.push((Arc::from(name.as_str()), labels));
     }
     if !schema.blocks.contains_key("dynamic") {
@@ -62,7 +77,14 @@ pub(super) fn body_schema(schema: &Block, as_blocks: &BTreeSet<&str>) -> BodySch
 
 /// The schema of one block that stands for an object of this type: everything optional.
 pub(super) fn of_object(ty: &Type) -> Block {
-    let attributes = ty.as_object().into_iter().flat_map(|object| &object.attributes);
-    let attributes = attributes.map(|(name, ty)| (name.to_string(), Attribute::optional(ty.clone())));
-    Block { attributes: attributes.collect(), ..Block::default() }
+    let attributes = ty
+        .as_object()
+        .into_iter()
+        .flat_map(|object| &object.attributes);
+    let attributes =
+        attributes.map(|(name, ty)| (name.to_string(), Attribute::optional(ty.clone())));
+    Block {
+        attributes: attributes.collect(),
+        ..Block::default()
+    }
 }

@@ -15,15 +15,30 @@ pub fn traversal_fault(schema: &Block, steps: &[Step]) -> Option<Diagnostic> {
         return Some(Diagnostic::error("Invalid index operation", detail).at(step.span));
     };
     if let Some(attribute) = schema.attributes.get(&**name) {
-        let (_, diags) = follow(Value::unknown(attribute.implied_type()), rest, Diagnostics::new());
+        let (_, diags) = follow(
+            Value::unknown(attribute.implied_type()),
+            rest,
+            Diagnostics::new(),
+        );
         return diags.into_iter().next();
     }
     if let Some(nested) = schema.blocks.get(&**name) {
         return in_blocks(name, nested, rest);
     }
-    let hint = closest(name, schema.attributes.keys().chain(schema.blocks.keys()).map(String::as_str));
-    let hint = hint.map(|close| format!(" Did you mean {close:?}?")).unwrap_or_default();
-    let detail = format!("This object has no argument, nested block, or exported attribute named {name:?}.{hint}");
+    let hint = closest(
+        name,
+        schema
+            .attributes
+            .keys()
+            .chain(schema.blocks.keys())
+            .map(String::as_str),
+    );
+    let hint = hint
+        .map(|close| format!(" Did you mean {close:?}?"))
+        .unwrap_or_default();
+    let detail = format!(
+        "This object has no argument, nested block, or exported attribute named {name:?}.{hint}"
+    );
     Some(Diagnostic::error("Unsupported attribute", detail).at(step.span))
 }
 
@@ -41,7 +56,9 @@ fn in_blocks(name: &str, nested: &NestedBlock, steps: &[Step]) -> Option<Diagnos
             Some(Diagnostic::error("Cannot index a set value", detail).at(step.span))
         }
         (Nesting::List, StepKind::Attr(_)) => {
-            let detail = format!("Blocks of type {name:?} are a list of objects, so one is selected by its number, as in .{name}[0].");
+            let detail = format!(
+                "Blocks of type {name:?} are a list of objects, so one is selected by its number, as in .{name}[0]."
+            );
             Some(Diagnostic::error("Invalid operation", detail).at(step.span))
         }
         _ => traversal_fault(&nested.block, rest),

@@ -1,4 +1,5 @@
-//! Attributes and elements: what `.name` and `[key]` give, and the words for when they give nothing.
+//! Attributes and elements: what `.name` and `[key]` give, and the words for when they give
+//! nothing.
 
 use cty::{Type, Value};
 
@@ -10,7 +11,11 @@ const UNSUPPORTED: &str = "Unsupported attribute";
 const NO_SUCH: &str = "The given key does not identify an element in this collection value";
 
 /// Applies constant steps one after the other; the first that fails ends it.
-pub(crate) fn follow(mut value: Value, steps: &[Step], mut diags: Diagnostics) -> (Value, Diagnostics) {
+pub(crate) fn follow(
+    mut value: Value,
+    steps: &[Step],
+    mut diags: Diagnostics,
+) -> (Value, Diagnostics) {
     for step in steps {
         let next = match &step.kind {
             StepKind::Attr(name) => attribute(&value, name),
@@ -34,7 +39,10 @@ pub(crate) fn follow(mut value: Value, steps: &[Step], mut diags: Diagnostics) -
 pub fn attribute(value: &Value, name: &str) -> Result<Value, Diagnostic> {
     if value.is_null() {
         let detail = "This value is null, so it does not have any attributes.";
-        return Err(Diagnostic::error("Attempt to get attribute from null value", detail));
+        return Err(Diagnostic::error(
+            "Attempt to get attribute from null value",
+            detail,
+        ));
     }
     // The name stands in the configuration.
     let refuse = |detail: String| Err(Diagnostic::error(UNSUPPORTED, Said::plain(detail)));
@@ -100,24 +108,44 @@ pub fn index(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
 
 fn element(collection: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let ty = collection.ty();
-    let want = if ty.is_map() { Type::String } else { Type::Number };
-    let key = cty::convert(key, &want).map_err(|e| Diagnostic::error(INVALID, Said::from(&e).within(|e| format!("{NO_SUCH}: {e}."))))?;
+    let want = if ty.is_map() {
+        Type::String
+    } else {
+        Type::Number
+    };
+    let key = cty::convert(key, &want).map_err(|e| {
+        Diagnostic::error(
+            INVALID,
+            Said::from(&e).within(|e| format!("{NO_SUCH}: {e}.")),
+        )
+    })?;
     let (has, _) = collection.has_index(&key).unmark();
     match has.as_bool() {
         None => {
-            let unknown = ty.element_type().map_or_else(Value::dynamic, |e| Value::unknown(e.clone()));
+            let unknown = ty
+                .element_type()
+                .map_or_else(Value::dynamic, |e| Value::unknown(e.clone()));
             Ok(unknown.with_marks(collection.marks()))
         }
-        Some(true) => collection.index(&key).ok_or_else(|| Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.")))),
-        Some(false) => Err(Diagnostic::error(INVALID, Said::plain(missing(collection, &key)))),
+        Some(true) => collection
+            .index(&key)
+            .ok_or_else(|| Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.")))),
+        Some(false) => Err(Diagnostic::error(
+            INVALID,
+            Said::plain(missing(collection, &key)),
+        )),
     }
 }
 
 /// Why a sequence or map has no element for a known key.
 fn missing(collection: &Value, key: &Value) -> String {
-    let Some(number) = key.as_number() else { return format!("{NO_SUCH}.") };
+    let Some(number) = key.as_number() else {
+        return format!("{NO_SUCH}.");
+    };
     if !number.is_integer() {
-        return format!("{NO_SUCH}: indexing a sequence requires a whole number, but the given index has a fractional part.");
+        return format!(
+            "{NO_SUCH}: indexing a sequence requires a whole number, but the given index has a fractional part."
+        );
     }
     if number.is_negative() {
         return format!("{NO_SUCH}: a negative number is not a valid index for a sequence.");
@@ -127,7 +155,9 @@ fn missing(collection: &Value, key: &Value) -> String {
             if length.as_number().is_some_and(cty::Number::is_zero) {
                 format!("{NO_SUCH}: the collection has no elements.")
             } else {
-                format!("{NO_SUCH}: the given index is greater than or equal to the length of the collection.")
+                format!(
+                    "{NO_SUCH}: the given index is greater than or equal to the length of the collection."
+                )
             }
         }
         _ => format!("{NO_SUCH}."),
@@ -136,11 +166,21 @@ fn missing(collection: &Value, key: &Value) -> String {
 
 fn object_attribute(object: &Value, key: &Value) -> Result<Value, Diagnostic> {
     let was_number = *key.ty() == Type::Number;
-    let key =
-        cty::convert(key, &Type::String).map_err(|e| Diagnostic::error(INVALID, Said::from(&e).within(|e| format!("{NO_SUCH}: {e}."))))?;
-    let Some(name) = key.as_str() else { return Ok(Value::dynamic().with_marks(object.marks())) };
+    let key = cty::convert(key, &Type::String).map_err(|e| {
+        Diagnostic::error(
+            INVALID,
+            Said::from(&e).within(|e| format!("{NO_SUCH}: {e}.")),
+        )
+    })?;
+    let Some(name) = key.as_str() else {
+        return Ok(Value::dynamic().with_marks(object.marks()));
+    };
     object.get_attr(name).ok_or_else(|| {
-        let hint = if was_number { " An object only supports looking up attributes by name, not by numeric index." } else { "" };
+        let hint = if was_number {
+            " An object only supports looking up attributes by name, not by numeric index."
+        } else {
+            ""
+        };
         Diagnostic::error(INVALID, Said::plain(format!("{NO_SUCH}.{hint}")))
     })
 }

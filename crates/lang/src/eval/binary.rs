@@ -1,4 +1,5 @@
-//! Operators: operands are converted, faults of both sides are reported, a known side of `&&` and `||` may decide alone.
+//! Operators: operands are converted, faults of both sides are reported, a known side of `&&` and
+//! `||` may decide alone.
 
 use cty::{Marks, Type, Value};
 
@@ -20,13 +21,24 @@ fn operand_type(op: BinaryOp) -> Type {
 
 fn result_type(op: BinaryOp) -> Type {
     match op {
-        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => Type::Number,
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Modulo => Type::Number,
         _ => Type::Bool,
     }
 }
 
 /// Applies one operator to two evaluated operands.
-pub(super) fn apply(op: BinaryOp, left: Outcome, left_span: Span, right: Outcome, right_span: Span, whole: Span) -> Outcome {
+pub(super) fn apply(
+    op: BinaryOp,
+    left: Outcome,
+    left_span: Span,
+    right: Outcome,
+    right_span: Span,
+    whole: Span,
+) -> Outcome {
     let ty = operand_type(op);
     let mut diags = Diagnostics::new();
     let ((left, left_diags), (right, right_diags)) = (left, right);
@@ -59,18 +71,34 @@ pub(super) fn apply(op: BinaryOp, left: Outcome, left_span: Span, right: Outcome
         Ok(value) => (value.with_marks(&marks), diags),
         Err(error) => {
             let detail = format!("Error during operation: {error}.");
-            diags.push(Diagnostic::error(FAILED, detail).at(whole).hiding(marks.hide()));
+            diags.push(
+                Diagnostic::error(FAILED, detail)
+                    .at(whole)
+                    .hiding(marks.hide()),
+            );
             (failed(result_type(op)), diags)
         }
     }
 }
 
-fn operand(value: &Value, ty: &Type, word: &str, place: Span, whole: Span, diags: &mut Diagnostics) -> Option<Value> {
+fn operand(
+    value: &Value,
+    ty: &Type,
+    word: &str,
+    place: Span,
+    whole: Span,
+    diags: &mut Diagnostics,
+) -> Option<Value> {
     match cty::convert(value, ty) {
         Ok(value) => Some(value),
         Err(error) => {
-            let detail = Said::from(&error).within(|error| format!("Unsuitable value for {word} operand: {error}."));
-            diags.push(Diagnostic::error("Invalid operand", detail).at(place).within(whole));
+            let detail = Said::from(&error)
+                .within(|error| format!("Unsuitable value for {word} operand: {error}."));
+            diags.push(
+                Diagnostic::error("Invalid operand", detail)
+                    .at(place)
+                    .within(whole),
+            );
             None
         }
     }
@@ -99,7 +127,11 @@ fn decided(op: BinaryOp, left: &Value, right: &Value, left_failed: bool) -> Opti
 
 /// Null counts as false here.
 fn truth(value: &Value) -> Option<bool> {
-    if value.is_null() { Some(false) } else { value.as_bool() }
+    if value.is_null() {
+        Some(false)
+    } else {
+        value.as_bool()
+    }
 }
 
 fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
@@ -117,12 +149,16 @@ fn compute(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
         BinaryOp::Less => Ok(left.less_than(right)),
         BinaryOp::LessOrEqual => Ok(left.at_most(right)),
         // An unknown operand makes the whole unknown, without bounds.
-        _ if !left.is_known() || !right.is_known() => Ok(Value::unknown(Type::Number).refine_not_null()),
+        _ if !left.is_known() || !right.is_known() => {
+            Ok(Value::unknown(Type::Number).refine_not_null())
+        }
         BinaryOp::Add => number(left.add(right)),
         BinaryOp::Subtract => number(left.sub(right)),
         BinaryOp::Multiply => number(left.mul(right)),
         BinaryOp::Divide => number(left.div(right)),
-        BinaryOp::Modulo if infinite(left) || infinite(right) => Err("can't use modulo with zero and infinity".to_owned()),
+        BinaryOp::Modulo if infinite(left) || infinite(right) => {
+            Err("can't use modulo with zero and infinity".to_owned())
+        }
         BinaryOp::Modulo => number(left.modulo(right)),
     }
 }
@@ -141,8 +177,13 @@ impl Env<'_> {
         let value = match cty::convert(&given, &ty) {
             Ok(value) => value,
             Err(error) => {
-                let detail = Said::from(&error).within(|error| format!("Unsuitable value for unary operand: {error}."));
-                diags.push(Diagnostic::error("Invalid operand", detail).at(operand.span).within(whole));
+                let detail = Said::from(&error)
+                    .within(|error| format!("Unsuitable value for unary operand: {error}."));
+                diags.push(
+                    Diagnostic::error("Invalid operand", detail)
+                        .at(operand.span)
+                        .within(whole),
+                );
                 return (failed(ty), diags);
             }
         };

@@ -1,5 +1,6 @@
-//! Function calls: which function, how many arguments, their conversion, and where to put the blame.
-//! `try`, `can` and `convert` take expressions rather than values, so they are evaluated here.
+//! Function calls: which function, how many arguments, their conversion, and where to put the
+//! blame. `try`, `can` and `convert` take expressions rather than values, so they are evaluated
+//! here.
 
 use std::sync::Arc;
 
@@ -21,7 +22,11 @@ struct Argument<'a> {
 
 impl Argument<'_> {
     fn place(&self) -> Span {
-        if self.value.is_some() { self.expr.span } else { start_of(self.expr) }
+        if self.value.is_some() {
+            self.expr.span
+        } else {
+            start_of(self.expr)
+        }
     }
 }
 
@@ -33,18 +38,29 @@ impl Env<'_> {
         let name = call.name.strip_prefix("core::").unwrap_or(&call.name);
         match name {
             "try" => return self.attempt(call, whole),
-            "convert" if call.args.len() == 2 && !call.expand_final => return self.convert(call, whole),
-            "can" if call.args.len() == 1 && !call.expand_final => return self.succeeds(&call.args[0]),
+            "convert" if call.args.len() == 2 && !call.expand_final => {
+                return self.convert(call, whole);
+            }
+            "can" if call.args.len() == 1 && !call.expand_final => {
+                return self.succeeds(&call.args[0]);
+            }
             _ => {}
         }
         if let Some(fault) = wrong_lazy_count(name, call) {
             return (Value::dynamic(), fault.within(whole).into());
         }
         let Some(function) = self.function(&call.name) else {
-            return (Value::dynamic(), unknown_function(call).within(whole).into());
+            return (
+                Value::dynamic(),
+                unknown_function(call).within(whole).into(),
+            );
         };
         let mut diags = Diagnostics::new();
-        let mut args: Vec<Argument<'_>> = call.args.iter().map(|expr| Argument { expr, value: None }).collect();
+        let mut args: Vec<Argument<'_>> = call
+            .args
+            .iter()
+            .map(|expr| Argument { expr, value: None })
+            .collect();
         if call.expand_final {
             match self.expand(&mut args, whole, &mut diags) {
                 Expanded::Ready => {}
@@ -58,13 +74,30 @@ impl Env<'_> {
         if diags.has_errors() {
             return (Value::dynamic(), diags);
         }
-        let host = Host { scope: self.scope, depth: self.depth, secret: values.iter().any(Value::hides) };
-        // What takes little memory while it is shared may take much once something is made of each of its parts.
-        let parts: usize = values.iter().map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX)).fold(0, usize::saturating_add);
-        match host.room(parts.saturating_mul(size_of::<Value>())).and_then(|()| function.call(&values, host)) {
+        let host = Host {
+            scope: self.scope,
+            depth: self.depth,
+            secret: values.iter().any(Value::hides),
+        };
+        // What takes little memory while it is shared may take much once something is made of each
+        // of its parts.
+        let parts: usize = values
+            .iter()
+            .map(|v| usize::try_from(v.size()).unwrap_or(usize::MAX))
+            .fold(0, usize::saturating_add);
+        match host
+            .room(parts.saturating_mul(size_of::<Value>()))
+            .and_then(|()| function.call(&values, host))
+        {
             Ok(value) => (value, diags),
             Err(error) => {
-                diags.push(blame(call, &function, &args, error.hiding(&function, &values), whole));
+                diags.push(blame(
+                    call,
+                    &function,
+                    &args,
+                    error.hiding(&function, &values),
+                    whole,
+                ));
                 (Value::dynamic(), diags)
             }
         }
@@ -75,8 +108,15 @@ impl Env<'_> {
     }
 
     /// Replaces the last argument by its elements.
-    fn expand(&self, args: &mut Vec<Argument<'_>>, whole: Span, diags: &mut Diagnostics) -> Expanded {
-        let Some(last) = args.pop() else { return Expanded::Ready };
+    fn expand(
+        &self,
+        args: &mut Vec<Argument<'_>>,
+        whole: Span,
+        diags: &mut Diagnostics,
+    ) -> Expanded {
+        let Some(last) = args.pop() else {
+            return Expanded::Ready;
+        };
         let (value, more) = self.value(last.expr);
         let bad = more.has_errors();
         diags.append(more);
@@ -84,12 +124,18 @@ impl Env<'_> {
             return Expanded::Unknown;
         }
         let mut refuse = |detail: &'static str| {
-            diags.push(Diagnostic::error("Invalid expanding argument value", detail).at(last.expr.span).within(whole));
+            diags.push(
+                Diagnostic::error("Invalid expanding argument value", detail)
+                    .at(last.expr.span)
+                    .within(whole),
+            );
             Expanded::Unknown
         };
         let ty = value.ty();
         if !(ty.is_dynamic() || ty.is_tuple() || ty.is_list() || ty.is_set()) {
-            return refuse("The expanding argument (indicated by ...) must be of a tuple, list, or set type.");
+            return refuse(
+                "The expanding argument (indicated by ...) must be of a tuple, list, or set type.",
+            );
         }
         if value.is_null() {
             return refuse("The expanding argument (indicated by ...) must not be null.");
@@ -98,14 +144,25 @@ impl Env<'_> {
             return Expanded::Unknown;
         }
         let (value, marks) = value.unmark();
-        args.extend(value.children().map(|item| Argument { expr: last.expr, value: Some(item.clone().with_marks(&marks)) }));
+        args.extend(value.children().map(|item| Argument {
+            expr: last.expr,
+            value: Some(item.clone().with_marks(&marks)),
+        }));
         Expanded::Ready
     }
 
-    fn arguments(&self, function: &Function, args: &[Argument<'_>], whole: Span, diags: &mut Diagnostics) -> Vec<Value> {
+    fn arguments(
+        &self,
+        function: &Function,
+        args: &[Argument<'_>],
+        whole: Span,
+        diags: &mut Diagnostics,
+    ) -> Vec<Value> {
         let mut values = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
-            let Some(param) = function.param(index) else { continue };
+            let Some(param) = function.param(index) else {
+                continue;
+            };
             let value = match &arg.value {
                 Some(value) => value.clone(),
                 None => {
@@ -117,7 +174,11 @@ impl Env<'_> {
             match cty::convert(&value, &param.ty) {
                 Ok(value) => values.push(value),
                 Err(error) => {
-                    diags.push(invalid_argument(&param.name, Said::from(&error)).at(arg.place()).within(whole));
+                    diags.push(
+                        invalid_argument(&param.name, Said::from(&error))
+                            .at(arg.place())
+                            .within(whole),
+                    );
                     values.push(Value::unknown(param.ty.without_optional()));
                 }
             }
@@ -130,10 +191,16 @@ impl Env<'_> {
         let place = call.name_span.to(call.open);
         let failed = |reason: &str| {
             let detail = Said::from(format!("Call to function \"try\" failed: {reason}."));
-            Diagnostic::error("Error in function call", detail).at(place).within(whole).into()
+            Diagnostic::error("Error in function call", detail)
+                .at(place)
+                .within(whole)
+                .into()
         };
         if call.args.is_empty() {
-            return (Value::dynamic(), failed("at least one argument is required"));
+            return (
+                Value::dynamic(),
+                failed("at least one argument is required"),
+            );
         }
         let mut reasons = String::from("no expression succeeded:\n");
         for arg in &call.args {
@@ -141,8 +208,15 @@ impl Env<'_> {
             if diags.has_errors() {
                 let sources = self.scope.sources();
                 for fault in diags.errors() {
-                    let at = fault.range(&sources).map(|r| format!(" (at {}:{},{})", r.filename, r.start.line, r.start.column));
-                    reasons.push_str(&format!("- {}{}\n  {}\n", fault.summary, at.unwrap_or_default(), fault.detail));
+                    let at = fault.range(&sources).map(|r| {
+                        format!(" (at {}:{},{})", r.filename, r.start.line, r.start.column)
+                    });
+                    reasons.push_str(&format!(
+                        "- {}{}\n  {}\n",
+                        fault.summary,
+                        at.unwrap_or_default(),
+                        fault.detail
+                    ));
                 }
                 continue;
             }
@@ -178,7 +252,11 @@ impl Env<'_> {
         match cty::convert(&filled, &ty) {
             Ok(value) => (value, diags),
             Err(error) => {
-                diags.push(invalid_argument("value", Said::from(&error)).at(start_of(&call.args[0])).within(whole));
+                diags.push(
+                    invalid_argument("value", Said::from(&error))
+                        .at(start_of(&call.args[0]))
+                        .within(whole),
+                );
                 (Value::dynamic(), diags)
             }
         }
@@ -192,22 +270,47 @@ enum Expanded {
 }
 
 fn invalid_argument(param: &str, reason: Said) -> Diagnostic {
-    Diagnostic::error("Invalid function argument", reason.within(|reason| format!("Invalid value for {param:?} parameter: {reason}.")))
+    Diagnostic::error(
+        "Invalid function argument",
+        reason.within(|reason| format!("Invalid value for {param:?} parameter: {reason}.")),
+    )
 }
 
-fn wrong_count(call: &Call, function: &Function, args: &[Argument<'_>], whole: Span) -> Option<Diagnostic> {
+fn wrong_count(
+    call: &Call,
+    function: &Function,
+    args: &[Argument<'_>],
+    whole: Span,
+) -> Option<Diagnostic> {
     let want = function.params().len();
     if let Some(missing) = function.params().get(args.len()) {
-        let least = if function.variadic().is_some() { " at least" } else { "" };
-        let detail =
-            Said::plain(format!("Function {:?} expects{least} {want} argument(s). Missing value for {:?}.", &*call.name, &*missing.name));
-        return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close).within(whole));
+        let least = if function.variadic().is_some() {
+            " at least"
+        } else {
+            ""
+        };
+        let detail = Said::plain(format!(
+            "Function {:?} expects{least} {want} argument(s). Missing value for {:?}.",
+            &*call.name, &*missing.name
+        ));
+        return Some(
+            Diagnostic::error("Not enough function arguments", detail)
+                .at(call.close)
+                .within(whole),
+        );
     }
     if function.variadic().is_none()
         && let Some(extra) = args.get(want)
     {
-        let detail = Said::plain(format!("Function {:?} expects only {want} argument(s).", &*call.name));
-        return Some(Diagnostic::error("Too many function arguments", detail).at(extra.place()).within(whole));
+        let detail = Said::plain(format!(
+            "Function {:?} expects only {want} argument(s).",
+            &*call.name
+        ));
+        return Some(
+            Diagnostic::error("Too many function arguments", detail)
+                .at(extra.place())
+                .within(whole),
+        );
     }
     None
 }
@@ -220,49 +323,82 @@ fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
         _ => return None,
     };
     if call.expand_final {
-        let detail = Said::plain(format!("The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\"."));
-        return Some(Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span));
+        let detail = Said::plain(format!(
+            "The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\"."
+        ));
+        return Some(
+            Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span),
+        );
     }
     let want = params.len();
     if let Some(missing) = params.get(call.args.len()) {
-        let detail = Said::plain(format!("Function {name:?} expects {want} argument(s). Missing value for {missing:?}."));
+        let detail = Said::plain(format!(
+            "Function {name:?} expects {want} argument(s). Missing value for {missing:?}."
+        ));
         return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close));
     }
     let extra = call.args.get(want)?;
-    let detail = Said::plain(format!("Function {name:?} expects only {want} argument(s)."));
+    let detail = Said::plain(format!(
+        "Function {name:?} expects only {want} argument(s)."
+    ));
     Some(Diagnostic::error("Too many function arguments", detail).at(start_of(extra)))
 }
 
-fn blame(call: &Call, function: &Function, args: &[Argument<'_>], error: CallError, whole: Span) -> Diagnostic {
+fn blame(
+    call: &Call,
+    function: &Function,
+    args: &[Argument<'_>],
+    error: CallError,
+    whole: Span,
+) -> Diagnostic {
     let reason = match error {
         CallError::Argument { index, reason } => match function.param(index) {
             Some(param) => {
                 let place = args.get(index).map_or(whole, Argument::place);
-                return invalid_argument(&param.name, reason).at(place).within(whole);
+                return invalid_argument(&param.name, reason)
+                    .at(place)
+                    .within(whole);
             }
             None => reason,
         },
         CallError::Call(reason) => reason,
     };
-    let detail = reason.within(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
-    Diagnostic::error("Error in function call", detail).at(call.name_span.to(call.open)).within(whole)
+    let detail =
+        reason.within(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
+    Diagnostic::error("Error in function call", detail)
+        .at(call.name_span.to(call.open))
+        .within(whole)
 }
 
 fn unknown_function(call: &Call) -> Diagnostic {
     let name = &*call.name;
     let (summary, detail) = match name.rsplit_once("::") {
-        Some(("core", short)) => ("Call to unknown function", format!("There is no builtin (core::) function named {short:?}.")),
-        Some((namespace, short)) if namespace.starts_with("provider::") => {
-            ("Call to unknown function", format!("There is no function named {short:?} in namespace {namespace}::."))
-        }
+        Some(("core", short)) => (
+            "Call to unknown function",
+            format!("There is no builtin (core::) function named {short:?}."),
+        ),
+        Some((namespace, short)) if namespace.starts_with("provider::") => (
+            "Call to unknown function",
+            format!("There is no function named {short:?} in namespace {namespace}::."),
+        ),
         Some(("provider", _)) => (
             "Invalid function format",
-            format!("Invalid provider function {name:?}: expected provider::<name>::<function> or provider::<name>::<alias>::<function>"),
+            format!(
+                "Invalid provider function {name:?}: expected provider::<name>::<function> or provider::<name>::<alias>::<function>"
+            ),
         ),
-        Some(_) => ("Unknown function namespace", format!("Function {name:?} does not exist within a valid namespace (provider, core)")),
+        Some(_) => (
+            "Unknown function namespace",
+            format!("Function {name:?} does not exist within a valid namespace (provider, core)"),
+        ),
         None => {
-            let hint = closest(name, functions::names()).map(|near| format!(" Did you mean {near:?}?")).unwrap_or_default();
-            ("Call to unknown function", format!("There is no function named {name:?}.{hint}"))
+            let hint = closest(name, functions::names())
+                .map(|near| format!(" Did you mean {near:?}?"))
+                .unwrap_or_default();
+            (
+                "Call to unknown function",
+                format!("There is no function named {name:?}.{hint}"),
+            )
         }
     };
     Diagnostic::error(summary, Said::plain(detail)).at(call.name_span)

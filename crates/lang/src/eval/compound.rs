@@ -57,13 +57,17 @@ impl Env<'_> {
             return None;
         }
         if key.is_null() {
-            diags.push(Diagnostic::error("Null value as key", "Can't use a null value as a key.").at(item.value.span));
+            diags.push(
+                Diagnostic::error("Null value as key", "Can't use a null value as a key.")
+                    .at(item.value.span),
+            );
             return None;
         }
         match cty::convert(&key, &Type::String) {
             Ok(key) => Some(key),
             Err(error) => {
-                let detail = Said::from(&error).within(|error| format!("Can't use this value as a key: {error}."));
+                let detail = Said::from(&error)
+                    .within(|error| format!("Can't use this value as a key: {error}."));
                 diags.push(Diagnostic::error("Incorrect key type", detail).at(item.key.span));
                 None
             }

@@ -1,4 +1,5 @@
-//! `cond ? then : other`: both arms are evaluated, one type is found for both, one arm's faults count.
+//! `cond ? then : other`: both arms are evaluated, one type is found for both, one arm's faults
+//! count.
 
 use std::cmp::Ordering;
 
@@ -13,7 +14,13 @@ use crate::syntax::Expr;
 const INCONSISTENT: &str = "Inconsistent conditional result types";
 
 impl Env<'_> {
-    pub(super) fn conditional(&self, cond: &Expr, then: &Expr, other: &Expr, whole: Span) -> Outcome {
+    pub(super) fn conditional(
+        &self,
+        cond: &Expr,
+        then: &Expr,
+        other: &Expr,
+        whole: Span,
+    ) -> Outcome {
         let (then_value, then_diags) = self.value(then);
         let (other_value, other_diags) = self.value(other);
         let Some(Common { ty, conversions }) = common_type(&then_value, &other_value) else {
@@ -22,13 +29,20 @@ impl Env<'_> {
                 mismatch(then_value.ty(), other_value.ty())
             );
             let secret = then_value.hides() || other_value.hides();
-            let fault = Diagnostic::error(INCONSISTENT, detail).at(then.span.to(other.span)).within(whole).hiding(secret);
+            let fault = Diagnostic::error(INCONSISTENT, detail)
+                .at(then.span.to(other.span))
+                .within(whole)
+                .hiding(secret);
             return (Value::dynamic(), fault.into());
         };
         let (cond_value, mut diags) = self.value(cond);
         if cond_value.is_null() {
             let detail = "The condition value is null. Conditions must either be true or false.";
-            diags.push(Diagnostic::error("Null condition", detail).at(cond.span).within(whole));
+            diags.push(
+                Diagnostic::error("Null condition", detail)
+                    .at(cond.span)
+                    .within(whole),
+            );
             return (Value::unknown(ty), diags);
         }
         let (cond_value, mut marks) = cond_value.unmark();
@@ -39,9 +53,16 @@ impl Env<'_> {
         if !cond_value.is_known() {
             return (undecided(&then_value, &other_value, ty, &marks), diags);
         }
-        let Some(choice) = cty::convert(&cond_value, &Type::Bool).ok().and_then(|v| v.as_bool()) else {
+        let Some(choice) = cty::convert(&cond_value, &Type::Bool)
+            .ok()
+            .and_then(|v| v.as_bool())
+        else {
             let detail = "The condition expression must be of type bool.";
-            diags.push(Diagnostic::error("Incorrect condition type", detail).at(cond.span).within(whole));
+            diags.push(
+                Diagnostic::error("Incorrect condition type", detail)
+                    .at(cond.span)
+                    .within(whole),
+            );
             return (Value::unknown(ty), diags);
         };
         let (value, arm_diags, arm, word, conversion) = if choice {
@@ -50,12 +71,21 @@ impl Env<'_> {
             (other_value, other_diags, other, "false", &conversions[1])
         };
         diags.append(arm_diags);
-        let Some(conversion) = conversion else { return (value.with_marks(&marks), diags) };
+        let Some(conversion) = conversion else {
+            return (value.with_marks(&marks), diags);
+        };
         match conversion.apply(&value) {
             Ok(value) => (value.with_marks(&marks), diags),
             Err(error) => {
-                let detail = Said::from(&error).within(|error| format!("The {word} result value has the wrong type: {error}."));
-                diags.push(Diagnostic::error(INCONSISTENT, detail).at(arm.span).within(whole).hiding(marks.hide()));
+                let detail = Said::from(&error).within(|error| {
+                    format!("The {word} result value has the wrong type: {error}.")
+                });
+                diags.push(
+                    Diagnostic::error(INCONSISTENT, detail)
+                        .at(arm.span)
+                        .within(whole)
+                        .hiding(marks.hide()),
+                );
                 (Value::unknown(ty).with_marks(&marks), diags)
             }
         }
@@ -76,17 +106,29 @@ struct Common {
 fn common_type(then: &Value, other: &Value) -> Option<Common> {
     let retyped = |ty: &Type| (!ty.is_dynamic()).then(|| Conversion::To(ty.clone()));
     if untyped_null(then) {
-        return Some(Common { ty: other.ty().clone(), conversions: [retyped(other.ty()), None] });
+        return Some(Common {
+            ty: other.ty().clone(),
+            conversions: [retyped(other.ty()), None],
+        });
     }
     if untyped_null(other) {
-        return Some(Common { ty: then.ty().clone(), conversions: [None, retyped(then.ty())] });
+        return Some(Common {
+            ty: then.ty().clone(),
+            conversions: [None, retyped(then.ty())],
+        });
     }
     if then.ty().is_dynamic() || other.ty().is_dynamic() {
-        return Some(Common { ty: Type::Dynamic, conversions: [None, None] });
+        return Some(Common {
+            ty: Type::Dynamic,
+            conversions: [None, None],
+        });
     }
     let unified = cty::unify_unsafe(&[then.ty().clone(), other.ty().clone()])?;
     let mut conversions = unified.conversions.into_iter();
-    Some(Common { ty: unified.ty, conversions: [conversions.next().flatten(), conversions.next().flatten()] })
+    Some(Common {
+        ty: unified.ty,
+        conversions: [conversions.next().flatten(), conversions.next().flatten()],
+    })
 }
 
 /// The result while the condition is not known: what is true of both arms is true of it.
@@ -132,21 +174,41 @@ fn mismatch(then: &Type, other: &Type) -> String {
     if let (Type::Object(a), Type::Object(b)) = (then, other) {
         for (name, ty) in &a.attributes {
             let Some(theirs) = b.attributes.get(name) else {
-                return format!("The 'true' value includes object attribute {name:?}, which is absent in the 'false' value");
+                return format!(
+                    "The 'true' value includes object attribute {name:?}, which is absent in the 'false' value"
+                );
             };
             if ty != theirs {
-                return format!("Type mismatch for object attribute {name:?}: {}", mismatch(ty, theirs));
+                return format!(
+                    "Type mismatch for object attribute {name:?}: {}",
+                    mismatch(ty, theirs)
+                );
             }
         }
-        if let Some(name) = b.attributes.keys().find(|name| !a.attributes.contains_key(*name)) {
-            return format!("The 'false' value includes object attribute {name:?}, which is absent in the 'true' value");
+        if let Some(name) = b
+            .attributes
+            .keys()
+            .find(|name| !a.attributes.contains_key(*name))
+        {
+            return format!(
+                "The 'false' value includes object attribute {name:?}, which is absent in the 'true' value"
+            );
         }
     }
     if let (Type::Tuple(a), Type::Tuple(b)) = (then, other) {
         if a.len() != b.len() {
-            return format!("The 'true' tuple has length {}, but the 'false' tuple has length {}", a.len(), b.len());
+            return format!(
+                "The 'true' tuple has length {}, but the 'false' tuple has length {}",
+                a.len(),
+                b.len()
+            );
         }
-        if let Some((at, (x, y))) = a.iter().zip(b.iter()).enumerate().find(|(_, (x, y))| x != y) {
+        if let Some((at, (x, y))) = a
+            .iter()
+            .zip(b.iter())
+            .enumerate()
+            .find(|(_, (x, y))| x != y)
+        {
             return format!("Type mismatch for tuple element {at}: {}", mismatch(x, y));
         }
     }

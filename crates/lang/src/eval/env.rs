@@ -1,5 +1,5 @@
-//! One evaluation: the scope, the names bound by enclosing `for`s and the element of the enclosing splat.
-//! Lives as long as the call of `evaluate`; children borrow from their parents on the stack.
+//! One evaluation: the scope, the names bound by enclosing `for`s and the element of the enclosing
+//! splat. Lives as long as the call of `evaluate`; children borrow from their parents on the stack.
 
 use cty::{Type, Value};
 
@@ -49,12 +49,22 @@ pub(super) type Outcome = (Value, Diagnostics);
 impl<'e> Env<'e> {
     /// No names but those of the scope.
     pub fn new(scope: &'e dyn Scope) -> Env<'e> {
-        Env { scope, names: None, item: None, depth: 0 }
+        Env {
+            scope,
+            names: None,
+            item: None,
+            depth: 0,
+        }
     }
 
     /// Inside `depth` templates that are rendered within each other.
     pub(crate) fn nested(scope: &'e dyn Scope, depth: usize) -> Env<'e> {
-        Env { scope, names: None, item: None, depth }
+        Env {
+            scope,
+            names: None,
+            item: None,
+            depth,
+        }
     }
 
     /// The value of an expression.
@@ -64,20 +74,29 @@ impl<'e> Env<'e> {
             ExprKind::Error => (Value::dynamic(), Diagnostics::new()),
             ExprKind::Faulty(diags) => (Value::dynamic(), (**diags).clone()),
             ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => self.value(inner),
-            ExprKind::SplatItem => (self.item.cloned().unwrap_or_else(Value::dynamic), Diagnostics::new()),
+            ExprKind::SplatItem => (
+                self.item.cloned().unwrap_or_else(Value::dynamic),
+                Diagnostics::new(),
+            ),
             ExprKind::Traversal(traversal) => self.traversal(traversal),
             ExprKind::RelativeTraversal { source, steps } => {
                 let (value, diags) = self.value(source);
                 super::access::follow(value, steps, diags)
             }
-            ExprKind::Index { source, key, brackets } => self.indexed(source, key, *brackets),
+            ExprKind::Index {
+                source,
+                key,
+                brackets,
+            } => self.indexed(source, key, *brackets),
             ExprKind::Template { parts, .. } => self.template(parts, expr.span),
             ExprKind::TemplateJoin(tuple) => self.join(tuple),
             ExprKind::Splat(splat) => self.splat(splat, expr.span),
             ExprKind::Call(call) => bounded(self.call(call, expr.span), expr.span),
             ExprKind::Unary { op, operand, .. } => self.unary(*op, operand, expr.span),
             ExprKind::Binary { first, rest } => self.chain(first, rest, expr.span),
-            ExprKind::Conditional { cond, then, other } => self.conditional(cond, then, other, expr.span),
+            ExprKind::Conditional { cond, then, other } => {
+                self.conditional(cond, then, other, expr.span)
+            }
             ExprKind::For(each) => bounded(self.for_each(each, expr.span), expr.span),
             ExprKind::Tuple(items) => bounded(self.tuple(items), expr.span),
             ExprKind::Object(items) => bounded(self.object(items), expr.span),
@@ -89,8 +108,13 @@ impl<'e> Env<'e> {
             return super::access::follow(value.clone(), &traversal.steps, Diagnostics::new());
         }
         match self.scope.resolve(traversal) {
-            Ok((value, used)) => super::access::follow(value, traversal.steps.get(used..).unwrap_or_default(), Diagnostics::new()),
-            // What is wrong with a name is said of what the configuration spells out, or of values with their marks.
+            Ok((value, used)) => super::access::follow(
+                value,
+                traversal.steps.get(used..).unwrap_or_default(),
+                Diagnostics::new(),
+            ),
+            // What is wrong with a name is said of what the configuration spells out, or of values
+            // with their marks.
             Err(diags) => (Value::dynamic(), diags.plain()),
         }
     }
@@ -114,7 +138,10 @@ impl<'e> Env<'e> {
         let mut left_span = first.span;
         for (op, _, operand) in rest {
             let right = self.value(operand);
-            let span = Span { end: operand.span.end, ..whole };
+            let span = Span {
+                end: operand.span.end,
+                ..whole
+            };
             left = super::binary::apply(*op, left, left_span, right, operand.span, span);
             left_span = span;
         }
@@ -135,15 +162,18 @@ impl<'e> Env<'e> {
     }
 }
 
-/// A value, unless it is made of more others than anybody can look at. Values are shared: one that holds another twice, and
-/// that is held twice in its turn, takes no memory to speak of, until something is made of each of them.
+/// A value, unless it is made of more others than anybody can look at. Values are shared: one that
+/// holds another twice, and that is held twice in its turn, takes no memory to speak of, until
+/// something is made of each of them.
 fn bounded((value, mut diags): Outcome, span: Span) -> Outcome {
     const MOST: u32 = 1 << 24;
     if value.size() <= MOST {
         return (value, diags);
     }
     if !diags.has_errors() {
-        let detail = format!("This is made of more than {MOST} values, counted as often as they occur in each other.");
+        let detail = format!(
+            "This is made of more than {MOST} values, counted as often as they occur in each other."
+        );
         diags.push(Diagnostic::error("Value too large", Said::plain(detail)).at(span));
     }
     (Value::dynamic(), diags)

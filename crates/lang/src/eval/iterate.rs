@@ -25,7 +25,11 @@ impl Env<'_> {
         let place = each.collection.span;
         if collection.is_null() {
             let detail = "A null value cannot be used as the collection in a 'for' expression.";
-            diags.push(Diagnostic::error("Iteration over null value", detail).at(place).within(whole));
+            diags.push(
+                Diagnostic::error("Iteration over null value", detail)
+                    .at(place)
+                    .within(whole),
+            );
             return (Value::dynamic(), diags);
         }
         if collection.ty().is_dynamic() {
@@ -34,24 +38,39 @@ impl Env<'_> {
         let (collection, mut marks) = collection.unmark();
         if collection.ty().is_primitive() {
             let name = collection.ty().friendly_name();
-            let detail = Said::plain(format!("A value of type {name} cannot be used as the collection in a 'for' expression."));
-            diags.push(Diagnostic::error("Iteration over non-iterable value", detail).at(place).within(whole));
+            let detail = Said::plain(format!(
+                "A value of type {name} cannot be used as the collection in a 'for' expression."
+            ));
+            diags.push(
+                Diagnostic::error("Iteration over non-iterable value", detail)
+                    .at(place)
+                    .within(whole),
+            );
             return (Value::dynamic(), diags);
         }
         if let Some(cond) = &each.cond {
             // Once with nothing known: faults of the filter show even where there are no elements.
             let names = self.bound(each, Value::dynamic(), Value::dynamic());
-            let (result, cond_diags) = Env { names: Some(&names), ..*self }.value(cond);
+            let (result, cond_diags) = Env {
+                names: Some(&names),
+                ..*self
+            }
+            .value(cond);
             let bad = cond_diags.has_errors();
             diags.append(cond_diags);
             if result.is_null() {
                 let detail = "The value of the 'if' clause must not be null.";
-                diags.push(Diagnostic::error("Condition is null", detail).at(cond.span).within(whole));
+                diags.push(
+                    Diagnostic::error("Condition is null", detail)
+                        .at(cond.span)
+                        .within(whole),
+                );
                 return (Value::dynamic(), diags);
             }
             if let Err(error) = cty::convert(&result, &Type::Bool) {
                 diags.push(invalid_filter(
-                    Said::from(&error).within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                    Said::from(&error)
+                        .within(|error| format!("The 'if' clause value is invalid: {error}.")),
                     cond.span,
                     whole,
                 ));
@@ -74,14 +93,28 @@ impl Env<'_> {
         };
         // The elements were looked at without the marks of what they came from.
         diags.append_hiding(inside, marks.hide());
-        (result.unwrap_or_else(Value::dynamic).with_marks(&marks), diags)
+        (
+            result.unwrap_or_else(Value::dynamic).with_marks(&marks),
+            diags,
+        )
     }
 
     fn bound<'n>(&'n self, each: &'n ForExpr, key: Value, value: Value) -> Names<'n> {
-        Names { key: each.key_var.as_deref().map(|name| (name, key)), value: (&each.value_var, value), outer: self.names }
+        Names {
+            key: each.key_var.as_deref().map(|name| (name, key)),
+            value: (&each.value_var, value),
+            outer: self.names,
+        }
     }
 
-    fn collect_tuple(&self, each: &ForExpr, collection: &Value, whole: Span, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Value> {
+    fn collect_tuple(
+        &self,
+        each: &ForExpr,
+        collection: &Value,
+        whole: Span,
+        marks: &mut Marks,
+        diags: &mut Diagnostics,
+    ) -> Option<Value> {
         let mut values = Vec::new();
         let mut known = true;
         for (key, value) in collection.elements() {
@@ -93,7 +126,10 @@ impl Env<'_> {
                 return None;
             }
             let names = self.bound(each, key, value.clone());
-            let env = Env { names: Some(&names), ..*self };
+            let env = Env {
+                names: Some(&names),
+                ..*self
+            };
             match env.filter(each, whole, known, marks, diags) {
                 Filter::Take => {}
                 Filter::Leave => continue,
@@ -109,7 +145,14 @@ impl Env<'_> {
         known.then(|| Value::tuple(values))
     }
 
-    fn collect_object(&self, each: &ForExpr, collection: &Value, whole: Span, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Value> {
+    fn collect_object(
+        &self,
+        each: &ForExpr,
+        collection: &Value,
+        whole: Span,
+        marks: &mut Marks,
+        diags: &mut Diagnostics,
+    ) -> Option<Value> {
         let mut single: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         let mut grouped: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
         let mut known = true;
@@ -122,7 +165,10 @@ impl Env<'_> {
                 return None;
             }
             let names = self.bound(each, key, value.clone());
-            let env = Env { names: Some(&names), ..*self };
+            let env = Env {
+                names: Some(&names),
+                ..*self
+            };
             match env.filter(each, whole, known, marks, diags) {
                 Filter::Take => {}
                 Filter::Leave => continue,
@@ -149,18 +195,34 @@ impl Env<'_> {
             }
         }
         if each.group {
-            single = grouped.into_iter().map(|(name, values)| (name, Value::tuple(values))).collect();
+            single = grouped
+                .into_iter()
+                .map(|(name, values)| (name, Value::tuple(values)))
+                .collect();
         }
         known.then(|| Value::object_from_map(single))
     }
 
-    fn filter(&self, each: &ForExpr, whole: Span, report: bool, marks: &mut Marks, diags: &mut Diagnostics) -> Filter {
-        let Some(cond) = &each.cond else { return Filter::Take };
+    fn filter(
+        &self,
+        each: &ForExpr,
+        whole: Span,
+        report: bool,
+        marks: &mut Marks,
+        diags: &mut Diagnostics,
+    ) -> Filter {
+        let Some(cond) = &each.cond else {
+            return Filter::Take;
+        };
         let (include, more) = self.value(cond);
         diags.append(more);
         if include.is_null() {
             if report {
-                diags.push(invalid_filter("The value of the 'if' clause must not be null.", cond.span, whole));
+                diags.push(invalid_filter(
+                    "The value of the 'if' clause must not be null.",
+                    cond.span,
+                    whole,
+                ));
             }
             return Filter::Unsettled;
         }
@@ -174,7 +236,8 @@ impl Env<'_> {
             Err(error) => {
                 if report {
                     diags.push(invalid_filter(
-                        Said::from(&error).within(|error| format!("The 'if' clause value is invalid: {error}.")),
+                        Said::from(&error)
+                            .within(|error| format!("The 'if' clause value is invalid: {error}.")),
                         cond.span,
                         whole,
                     ));
@@ -184,13 +247,24 @@ impl Env<'_> {
         }
     }
 
-    fn for_key(&self, each: &ForExpr, whole: Span, report: bool, marks: &mut Marks, diags: &mut Diagnostics) -> Option<Arc<str>> {
+    fn for_key(
+        &self,
+        each: &ForExpr,
+        whole: Span,
+        report: bool,
+        marks: &mut Marks,
+        diags: &mut Diagnostics,
+    ) -> Option<Arc<str>> {
         let expr = each.key.as_ref()?;
         let (key, more) = self.value(expr);
         diags.append(more);
         let mut fault = |detail: Said| {
             if report {
-                diags.push(Diagnostic::error("Invalid object key", detail).at(expr.span).within(whole));
+                diags.push(
+                    Diagnostic::error("Invalid object key", detail)
+                        .at(expr.span)
+                        .within(whole),
+                );
             }
         };
         if key.is_null() {
@@ -204,7 +278,9 @@ impl Env<'_> {
         match cty::convert(&key, &Type::String) {
             Ok(key) => key.as_arc_str(),
             Err(error) => {
-                fault(Said::from(&error).within(|error| format!("The key expression produced an invalid result: {error}.")));
+                fault(Said::from(&error).within(|error| {
+                    format!("The key expression produced an invalid result: {error}.")
+                }));
                 None
             }
         }
@@ -217,9 +293,13 @@ fn duplicate(name: &str, each: &ForExpr, whole: Span) -> Diagnostic {
          after the value expression to enable grouping by key."
     );
     let place = each.key.as_ref().map_or(whole, |k| k.span);
-    Diagnostic::error("Duplicate object key", detail).at(place).within(whole)
+    Diagnostic::error("Duplicate object key", detail)
+        .at(place)
+        .within(whole)
 }
 
 fn invalid_filter(detail: impl Into<Said>, place: Span, whole: Span) -> Diagnostic {
-    Diagnostic::error("Invalid 'for' condition", detail).at(place).within(whole)
+    Diagnostic::error("Invalid 'for' condition", detail)
+        .at(place)
+        .within(whole)
 }

@@ -1,5 +1,6 @@
-//! Evaluation: expressions to values, with every fault at its place. The evaluator keeps nothing between calls; what names
-//! mean is the affair of a `Scope`, except for names that an expression binds itself.
+//! Evaluation: expressions to values, with every fault at its place. The evaluator keeps nothing
+//! between calls; what names mean is the affair of a `Scope`, except for names that an expression
+//! binds itself.
 
 mod access;
 mod binary;
@@ -25,8 +26,8 @@ use cty::{Type, Value};
 use crate::diag::{Diagnostic, Diagnostics, Said};
 use crate::syntax::Expr;
 
-/// The value of an expression. With errors the value is unknown, of the right type where that is known, so that the
-/// caller can go on and find further faults.
+/// The value of an expression. With errors the value is unknown, of the right type where that is
+/// known, so that the caller can go on and find further faults.
 pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diagnostics) {
     Env::new(scope).value(expr)
 }
@@ -38,8 +39,12 @@ pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diagnos
         Ok(value) => (value, diags),
         Err(error) => {
             diags.push(
-                Diagnostic::error("Incorrect value type", Said::from(&error).within(|error| format!("Invalid expression value: {error}.")))
-                    .at(expr.span),
+                Diagnostic::error(
+                    "Incorrect value type",
+                    Said::from(&error)
+                        .within(|error| format!("Invalid expression value: {error}.")),
+                )
+                .at(expr.span),
             );
             (Value::unknown(ty.without_optional()), diags)
         }

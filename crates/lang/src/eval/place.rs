@@ -1,18 +1,24 @@
-//! Places for faults that are about an expression's beginning, and the nearest known name to a misspelt one.
+//! Places for faults that are about an expression's beginning, and the nearest known name to a
+//! misspelt one.
 
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, TemplateOrigin};
 
-/// The part of an expression that names it best when the whole would be too much: of a call its name, of an index its
-/// brackets, of quoted text what follows the quote.
+/// The part of an expression that names it best when the whole would be too much: of a call its
+/// name, of an index its brackets, of quoted text what follows the quote.
 pub fn start_of(expr: &Expr) -> Span {
     match &expr.kind {
-        ExprKind::Template { origin: TemplateOrigin::Json, .. } => expr.span,
+        ExprKind::Template {
+            origin: TemplateOrigin::Json,
+            ..
+        } => expr.span,
         ExprKind::Template { parts, origin } => match parts.first() {
             Some(part) => start_of(part),
-            None if *origin == TemplateOrigin::Quoted && expr.span.end > expr.span.start => {
-                Span { start: expr.span.start + 1, end: expr.span.start + 1, ..expr.span }
-            }
+            None if *origin == TemplateOrigin::Quoted && expr.span.end > expr.span.start => Span {
+                start: expr.span.start + 1,
+                end: expr.span.start + 1,
+                ..expr.span
+            },
             None => expr.span,
         },
         ExprKind::TemplateJoin(inner) | ExprKind::Parens(inner) => start_of(inner),
@@ -23,14 +29,22 @@ pub fn start_of(expr: &Expr) -> Span {
         ExprKind::Binary { first, .. } => start_of(first),
         ExprKind::Conditional { cond, .. } => start_of(cond),
         ExprKind::For(each) => each.open,
-        ExprKind::Tuple(_) | ExprKind::Object(_) => Span { end: expr.span.start + 1, ..expr.span },
+        ExprKind::Tuple(_) | ExprKind::Object(_) => Span {
+            end: expr.span.start + 1,
+            ..expr.span
+        },
         _ => expr.span,
     }
 }
 
 /// The name among `known` that `wrong` was probably meant to be.
 pub fn closest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known.into_iter().map(|name| (distance(wrong, name), name)).filter(|(d, _)| *d < 3).min().map(|(_, name)| name)
+    known
+        .into_iter()
+        .map(|name| (distance(wrong, name), name))
+        .filter(|(d, _)| *d < 3)
+        .min()
+        .map(|(_, name)| name)
 }
 
 /// Letters to change, add or drop to make one word of the other.
@@ -41,7 +55,9 @@ fn distance(a: &str, b: &str) -> usize {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            let next = (diagonal + usize::from(x != *y))
+                .min(row[j] + 1)
+                .min(row[j + 1] + 1);
             diagonal = row[j + 1];
             row[j + 1] = next;
         }

@@ -1,4 +1,5 @@
-//! What a name means: the interface between the evaluator and whoever knows variables, resources, modules.
+//! What a name means: the interface between the evaluator and whoever knows variables, resources,
+//! modules.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +14,8 @@ use crate::syntax::Traversal;
 
 /// Answers references and everything else that an expression may ask of its surroundings.
 pub trait Scope {
-    /// The value of the longest beginning of the reference that the scope answers at once, and how many steps after the
-    /// root that beginning has. The evaluator applies the remaining steps.
+    /// The value of the longest beginning of the reference that the scope answers at once, and how
+    /// many steps after the root that beginning has. The evaluator applies the remaining steps.
     ///
     /// # Errors
     /// What is wrong with the reference, with places; the expression is then unknown.
@@ -40,8 +41,8 @@ pub trait Scope {
         None
     }
 
-    /// Why evaluation is to end here and now, if it is: asked before each call and each round of a loop. The place is set by
-    /// the evaluator.
+    /// Why evaluation is to end here and now, if it is: asked before each call and each round of a
+    /// loop. The place is set by the evaluator.
     fn cut(&self) -> Option<Diagnostic> {
         None
     }
@@ -54,7 +55,8 @@ pub trait Scope {
     /// A function found something outside of the configuration, and is about to answer by it.
     ///
     /// # Errors
-    /// Why it must not: what it found is not what it was. The words do not name a place that must not be shown.
+    /// Why it must not: what it found is not what it was. The words do not name a place that must
+    /// not be shown.
     fn found(&self, _finding: Finding) -> Result<(), String> {
         Ok(())
     }
@@ -70,7 +72,8 @@ pub trait Scope {
     }
 }
 
-/// A scope of plain names: root name to value. Everything else comes from `parent`, if there is one.
+/// A scope of plain names: root name to value. Everything else comes from `parent`, if there is
+/// one.
 pub struct Bindings<'a> {
     values: BTreeMap<Arc<str>, Value>,
     parent: Option<&'a dyn Scope>,
@@ -81,17 +84,32 @@ pub struct Bindings<'a> {
 impl<'a> Bindings<'a> {
     /// Names alone.
     pub fn new(values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: None, inherit: false, sources: None }
+        Bindings {
+            values,
+            parent: None,
+            inherit: false,
+            sources: None,
+        }
     }
 
     /// These names before those of `parent`.
     pub fn over(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: Some(parent), inherit: true, sources: None }
+        Bindings {
+            values,
+            parent: Some(parent),
+            inherit: true,
+            sources: None,
+        }
     }
 
     /// These names alone, with functions and folders of `parent`.
     pub fn within(parent: &'a dyn Scope, values: BTreeMap<Arc<str>, Value>) -> Bindings<'a> {
-        Bindings { values, parent: Some(parent), inherit: false, sources: None }
+        Bindings {
+            values,
+            parent: Some(parent),
+            inherit: false,
+            sources: None,
+        }
     }
 
     /// The same, for an expression whose text is in other sources than those of `parent`.
@@ -111,9 +129,13 @@ impl Scope for Bindings<'_> {
             return parent.resolve(traversal);
         }
         let hint = super::place::closest(&traversal.root, self.values.keys().map(|k| &**k));
-        let hint = hint.map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default();
+        let hint = hint
+            .map(|name| format!(" Did you mean {name:?}?"))
+            .unwrap_or_default();
         let detail = format!("There is no variable named {:?}.{hint}", &*traversal.root);
-        Err(Diagnostic::error("Unknown variable", detail).at(traversal.root_span).into())
+        Err(Diagnostic::error("Unknown variable", detail)
+            .at(traversal.root_span)
+            .into())
     }
 
     fn function(&self, name: &str) -> Option<Arc<Function>> {
@@ -149,6 +171,8 @@ impl Scope for Bindings<'_> {
     }
 
     fn sources(&self) -> SourceMap {
-        self.sources.clone().unwrap_or_else(|| self.parent.map_or_else(SourceMap::new, Scope::sources))
+        self.sources
+            .clone()
+            .unwrap_or_else(|| self.parent.map_or_else(SourceMap::new, Scope::sources))
     }
 }

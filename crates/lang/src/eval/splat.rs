@@ -1,4 +1,5 @@
-//! `source[*]…` and `source.*…`: the same steps for every element. A single value counts as a list of one, null as none.
+//! `source[*]…` and `source.*…`: the same steps for every element. A single value counts as a list
+//! of one, null as none.
 
 use cty::{Marks, Type, Value};
 
@@ -18,9 +19,14 @@ impl Env<'_> {
             if single {
                 return (Value::empty_tuple().with_marks(source.marks()), diags);
             }
-            let detail = "Splat expressions (with the * symbol) cannot be applied to null sequences.";
+            let detail =
+                "Splat expressions (with the * symbol) cannot be applied to null sequences.";
             let context = splat.source.span.to(splat.marker);
-            diags.push(Diagnostic::error("Splat of null value", detail).at(splat.source.span).within(context));
+            diags.push(
+                Diagnostic::error("Splat of null value", detail)
+                    .at(splat.source.span)
+                    .within(context),
+            );
             return (Value::dynamic(), diags);
         }
         if source.ty().is_dynamic() {
@@ -45,7 +51,11 @@ impl Env<'_> {
                 diags.push(fault.at(whole));
                 return (Value::dynamic(), diags);
             }
-            let (value, more) = Env { item: Some(item), ..*self }.value(&splat.each);
+            let (value, more) = Env {
+                item: Some(item),
+                ..*self
+            }
+            .value(&splat.each);
             bad |= more.has_errors();
             diags.append_hiding(more, marks.hide());
             values.push(value);
@@ -72,13 +82,23 @@ impl Env<'_> {
                 let detail = "The second level of splat expression produced elements of different types, so it isn't possible to \
                               construct a valid list to represent the top-level result.\n\nConsider using a for expression instead, \
                               to produce a tuple-typed result which can therefore have non-homogenous element types.";
-                diags.push(Diagnostic::error("Invalid nested splat expressions", detail).at(splat.each.span).within(whole));
+                diags.push(
+                    Diagnostic::error("Invalid nested splat expressions", detail)
+                        .at(splat.each.span)
+                        .within(whole),
+                );
                 (Value::dynamic(), diags)
             }
         }
     }
 
-    fn splat_unknown(&self, splat: &Splat, source: &Value, marks: &Marks, mut diags: Diagnostics) -> Outcome {
+    fn splat_unknown(
+        &self,
+        splat: &Splat,
+        source: &Value,
+        marks: &Marks,
+        mut diags: Diagnostics,
+    ) -> Outcome {
         let (ty, more) = self.splat_type(splat, source.ty());
         diags.append(more);
         if ty.is_dynamic() {
@@ -100,13 +120,19 @@ impl Env<'_> {
         let mut diags = Diagnostics::new();
         let mut result_of = |ty: &Type| {
             let item = Value::unknown(ty.clone());
-            let (value, more) = Env { item: Some(&item), ..*self }.value(&splat.each);
+            let (value, more) = Env {
+                item: Some(&item),
+                ..*self
+            }
+            .value(&splat.each);
             diags.append(more);
             value.ty().clone()
         };
         let ty = match source {
             Type::List(element) | Type::Set(element) => Type::list(result_of(element)),
-            Type::Tuple(elements) => Type::tuple(elements.iter().map(result_of).collect::<Vec<_>>()),
+            Type::Tuple(elements) => {
+                Type::tuple(elements.iter().map(result_of).collect::<Vec<_>>())
+            }
             _ => Type::Dynamic,
         };
         (ty, diags)

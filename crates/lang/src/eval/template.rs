@@ -24,8 +24,8 @@ impl Env<'_> {
         let mut marks = Marks::none();
         let mut known = true;
         for part in parts {
-            // Templates within templates that fail at their depth would fail once more in each of their parts, and all of
-            // those as often as the outer ones have parts.
+            // Templates within templates that fail at their depth would fail once more in each of
+            // their parts, and all of those as often as the outer ones have parts.
             if self.depth > 1 && diags.has_errors() {
                 return (Value::unknown(Type::String), diags);
             }
@@ -33,7 +33,11 @@ impl Env<'_> {
             diags.append(more);
             if value.is_null() {
                 let detail = "The expression result is null. Cannot include a null value in a string template.";
-                diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole));
+                diags.push(
+                    Diagnostic::error(INVALID, detail)
+                        .at(part.span)
+                        .within(whole),
+                );
                 continue;
             }
             let (value, part_marks) = value.unmark();
@@ -55,9 +59,15 @@ impl Env<'_> {
                     }
                 }
                 Err(error) => {
-                    let detail =
-                        Said::from(&error).within(|error| format!("Cannot include the given value in a string template: {error}."));
-                    diags.push(Diagnostic::error(INVALID, detail).at(part.span).within(whole).hiding(secret));
+                    let detail = Said::from(&error).within(|error| {
+                        format!("Cannot include the given value in a string template: {error}.")
+                    });
+                    diags.push(
+                        Diagnostic::error(INVALID, detail)
+                            .at(part.span)
+                            .within(whole)
+                            .hiding(secret),
+                    );
                 }
             }
         }
@@ -85,14 +95,28 @@ impl Env<'_> {
         }
         let room = self.scope.room();
         let fits = u64::try_from(bytes).is_ok_and(|bytes| bytes.saturating_mul(2) <= room);
-        let detail = || format!("The text would take about {} MiB, more than the memory that is left.", bytes >> 20);
-        if fits { self.scope.cut() } else { Some(Diagnostic::error("Out of memory", Said::plain(detail()))) }
+        let detail = || {
+            format!(
+                "The text would take about {} MiB, more than the memory that is left.",
+                bytes >> 20
+            )
+        };
+        if fits {
+            self.scope.cut()
+        } else {
+            Some(Diagnostic::error("Out of memory", Said::plain(detail())))
+        }
     }
 
     /// The results of a `%{for}` as one text.
     pub(super) fn join(&self, tuple: &Expr) -> Outcome {
         let (value, mut diags) = self.value(tuple);
-        let Some(items) = value.as_slice() else { return (Value::unknown(Type::String).with_marks(value.marks()), diags) };
+        let Some(items) = value.as_slice() else {
+            return (
+                Value::unknown(Type::String).with_marks(value.marks()),
+                diags,
+            );
+        };
         let mut marks = value.marks().clone();
         let mut text = String::new();
         for item in items {

@@ -1,5 +1,6 @@
-//! Lines: how far each is indented, and the columns in which equals signs and comments of neighbouring lines stand. The
-//! rules are those of `hclwrite`, on whose output all formatted files agree.
+//! Lines: how far each is indented, and the columns in which equals signs and comments of
+//! neighbouring lines stand. The rules are those of `hclwrite`, on whose output all formatted files
+//! agree.
 
 use std::ops::Range;
 
@@ -7,8 +8,8 @@ use super::spacing::space_between;
 use super::token::{Token, width};
 use crate::syntax::token::Kind;
 
-/// A line in up to three cells, each of which is placed by itself: what leads it, an assignment from its equals sign on,
-/// and a comment at its end. Places in the list of tokens.
+/// A line in up to three cells, each of which is placed by itself: what leads it, an assignment
+/// from its equals sign on, and a comment at its end. Places in the list of tokens.
 #[derive(Default)]
 struct Line {
     lead: Range<usize>,
@@ -33,7 +34,10 @@ pub(super) fn lay_out(tokens: &mut [Token<'_>]) {
 }
 
 fn lines(tokens: &[Token<'_>]) -> Vec<Line> {
-    let end = tokens.iter().position(|t| t.kind == Kind::Eof).unwrap_or(tokens.len());
+    let end = tokens
+        .iter()
+        .position(|t| t.kind == Kind::Eof)
+        .unwrap_or(tokens.len());
     let tokens = &tokens[..end];
     let mut out = Vec::new();
     let mut start = 0;
@@ -57,24 +61,37 @@ fn cells(line: &[Token<'_>], start: usize) -> Line {
     let whole = |i: &usize| line[*i..lead].iter().map(Token::brackets).sum::<isize>() == 0;
     let equals = equals.filter(whole);
     let assign = equals.map(|i| start + i..start + lead);
-    Line { lead: start..start + equals.unwrap_or(lead), assign, comment }
+    Line {
+        lead: start..start + equals.unwrap_or(lead),
+        assign,
+        comment,
+    }
 }
 
-/// Two spaces for each line that left brackets open, however many these were: a line that closes several of them goes back
-/// as far as the lines did that had opened them.
+/// Two spaces for each line that left brackets open, however many these were: a line that closes
+/// several of them goes back as far as the lines did that had opened them.
 fn indent(tokens: &mut [Token<'_>], lines: &[Line]) {
     let mut open: Vec<isize> = Vec::new();
     for line in lines {
-        let Some(first) = tokens.get(line.lead.start) else { continue };
+        let Some(first) = tokens.get(line.lead.start) else {
+            continue;
+        };
         if first.kind == Kind::Newline {
             tokens[line.lead.start].spaces = 0;
             continue;
         }
         let lead = &tokens[line.lead.clone()];
         // The lines of a heredoc are not ours to count.
-        let counted = lead.iter().position(|t| t.kind == Kind::OHeredoc).unwrap_or(lead.len());
+        let counted = lead
+            .iter()
+            .position(|t| t.kind == Kind::OHeredoc)
+            .unwrap_or(lead.len());
         let assign = line.assign.clone().map_or(&[][..], |a| &tokens[a]);
-        let net: isize = lead[..counted].iter().chain(assign).map(Token::brackets).sum();
+        let net: isize = lead[..counted]
+            .iter()
+            .chain(assign)
+            .map(Token::brackets)
+            .sum();
         if net < 0 {
             close(&mut open, -net);
         }
@@ -109,8 +126,10 @@ fn spread(cell: &mut [Token<'_>]) {
 /// Puts one cell of neighbouring lines into one column, right of the widest of them.
 fn align(tokens: &mut [Token<'_>], lines: &[Line], cell: impl Fn(&Line) -> Option<usize>) {
     for chain in lines.chunk_by(|a, b| cell(a).is_some() == cell(b).is_some()) {
-        let widths: Vec<(usize, usize)> =
-            chain.iter().filter_map(|line| cell(line).map(|at| (at, width(&tokens[line.lead.start..at])))).collect();
+        let widths: Vec<(usize, usize)> = chain
+            .iter()
+            .filter_map(|line| cell(line).map(|at| (at, width(&tokens[line.lead.start..at]))))
+            .collect();
         let widest = widths.iter().map(|(_, width)| *width).max().unwrap_or(0);
         for (at, width) in widths {
             tokens[at].spaces = widest - width + 1;

@@ -1,5 +1,6 @@
-//! Texts of the native syntax in the layout that the reference engine's `fmt` gives them: indentation, spaces within a
-//! line, and columns of what stands one below the other. What a text means stays, and so do its comments and blank lines.
+//! Texts of the native syntax in the layout that the reference engine's `fmt` gives them:
+//! indentation, spaces within a line, and columns of what stands one below the other. What a text
+//! means stays, and so do its comments and blank lines.
 
 mod columns;
 mod rewrite;
@@ -12,8 +13,8 @@ use crate::syntax::parse_file;
 
 /// The text as it should be laid out.
 ///
-/// Three things are also written in their usual form: labels of blocks in quotes, `"${x}"` as `x`, and the types of
-/// variables without the quotes of old.
+/// Three things are also written in their usual form: labels of blocks in quotes, `"${x}"` as `x`,
+/// and the types of variables without the quotes of old.
 ///
 /// # Errors
 /// Where the text cannot be parsed: what a broken text would become, nobody could undo.

@@ -1,4 +1,5 @@
-//! What is written in its usual form before it is laid out: labels, texts that are one interpolation, types of old.
+//! What is written in its usual form before it is laid out: labels, texts that are one
+//! interpolation, types of old.
 
 use super::token::Token;
 use crate::source::Span;
@@ -34,7 +35,11 @@ fn in_body<'t>(tokens: &[Token<'t>], body: &NativeBody, path: &[&str], edits: &m
     for attribute in body.attributes.values() {
         let (from, to) = expression(tokens, attribute.name_span);
         let written = &tokens[from..to];
-        let usual = if path == ["variable"] && &*attribute.name == "type" { usual_type(written) } else { unwrapped(written) };
+        let usual = if path == ["variable"] && &*attribute.name == "type" {
+            usual_type(written)
+        } else {
+            unwrapped(written)
+        };
         edits.extend(usual.map(|tokens| Edit { from, to, tokens }));
     }
     for block in &body.blocks {
@@ -52,7 +57,10 @@ fn index_at(tokens: &[Token<'_>], start: u32) -> usize {
 /// Where the expression of an argument is, without the comments around it.
 fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
     let mut from = index_at(tokens, name.end);
-    while tokens.get(from).is_some_and(|t| matches!(t.kind, Kind::Equal | Kind::Comment)) {
+    while tokens
+        .get(from)
+        .is_some_and(|t| matches!(t.kind, Kind::Equal | Kind::Comment))
+    {
         from += 1;
     }
     let (mut to, mut depth) = (from, 0);
@@ -72,7 +80,10 @@ fn expression(tokens: &[Token<'_>], name: Span) -> (usize, usize) {
 
 fn labels<'t>(tokens: &[Token<'t>], block: &NativeBlock, edits: &mut Vec<Edit<'t>>) {
     for label in &block.labels {
-        let (from, to) = (index_at(tokens, label.span.start), index_at(tokens, label.span.end));
+        let (from, to) = (
+            index_at(tokens, label.span.start),
+            index_at(tokens, label.span.end),
+        );
         let start = label.span.start;
         let tokens = vec![
             Token::new(Kind::OQuote, "\"", start),
@@ -83,12 +94,22 @@ fn labels<'t>(tokens: &[Token<'t>], block: &NativeBlock, edits: &mut Vec<Edit<'t
     }
 }
 
-/// What `"${ … }"` holds, where it is nothing but that. In parentheses where it goes over lines, which mean something
-/// outside of the text.
+/// What `"${ … }"` holds, where it is nothing but that. In parentheses where it goes over lines,
+/// which mean something outside of the text.
 fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
-    let [first, open, inside @ .., close, last] = tokens else { return None };
+    let [first, open, inside @ .., close, last] = tokens else {
+        return None;
+    };
     let kinds = [first.kind, open.kind, close.kind, last.kind];
-    if inside.is_empty() || kinds != [Kind::OQuote, Kind::TemplateInterp, Kind::TemplateSeqEnd, Kind::CQuote] {
+    if inside.is_empty()
+        || kinds
+            != [
+                Kind::OQuote,
+                Kind::TemplateInterp,
+                Kind::TemplateSeqEnd,
+                Kind::CQuote,
+            ]
+    {
         return None;
     }
     let mut quotes = 0;
@@ -97,7 +118,9 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
             Kind::OQuote => quotes += 1,
             Kind::CQuote => quotes -= 1,
             // Another sequence beside the first, or text.
-            Kind::TemplateInterp | Kind::TemplateSeqEnd | Kind::QuotedLit if quotes <= 0 => return None,
+            Kind::TemplateInterp | Kind::TemplateSeqEnd | Kind::QuotedLit if quotes <= 0 => {
+                return None;
+            }
             _ => {}
         }
     }
@@ -105,7 +128,8 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let end = inside.iter().rposition(|t| t.kind != Kind::Newline)? + 1;
     let inside = &inside[start..end];
     let lines = inside.iter().any(|t| t.kind == Kind::Newline);
-    let in_parentheses = inside[0].kind == Kind::OParen && inside[inside.len() - 1].kind == Kind::CParen;
+    let in_parentheses =
+        inside[0].kind == Kind::OParen && inside[inside.len() - 1].kind == Kind::CParen;
     if !lines || in_parentheses {
         return Some(inside.to_vec());
     }
@@ -118,8 +142,13 @@ fn unwrapped<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
 /// A type as it is written today: collections name what they hold, and nothing is in quotes.
 fn usual_type<'t>(tokens: &[Token<'t>]) -> Option<Vec<Token<'t>>> {
     let (name, of) = match tokens {
-        [name] if name.kind == Kind::Ident && matches!(&*name.text, "list" | "map" | "set") => (name, Some("any")),
-        [open, name, close] if [open.kind, name.kind, close.kind] == [Kind::OQuote, Kind::QuotedLit, Kind::CQuote] => {
+        [name] if name.kind == Kind::Ident && matches!(&*name.text, "list" | "map" | "set") => {
+            (name, Some("any"))
+        }
+        [open, name, close]
+            if [open.kind, name.kind, close.kind]
+                == [Kind::OQuote, Kind::QuotedLit, Kind::CQuote] =>
+        {
             match &*name.text {
                 "string" => (name, None),
                 // There was no `any` when types were in quotes.

@@ -3,7 +3,8 @@
 use super::token::Token;
 use crate::syntax::token::Kind;
 
-/// What stands before a minus that is a sign: nothing, what opens, separates or compares, or another operator.
+/// What stands before a minus that is a sign: nothing, what opens, separates or compares, or
+/// another operator.
 const BEFORE_A_SIGN: [Kind; 21] = [
     Kind::OParen,
     Kind::OBrace,
@@ -28,14 +29,20 @@ const BEFORE_A_SIGN: [Kind; 21] = [
     Kind::Bang,
 ];
 
-/// Whether a space parts `token` from the one `after` it; `before` is what stands before `token` in the same cell.
+/// Whether a space parts `token` from the one `after` it; `before` is what stands before `token` in
+/// the same cell.
 pub(super) fn space_between(before: Option<Kind>, token: &Token<'_>, after: &Token<'_>) -> bool {
     use Kind::*;
     match (token.kind, after.kind) {
-        (_, Newline) | (Ident, OParen | DoubleColon) | (DoubleColon, Ident) | (Dot, _) | (_, Dot | Comma | Ellipsis) => false,
+        (_, Newline)
+        | (Ident, OParen | DoubleColon)
+        | (DoubleColon, Ident)
+        | (Dot, _)
+        | (_, Dot | Comma | Ellipsis) => false,
         (Comma, _) => true,
         // Inside of a text every space is a part of it.
-        (QuotedLit | StringLit | OQuote | OHeredoc, _) | (_, QuotedLit | StringLit | CQuote | CHeredoc) => false,
+        (QuotedLit | StringLit | OQuote | OHeredoc, _)
+        | (_, QuotedLit | StringLit | CQuote | CHeredoc) => false,
         // `for x in [a]` is no index of something that is called `in`.
         (Ident, _) if token.text == "in" && before == Some(Ident) => true,
         (Ident | Number, OBrack) => false,

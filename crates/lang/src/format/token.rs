@@ -1,4 +1,5 @@
-//! Tokens with the spaces before them: a text that can be laid out anew without touching what it says.
+//! Tokens with the spaces before them: a text that can be laid out anew without touching what it
+//! says.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,12 @@ pub(super) struct Token<'t> {
 impl<'t> Token<'t> {
     /// One that was not there before; its spaces are for the layout to say.
     pub(super) fn new(kind: Kind, text: impl Into<Cow<'t, str>>, start: u32) -> Self {
-        Self { kind, text: text.into(), start, spaces: 0 }
+        Self {
+            kind,
+            text: text.into(),
+            start,
+            spaces: 0,
+        }
     }
 
     /// Whether a line ends with it. Comments of one line take the end of the line with them.
@@ -31,7 +37,11 @@ impl<'t> Token<'t> {
     /// How many brackets it leaves open (1) or closes (-1).
     pub(super) fn brackets(&self) -> isize {
         match self.kind {
-            Kind::OBrace | Kind::OBrack | Kind::OParen | Kind::TemplateControl | Kind::TemplateInterp => 1,
+            Kind::OBrace
+            | Kind::OBrack
+            | Kind::OParen
+            | Kind::TemplateControl
+            | Kind::TemplateInterp => 1,
             Kind::CBrace | Kind::CBrack | Kind::CParen | Kind::TemplateSeqEnd => -1,
             _ => 0,
         }
@@ -40,7 +50,10 @@ impl<'t> Token<'t> {
 
 /// How wide they are together, in characters as people count them.
 pub(super) fn width(tokens: &[Token<'_>]) -> usize {
-    tokens.iter().map(|t| t.spaces + t.text.graphemes(true).count()).sum()
+    tokens
+        .iter()
+        .map(|t| t.spaces + t.text.graphemes(true).count())
+        .sum()
 }
 
 /// The tokens of a text, the one for its end included.
@@ -49,9 +62,17 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let with_spaces = |token: crate::syntax::token::Token| {
         let spaces = token.start - std::mem::replace(&mut end, token.end);
         let said = &text[token.start as usize..token.end as usize];
-        Token { kind: token.kind, text: said.into(), start: token.start, spaces: spaces as usize }
+        Token {
+            kind: token.kind,
+            text: said.into(),
+            start: token.start,
+            spaces: spaces as usize,
+        }
     };
-    scan(text, Start::Normal).into_iter().map(with_spaces).collect()
+    scan(text, Start::Normal)
+        .into_iter()
+        .map(with_spaces)
+        .collect()
 }
 
 /// The text that they are.

@@ -1,4 +1,5 @@
-//! Promises about values that are not known yet: they narrow what an unknown value can become, and are checked once it is known.
+//! Promises about values that are not known yet: they narrow what an unknown value can become, and
+//! are checked once it is known.
 
 use cty::{Mark, RefinementBuilder, Type, Value};
 
@@ -9,12 +10,27 @@ type Refine = fn(&[Value], RefinementBuilder) -> Result<RefinementBuilder, CallE
 
 /// A promise about a value of `constraint`, with further arguments that say what is promised.
 fn promise(constraint: Type, more: &[(&str, Type)], refine: Refine) -> Function {
-    let mut params = vec![Param::new("value", constraint.clone()).null().unknown().dynamic()];
+    let mut params = vec![
+        Param::new("value", constraint.clone())
+            .null()
+            .unknown()
+            .dynamic(),
+    ];
     params.extend(more.iter().map(|(name, ty)| Param::new(name, ty.clone())));
     Function::typed(
         params,
-        move |args, _| Ok(if args[0].ty().is_dynamic() { constraint.clone() } else { args[0].ty().clone() }),
-        move |args, _, _| refine(args, args[0].refine())?.build().map_err(|_| CallError::arg(0, "assumption was not upheld")),
+        move |args, _| {
+            Ok(if args[0].ty().is_dynamic() {
+                constraint.clone()
+            } else {
+                args[0].ty().clone()
+            })
+        },
+        move |args, _, _| {
+            refine(args, args[0].refine())?
+                .build()
+                .map_err(|_| CallError::arg(0, "assumption was not upheld"))
+        },
     )
 }
 
@@ -29,7 +45,11 @@ pub(super) fn notnull() -> Function {
 }
 
 pub(super) fn stringprefix() -> Function {
-    promise(Type::String, &[("prefix", Type::String)], |args, builder| Ok(builder.string_prefix(text(args, 1)?)))
+    promise(
+        Type::String,
+        &[("prefix", Type::String)],
+        |args, builder| Ok(builder.string_prefix(text(args, 1)?)),
+    )
 }
 
 /// Which collection a promise about lengths is about.
@@ -51,26 +71,54 @@ impl Kind {
 }
 
 fn bound(args: &[Value], index: usize) -> Result<usize, CallError> {
-    let number = args.get(index).and_then(Value::as_number).and_then(cty::Number::to_usize);
-    number.ok_or_else(|| CallError::arg(index, Said::plain(format!("must be a whole number between 0 and {}", i64::MAX))))
-}
-
-pub(super) fn length(kind: Kind) -> Function {
-    promise(kind.ty(), &[("min_length", Type::Number), ("max_length", Type::Number)], |args, builder| {
-        Ok(builder.length_min(bound(args, 1)?).length_max(bound(args, 2)?))
+    let number = args
+        .get(index)
+        .and_then(Value::as_number)
+        .and_then(cty::Number::to_usize);
+    number.ok_or_else(|| {
+        CallError::arg(
+            index,
+            Said::plain(format!("must be a whole number between 0 and {}", i64::MAX)),
+        )
     })
 }
 
+pub(super) fn length(kind: Kind) -> Function {
+    promise(
+        kind.ty(),
+        &[("min_length", Type::Number), ("max_length", Type::Number)],
+        |args, builder| {
+            Ok(builder
+                .length_min(bound(args, 1)?)
+                .length_max(bound(args, 2)?))
+        },
+    )
+}
+
 pub(super) fn length_min(kind: Kind) -> Function {
-    promise(kind.ty(), &[("min_length", Type::Number)], |args, builder| Ok(builder.length_min(bound(args, 1)?)))
+    promise(
+        kind.ty(),
+        &[("min_length", Type::Number)],
+        |args, builder| Ok(builder.length_min(bound(args, 1)?)),
+    )
 }
 
 pub(super) fn length_max(kind: Kind) -> Function {
-    promise(kind.ty(), &[("max_length", Type::Number)], |args, builder| Ok(builder.length_max(bound(args, 1)?)))
+    promise(
+        kind.ty(),
+        &[("max_length", Type::Number)],
+        |args, builder| Ok(builder.length_max(bound(args, 1)?)),
+    )
 }
 
 pub(super) fn equal() -> Function {
-    let any = |name| Param::new(name, Type::Dynamic).null().unknown().dynamic().marked();
+    let any = |name| {
+        Param::new(name, Type::Dynamic)
+            .null()
+            .unknown()
+            .dynamic()
+            .marked()
+    };
     Function::typed(
         vec![any("actual_value"), any("expected_value")],
         |args, _| Ok(args[1].ty().clone()),
@@ -78,16 +126,27 @@ pub(super) fn equal() -> Function {
             let (actual, expected) = (&args[0], &args[1]);
             let converted = cty::convert(actual, expected.ty()).map_err(|_| {
                 let (got, want) = (actual.ty().friendly_name(), expected.ty().friendly_name());
-                CallError::arg(0, format!("actual value type {got} does not match assumed value type {want}"))
+                CallError::arg(
+                    0,
+                    format!("actual value type {got} does not match assumed value type {want}"),
+                )
             })?;
             if converted.equals(expected).as_bool() == Some(false) {
-                return Err(CallError::arg(0, "the actual value does not match the assumed value"));
+                return Err(CallError::arg(
+                    0,
+                    "the actual value does not match the assumed value",
+                ));
             }
             // What is promised may be shown even where the value itself may not.
             let (_, marks) = converted.unmark_deep_with_paths();
             let kept: Vec<_> = marks
                 .into_iter()
-                .map(|(path, marks)| (path, marks.without(&Mark::Sensitive).without(&Mark::Ephemeral)))
+                .map(|(path, marks)| {
+                    (
+                        path,
+                        marks.without(&Mark::Sensitive).without(&Mark::Ephemeral),
+                    )
+                })
                 .filter(|(_, marks)| !marks.is_empty())
                 .collect();
             Ok(expected.clone().mark_with_paths(&kept))

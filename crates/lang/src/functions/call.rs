@@ -1,5 +1,6 @@
-//! What a function is and how one is called: arguments are checked against parameters, marks are taken off and given to the
-//! result, unknown and null arguments are answered before the function itself sees them. Owns nothing.
+//! What a function is and how one is called: arguments are checked against parameters, marks are
+//! taken off and given to the result, unknown and null arguments are answered before the function
+//! itself sees them. Owns nothing.
 
 use std::sync::Arc;
 
@@ -28,7 +29,10 @@ pub enum CallError {
 impl CallError {
     /// Blames the argument at `index`.
     pub fn arg(index: usize, reason: impl Into<Said>) -> CallError {
-        CallError::Argument { index, reason: reason.into() }
+        CallError::Argument {
+            index,
+            reason: reason.into(),
+        }
     }
 
     /// Blames the call.
@@ -36,15 +40,22 @@ impl CallError {
         CallError::Call(reason.into())
     }
 
-    /// Without the arguments in it that must not be shown. Marks that the function never saw hide every quote; of those that
-    /// it takes care of itself it may have made the words.
+    /// Without the arguments in it that must not be shown. Marks that the function never saw hide
+    /// every quote; of those that it takes care of itself it may have made the words.
     pub(crate) fn hiding(self, function: &Function, args: &[Value]) -> CallError {
         let mut secret = args.iter().enumerate().filter(|(_, arg)| arg.hides());
         let any = secret.clone().next().is_some();
-        let unseen = secret.any(|(index, _)| function.param(index).is_none_or(|param| !param.allow_marked));
+        let unseen = secret.any(|(index, _)| {
+            function
+                .param(index)
+                .is_none_or(|param| !param.allow_marked)
+        });
         let hide = |reason: Said| reason.hiding(unseen).hiding_unseen(any);
         match self {
-            CallError::Argument { index, reason } => CallError::Argument { index, reason: hide(reason) },
+            CallError::Argument { index, reason } => CallError::Argument {
+                index,
+                reason: hide(reason),
+            },
             CallError::Call(reason) => CallError::Call(hide(reason)),
         }
     }
@@ -87,7 +98,10 @@ impl Host<'_> {
         if bytes <= SMALL || u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.scope.room()) {
             return Ok(());
         }
-        Err(CallError::call(Said::plain(format!("the result would take about {} MiB, more than the memory that is left", bytes >> 20))))
+        Err(CallError::call(Said::plain(format!(
+            "the result would take about {} MiB, more than the memory that is left",
+            bytes >> 20
+        ))))
     }
 
     /// Tells the scope what an answer rests on.
@@ -95,7 +109,13 @@ impl Host<'_> {
     /// # Errors
     /// Why there must be no answer.
     pub fn found(&self, look: Look, digest: String) -> Result<(), Said> {
-        self.scope.found(Finding { look, digest, secret: self.secret }).map_err(Said::plain)
+        self.scope
+            .found(Finding {
+                look,
+                digest,
+                secret: self.secret,
+            })
+            .map_err(Said::plain)
     }
 }
 
@@ -119,7 +139,14 @@ pub struct Param {
 impl Param {
     /// A parameter that wants plain known values.
     pub fn new(name: &str, ty: Type) -> Param {
-        Param { name: name.into(), ty, allow_null: false, allow_unknown: false, allow_dynamic: false, allow_marked: false }
+        Param {
+            name: name.into(),
+            ty,
+            allow_null: false,
+            allow_unknown: false,
+            allow_dynamic: false,
+            allow_marked: false,
+        }
     }
 
     /// Accepts null.
@@ -167,7 +194,10 @@ pub struct Function {
 
 impl std::fmt::Debug for Function {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Function").field("params", &self.params).field("variadic", &self.variadic).finish_non_exhaustive()
+        f.debug_struct("Function")
+            .field("params", &self.params)
+            .field("variadic", &self.variadic)
+            .finish_non_exhaustive()
     }
 }
 
@@ -181,13 +211,21 @@ impl Function {
         Function::typed(params, move |_, _| Ok(result.clone()), run)
     }
 
-    /// A function whose result type follows from its arguments (which may be unknown when the type is asked for).
+    /// A function whose result type follows from its arguments (which may be unknown when the type
+    /// is asked for).
     pub fn typed(
         params: Vec<Param>,
         type_of: impl Fn(&[Value], Host<'_>) -> Result<Type, CallError> + Send + Sync + 'static,
         run: impl Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync + 'static,
     ) -> Function {
-        Function { params, variadic: None, type_of: Arc::new(type_of), run: Arc::new(run), not_null: false, impure: false }
+        Function {
+            params,
+            variadic: None,
+            type_of: Arc::new(type_of),
+            run: Arc::new(run),
+            not_null: false,
+            impure: false,
+        }
     }
 
     /// Any number of further arguments.
@@ -226,7 +264,8 @@ impl Function {
         self.params.get(index).or(self.variadic.as_ref())
     }
 
-    /// Calls the function. The arguments must be converted to the types of their parameters already.
+    /// Calls the function. The arguments must be converted to the types of their parameters
+    /// already.
     ///
     /// # Errors
     /// What is wrong with an argument or the call.
@@ -237,7 +276,9 @@ impl Function {
         let mut untyped = false;
         let mut unknown = false;
         for (index, arg) in args.iter().enumerate() {
-            let Some(param) = self.param(index) else { continue };
+            let Some(param) = self.param(index) else {
+                continue;
+            };
             if arg.is_null() && !param.allow_null {
                 return Err(CallError::arg(index, "argument must not be null"));
             }
@@ -255,19 +296,31 @@ impl Function {
             return Ok(Value::dynamic().with_marks(&marks));
         }
         let ty = (self.type_of)(&bare, host)?;
-        let result = if unknown || (self.impure && host.scope.planning()) { Value::unknown(ty) } else { (self.run)(&bare, &ty, host)? };
+        let result = if unknown || (self.impure && host.scope.planning()) {
+            Value::unknown(ty)
+        } else {
+            (self.run)(&bare, &ty, host)?
+        };
         let result = result.with_marks(&marks);
         let refinable = self.not_null && (result.is_known() || !result.ty().is_dynamic());
-        Ok(if refinable && !result.is_known() { result.refine_not_null() } else { result })
+        Ok(if refinable && !result.is_known() {
+            result.refine_not_null()
+        } else {
+            result
+        })
     }
 
     fn count(&self, given: usize) -> Result<(), CallError> {
         let want = self.params.len();
         if self.variadic.is_none() && given != want {
-            return Err(CallError::call(Said::plain(format!("wrong number of arguments ({want} required; {given} given)"))));
+            return Err(CallError::call(Said::plain(format!(
+                "wrong number of arguments ({want} required; {given} given)"
+            ))));
         }
         if given < want {
-            return Err(CallError::call(Said::plain(format!("wrong number of arguments (at least {want} required; {given} given)"))));
+            return Err(CallError::call(Said::plain(format!(
+                "wrong number of arguments (at least {want} required; {given} given)"
+            ))));
         }
         Ok(())
     }
@@ -275,12 +328,16 @@ impl Function {
 
 /// The text of an argument that is a known string.
 pub(crate) fn text(args: &[Value], index: usize) -> Result<&str, CallError> {
-    args.get(index).and_then(Value::as_str).ok_or_else(|| CallError::arg(index, "a string is required"))
+    args.get(index)
+        .and_then(Value::as_str)
+        .ok_or_else(|| CallError::arg(index, "a string is required"))
 }
 
 /// The number of an argument that is a known number.
 pub(crate) fn number(args: &[Value], index: usize) -> Result<&cty::Number, CallError> {
-    args.get(index).and_then(Value::as_number).ok_or_else(|| CallError::arg(index, "a number is required"))
+    args.get(index)
+        .and_then(Value::as_number)
+        .ok_or_else(|| CallError::arg(index, "a number is required"))
 }
 
 /// An argument as a whole machine number.

@@ -17,12 +17,18 @@ pub(super) fn to(want: Type) -> Function {
             }
             Err(CallError::arg(0, refusal("", got, &target)))
         },
-        move |args, _, _| cty::convert(&args[0], &want).map_err(|_| CallError::arg(0, reason(&args[0], &want))),
+        move |args, _, _| {
+            cty::convert(&args[0], &want).map_err(|_| CallError::arg(0, reason(&args[0], &want)))
+        },
     )
 }
 
 fn refusal(kind: &str, got: &Type, want: &Type) -> Said {
-    Said::plain(format!("cannot convert {kind}{} to {}", got.friendly_name(), want.friendly_constraint_name()))
+    Said::plain(format!(
+        "cannot convert {kind}{} to {}",
+        got.friendly_name(),
+        want.friendly_constraint_name()
+    ))
 }
 
 /// A text in quotes, as much of it as fits into a sentence.
@@ -45,11 +51,19 @@ fn reason(value: &Value, want: &Type) -> Said {
     }
     match (value.as_str(), want) {
         (Some(text), Type::Bool) => {
-            let put = |text: &str| format!("cannot convert {text} to bool; only the strings \"true\" or \"false\" are allowed");
+            let put = |text: &str| {
+                format!(
+                    "cannot convert {text} to bool; only the strings \"true\" or \"false\" are allowed"
+                )
+            };
             Said::either(put(&quoted(text)), put("(sensitive value)"))
         }
         (Some(text), Type::Number) => {
-            let put = |text: &str| format!("cannot convert {text} to number; given string must be a decimal representation of a number");
+            let put = |text: &str| {
+                format!(
+                    "cannot convert {text} to number; given string must be a decimal representation of a number"
+                )
+            };
             Said::either(put(&quoted(text)), put("(sensitive value)"))
         }
         _ => refusal("", got, want),

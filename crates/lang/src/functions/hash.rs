@@ -37,35 +37,53 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 pub(super) fn of_text(kind: Kind) -> Function {
-    Function::new(vec![Param::new("str", Type::String)], Type::String, move |args, _, _| Ok(kind.digest(text(args, 0)?.as_bytes()).into()))
-        .not_null()
+    Function::new(
+        vec![Param::new("str", Type::String)],
+        Type::String,
+        move |args, _, _| Ok(kind.digest(text(args, 0)?.as_bytes()).into()),
+    )
+    .not_null()
 }
 
 pub(super) fn of_file(kind: Kind) -> Function {
-    Function::new(vec![Param::new("path", Type::String)], Type::String, move |args, _, host| {
-        let bytes = files::read(host, text(args, 0)?, &cty::Marks::none()).map_err(CallError::call)?;
-        Ok(kind.digest(&bytes).into())
-    })
+    Function::new(
+        vec![Param::new("path", Type::String)],
+        Type::String,
+        move |args, _, host| {
+            let bytes =
+                files::read(host, text(args, 0)?, &cty::Marks::none()).map_err(CallError::call)?;
+            Ok(kind.digest(&bytes).into())
+        },
+    )
     .not_null()
 }
 
 pub(super) fn uuid() -> Function {
-    Function::new(vec![], Type::String, |_, _, _| Ok(uuid::Uuid::new_v4().to_string().into())).not_null().impure()
+    Function::new(vec![], Type::String, |_, _, _| {
+        Ok(uuid::Uuid::new_v4().to_string().into())
+    })
+    .not_null()
+    .impure()
 }
 
 pub(super) fn uuidv5() -> Function {
-    let params = vec![Param::new("namespace", Type::String), Param::new("name", Type::String)];
+    let params = vec![
+        Param::new("namespace", Type::String),
+        Param::new("name", Type::String),
+    ];
     Function::new(params, Type::String, |args, _, _| {
         let namespace = match text(args, 0)? {
             "dns" => uuid::Uuid::NAMESPACE_DNS,
             "url" => uuid::Uuid::NAMESPACE_URL,
             "oid" => uuid::Uuid::NAMESPACE_OID,
             "x500" => uuid::Uuid::NAMESPACE_X500,
-            other => {
-                uuid::Uuid::parse_str(other).map_err(|e| CallError::call(format!("uuidv5() doesn't support namespace {other} ({e})")))?
-            }
+            other => uuid::Uuid::parse_str(other).map_err(|e| {
+                CallError::call(format!("uuidv5() doesn't support namespace {other} ({e})"))
+            })?,
         };
-        Ok(uuid::Uuid::new_v5(&namespace, text(args, 1)?.as_bytes()).to_string().into())
+        Ok(uuid::Uuid::new_v5(&namespace, text(args, 1)?.as_bytes())
+            .to_string()
+            .into())
     })
     .not_null()
 }

@@ -1,5 +1,6 @@
-//! The function table: every function of the language by name, and the rules by which a call treats unknown, null and
-//! marked arguments. The table is built once and never changes; providers add functions through `eval::Scope`.
+//! The function table: every function of the language by name, and the rules by which a call treats
+//! unknown, null and marked arguments. The table is built once and never changes; providers add
+//! functions through `eval::Scope`.
 
 mod assume;
 mod call;

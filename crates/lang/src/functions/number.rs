@@ -1,4 +1,5 @@
-//! Functions on numbers. Precision belongs to the value: results of float arithmetic have 53 bits, others keep their own.
+//! Functions on numbers. Precision belongs to the value: results of float arithmetic have 53 bits,
+//! others keep their own.
 
 use cty::{Number, Type, Value};
 
@@ -10,24 +11,46 @@ fn num(name: &str) -> Param {
 }
 
 pub(super) fn abs() -> Function {
-    Function::new(vec![num("num").marked()], Type::Number, |a, _, _| Ok(a[0].abs())).not_null()
+    Function::new(vec![num("num").marked()], Type::Number, |a, _, _| {
+        Ok(a[0].abs())
+    })
+    .not_null()
 }
 
 /// Whole numbers made from others have no negative zero.
 fn rounded(number: Number) -> Value {
-    if number.is_zero() { Number::zero().with_precision(number.precision()).into() } else { number.into() }
+    if number.is_zero() {
+        Number::zero().with_precision(number.precision()).into()
+    } else {
+        number.into()
+    }
 }
 
 pub(super) fn ceil() -> Function {
-    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(rounded(number(a, 0)?.ceil()))).not_null()
+    Function::new(
+        vec![Param::new("num", Type::Number)],
+        Type::Number,
+        |a, _, _| Ok(rounded(number(a, 0)?.ceil())),
+    )
+    .not_null()
 }
 
 pub(super) fn floor() -> Function {
-    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(rounded(number(a, 0)?.floor()))).not_null()
+    Function::new(
+        vec![Param::new("num", Type::Number)],
+        Type::Number,
+        |a, _, _| Ok(rounded(number(a, 0)?.floor())),
+    )
+    .not_null()
 }
 
 pub(super) fn signum() -> Function {
-    Function::new(vec![Param::new("num", Type::Number)], Type::Number, |a, _, _| Ok(Value::int(whole(a, 0)?.signum()))).not_null()
+    Function::new(
+        vec![Param::new("num", Type::Number)],
+        Type::Number,
+        |a, _, _| Ok(Value::int(whole(a, 0)?.signum())),
+    )
+    .not_null()
 }
 
 pub(super) fn max() -> Function {
@@ -40,7 +63,8 @@ pub(super) fn min() -> Function {
 
 fn extreme(better: fn(&Number, &Number) -> bool) -> Function {
     Function::new(vec![], Type::Number, move |args, _, _| {
-        let mut best = number(args, 0).map_err(|_| CallError::call("must pass at least one number"))?;
+        let mut best =
+            number(args, 0).map_err(|_| CallError::call("must pass at least one number"))?;
         for index in 1..args.len() {
             let next = number(args, index)?;
             if better(next, best) {
@@ -58,27 +82,45 @@ fn float(args: &[Value], index: usize) -> Result<f64, CallError> {
     let n = number(args, index)?;
     let (value, _) = n.to_f64();
     if value.is_infinite() && !n.is_infinite() {
-        return Err(CallError::call(Said::plain(format!("value must be between {:e} and {:e} inclusive", f64::MIN, f64::MAX))));
+        return Err(CallError::call(Said::plain(format!(
+            "value must be between {:e} and {:e} inclusive",
+            f64::MIN,
+            f64::MAX
+        ))));
     }
     Ok(value)
 }
 
 fn from_float(value: f64) -> Result<Value, CallError> {
-    Number::from_f64(value).map(Value::from).map_err(|e| CallError::call(e.to_string()))
+    Number::from_f64(value)
+        .map(Value::from)
+        .map_err(|e| CallError::call(e.to_string()))
 }
 
 pub(super) fn log() -> Function {
-    let params = vec![Param::new("num", Type::Number), Param::new("base", Type::Number)];
-    Function::new(params, Type::Number, |a, _, _| from_float(float(a, 0)?.ln() / float(a, 1)?.ln())).not_null()
+    let params = vec![
+        Param::new("num", Type::Number),
+        Param::new("base", Type::Number),
+    ];
+    Function::new(params, Type::Number, |a, _, _| {
+        from_float(float(a, 0)?.ln() / float(a, 1)?.ln())
+    })
+    .not_null()
 }
 
 pub(super) fn pow() -> Function {
-    let params = vec![Param::new("num", Type::Number), Param::new("power", Type::Number)];
-    Function::new(params, Type::Number, |a, _, _| from_float(power(float(a, 0)?, float(a, 1)?))).not_null()
+    let params = vec![
+        Param::new("num", Type::Number),
+        Param::new("power", Type::Number),
+    ];
+    Function::new(params, Type::Number, |a, _, _| {
+        from_float(power(float(a, 0)?, float(a, 1)?))
+    })
+    .not_null()
 }
 
-/// `x` to the power of `y`, by repeated squaring of the fraction beside its exponent: the last digits are those of the
-/// reference language, where the platform's own function may differ.
+/// `x` to the power of `y`, by repeated squaring of the fraction beside its exponent: the last
+/// digits are those of the reference language, where the platform's own function may differ.
 fn power(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 {
         return 1.0;
@@ -90,8 +132,15 @@ fn power(x: f64, y: f64) -> f64 {
         return 1.0 / x.sqrt();
     }
     let (whole, mut rest) = (y.abs().trunc(), y.abs().fract());
-    // Zero, infinities, roots of negative numbers and results beyond all bounds: the platform agrees on those.
-    if y == 1.0 || x == 0.0 || !x.is_finite() || !y.is_finite() || (rest != 0.0 && x < 0.0) || whole >= 9.2e18 {
+    // Zero, infinities, roots of negative numbers and results beyond all bounds: the platform
+    // agrees on those.
+    if y == 1.0
+        || x == 0.0
+        || !x.is_finite()
+        || !y.is_finite()
+        || (rest != 0.0 && x < 0.0)
+        || whole >= 9.2e18
+    {
         return x.powf(y);
     }
     let mut times = whole as u64;
@@ -131,10 +180,17 @@ fn power(x: f64, y: f64) -> f64 {
 
 /// A finite number other than zero as a fraction of at least a half, below one, and a power of two.
 fn split(x: f64) -> (f64, i64) {
-    let (x, shift) = if x.abs() < f64::MIN_POSITIVE { (x * 2f64.powi(52), -52) } else { (x, 0) };
+    let (x, shift) = if x.abs() < f64::MIN_POSITIVE {
+        (x * 2f64.powi(52), -52)
+    } else {
+        (x, 0)
+    };
     let bits = x.to_bits();
     let exponent = ((bits >> 52) & 0x7FF) as i64 - 1022;
-    (f64::from_bits(bits & !(0x7FF << 52) | 1022 << 52), exponent + shift)
+    (
+        f64::from_bits(bits & !(0x7FF << 52) | 1022 << 52),
+        exponent + shift,
+    )
 }
 
 /// `fraction · 2^exponent` in steps that cannot overflow before their time.
@@ -149,18 +205,30 @@ fn scale(mut fraction: f64, exponent: i64) -> f64 {
 }
 
 pub(super) fn parseint() -> Function {
-    let params = vec![Param::new("number", Type::Dynamic), Param::new("base", Type::Number)];
+    let params = vec![
+        Param::new("number", Type::Dynamic),
+        Param::new("base", Type::Number),
+    ];
     Function::typed(
         params,
         |args, _| match args[0].ty() {
             Type::String => Ok(Type::Number),
-            other => Err(CallError::arg(0, Said::plain(format!("first argument must be a string, not {}", other.friendly_name())))),
+            other => Err(CallError::arg(
+                0,
+                Said::plain(format!(
+                    "first argument must be a string, not {}",
+                    other.friendly_name()
+                )),
+            )),
         },
         |args, _, _| {
             let digits = text(args, 0)?;
             let base = whole(args, 1).map_err(|e| CallError::arg(1, e.to_string()))?;
             if !(2..=62).contains(&base) {
-                return Err(CallError::arg(1, "base must be a whole number between 2 and 62 inclusive"));
+                return Err(CallError::arg(
+                    1,
+                    "base must be a whole number between 2 and 62 inclusive",
+                ));
             }
             parse_whole(digits, base as u32).ok_or_else(|| {
                 CallError::arg(
@@ -204,35 +272,46 @@ fn parse_whole(text: &str, base: u32) -> Option<Value> {
 
 pub(super) fn sum() -> Function {
     const WRONG: &str = "argument must be list, set, or tuple of number values";
-    Function::new(vec![Param::new("list", Type::Dynamic)], Type::Number, |args, _, _| {
-        let list = &args[0];
-        let bad = |reason: &'static str| Err(CallError::arg(0, reason));
-        if list.ty().is_primitive() {
-            return bad("cannot sum noniterable");
-        }
-        if list.is_empty() {
-            return bad("cannot sum an empty list");
-        }
-        if list.ty().is_map() || list.ty().is_object() {
-            let reason = format!("argument must be list, set, or tuple. Received {}", list.ty().friendly_name());
-            return Err(CallError::arg(0, Said::plain(reason)));
-        }
-        if !list.is_wholly_known() {
-            return Ok(Value::unknown(Type::Number));
-        }
-        let mut total: Option<Value> = None;
-        for item in list.children() {
-            if item.is_null() {
-                return bad(WRONG);
+    Function::new(
+        vec![Param::new("list", Type::Dynamic)],
+        Type::Number,
+        |args, _, _| {
+            let list = &args[0];
+            let bad = |reason: &'static str| Err(CallError::arg(0, reason));
+            if list.ty().is_primitive() {
+                return bad("cannot sum noniterable");
             }
-            let Ok(item) = cty::convert(item, &Type::Number) else { return bad(WRONG) };
-            total = Some(match total {
-                None => item,
-                Some(total) => total.add(&item).map_err(|e| CallError::call(e.to_string()))?,
-            });
-        }
-        Ok(total.unwrap_or_else(Value::zero))
-    })
+            if list.is_empty() {
+                return bad("cannot sum an empty list");
+            }
+            if list.ty().is_map() || list.ty().is_object() {
+                let reason = format!(
+                    "argument must be list, set, or tuple. Received {}",
+                    list.ty().friendly_name()
+                );
+                return Err(CallError::arg(0, Said::plain(reason)));
+            }
+            if !list.is_wholly_known() {
+                return Ok(Value::unknown(Type::Number));
+            }
+            let mut total: Option<Value> = None;
+            for item in list.children() {
+                if item.is_null() {
+                    return bad(WRONG);
+                }
+                let Ok(item) = cty::convert(item, &Type::Number) else {
+                    return bad(WRONG);
+                };
+                total = Some(match total {
+                    None => item,
+                    Some(total) => total
+                        .add(&item)
+                        .map_err(|e| CallError::call(e.to_string()))?,
+                });
+            }
+            Ok(total.unwrap_or_else(Value::zero))
+        },
+    )
     .not_null()
 }
 
@@ -249,7 +328,8 @@ pub(super) fn range() -> Function {
             _ => return Err(CallError::call("must have one, two, or three arguments")),
         };
         let step = step.unwrap_or_else(|| Number::from(if end.compare(start).is_lt() { -1i64 } else { 1 }));
-        // A step of zero gives nothing where there is nothing to give, and too many values otherwise.
+        // A step of zero gives nothing where there is nothing to give, and too many values
+        // otherwise.
         let down = step.is_negative();
         if down && end.compare(start).is_gt() {
             return Err(CallError::arg(1, "end must be less than start when step is negative"));

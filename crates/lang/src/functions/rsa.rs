@@ -1,5 +1,5 @@
-//! `rsadecrypt`: PKCS #1 v1.5 with a private key in PEM. The key is the operator's own and the result goes back to the operator,
-//! so the time that decryption takes tells nobody anything new.
+//! `rsadecrypt`: PKCS #1 v1.5 with a private key in PEM. The key is the operator's own and the
+//! result goes back to the operator, so the time that decryption takes tells nobody anything new.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,14 +18,28 @@ struct Key {
 }
 
 pub(super) fn rsadecrypt() -> Function {
-    let params = vec![Param::new("ciphertext", Type::String), Param::new("privatekey", Type::String)];
+    let params = vec![
+        Param::new("ciphertext", Type::String),
+        Param::new("privatekey", Type::String),
+    ];
     Function::new(params, Type::String, |args, _, _| {
-        let encoded: String = text(args, 0)?.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-        let cipher =
-            STANDARD.decode(&encoded).map_err(|_| CallError::arg(0, "failed to decode input: cipher text must be base64-encoded"))?;
+        let encoded: String = text(args, 0)?
+            .chars()
+            .filter(|c| !matches!(c, '\r' | '\n'))
+            .collect();
+        let cipher = STANDARD.decode(&encoded).map_err(|_| {
+            CallError::arg(
+                0,
+                "failed to decode input: cipher text must be base64-encoded",
+            )
+        })?;
         let key = key(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
-        let plain = decrypt(&key, &cipher).ok_or_else(|| CallError::call("failed to decrypt: the text was not encrypted with this key"))?;
-        String::from_utf8(plain).map(Value::from).map_err(|_| CallError::call("the decrypted data is not valid UTF-8"))
+        let plain = decrypt(&key, &cipher).ok_or_else(|| {
+            CallError::call("failed to decrypt: the text was not encrypted with this key")
+        })?;
+        String::from_utf8(plain)
+            .map(Value::from)
+            .map_err(|_| CallError::call("the decrypted data is not valid UTF-8"))
     })
     .not_null()
 }
@@ -41,7 +55,9 @@ fn key(pem: &str) -> Result<Key, String> {
         return Err("failed to parse key: password protected keys are not supported. Please decrypt the key prior to use".to_owned());
     }
     let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
-    let der = STANDARD.decode(body).map_err(|_| "failed to parse key: the text between its lines is not Base64".to_owned())?;
+    let der = STANDARD
+        .decode(body)
+        .map_err(|_| "failed to parse key: the text between its lines is not Base64".to_owned())?;
     let bad = || "failed to parse key: invalid ASN1 data in the given private key".to_owned();
     match kind {
         "RSA PRIVATE KEY" => pkcs1(&der).ok_or_else(bad),
@@ -52,7 +68,9 @@ fn key(pem: &str) -> Result<Key, String> {
             inside.take(0x30).ok_or_else(bad)?;
             pkcs1(inside.take(0x04).ok_or_else(bad)?).ok_or_else(bad)
         }
-        other => Err(format!("failed to parse key: keys of kind {other:?} are not supported, only RSA")),
+        other => Err(format!(
+            "failed to parse key: keys of kind {other:?} are not supported, only RSA"
+        )),
     }
 }
 
@@ -64,7 +82,9 @@ fn pkcs1(der: &[u8]) -> Option<Key> {
     inside.take(0x02)?;
     let exponent = UBig::from_be_bytes(inside.take(0x02)?);
     let bits = modulus.to_be_bytes().len() * 8;
-    (64..=LARGEST_KEY).contains(&bits).then_some(Key { modulus, exponent })
+    (64..=LARGEST_KEY)
+        .contains(&bits)
+        .then_some(Key { modulus, exponent })
 }
 
 /// Elements of DER one after the other.
@@ -81,7 +101,9 @@ impl<'a> Der<'a> {
             if count == 0 || count > 4 || rest.len() < count {
                 return None;
             }
-            length = rest[..count].iter().fold(0, |n, b| n << 8 | usize::from(*b));
+            length = rest[..count]
+                .iter()
+                .fold(0, |n, b| n << 8 | usize::from(*b));
             rest = &rest[count..];
         }
         if found != tag || rest.len() < length {
@@ -131,7 +153,10 @@ mod tests {
     fn a_message_is_read_with_its_key() {
         let key = key(KEY).unwrap();
         let cipher = STANDARD.decode(CIPHER).unwrap();
-        assert_eq!(decrypt(&key, &cipher).as_deref(), Some(&b"a small secret"[..]));
+        assert_eq!(
+            decrypt(&key, &cipher).as_deref(),
+            Some(&b"a small secret"[..])
+        );
         assert_eq!(decrypt(&key, &cipher[1..]), None);
     }
 
@@ -160,6 +185,5 @@ vNf9EAXl3jC8dnRFfHOxkCzT1KfK8lhsUSlYFTWhAjAEtWnTkByb2h1Iu6pFc4Yy\n\
 v+DTPQcNbOIEZlC09qT3lmb81BD0LbSL3TSas7sx0Fw=\n\
 -----END RSA PRIVATE KEY-----\n\
 ";
-    const CIPHER: &str =
-        "sAYk7WVUzkUzxQOCohMH6EvzWuXgvsDzNWj+PnW6UNV3of5t8eu7b+B6q5fDDjSkHoX53nMeYLTzUAzaqpd9lF3tSeoVF0PwhROClmjz3BrfkVySxgs4UVKZ6N0zoPXX";
+    const CIPHER: &str = "sAYk7WVUzkUzxQOCohMH6EvzWuXgvsDzNWj+PnW6UNV3of5t8eu7b+B6q5fDDjSkHoX53nMeYLTzUAzaqpd9lF3tSeoVF0PwhROClmjz3BrfkVySxgs4UVKZ6N0zoPXX";
 }

@@ -5,11 +5,21 @@ use cty::{Mark, Type, Value};
 use super::call::{CallError, Function, Param};
 
 fn everything() -> Vec<Param> {
-    vec![Param::new("value", Type::Dynamic).unknown().null().marked().dynamic()]
+    vec![
+        Param::new("value", Type::Dynamic)
+            .unknown()
+            .null()
+            .marked()
+            .dynamic(),
+    ]
 }
 
 fn same_type(run: fn(&Value) -> Value) -> Function {
-    Function::typed(everything(), |args, _| Ok(args[0].ty().clone()), move |args, _, _| Ok(run(&args[0])))
+    Function::typed(
+        everything(),
+        |args, _| Ok(args[0].ty().clone()),
+        move |args, _, _| Ok(run(&args[0])),
+    )
 }
 
 pub(super) fn sensitive() -> Function {
@@ -25,7 +35,11 @@ pub(super) fn nonsensitive() -> Function {
 
 pub(super) fn issensitive() -> Function {
     Function::new(everything(), Type::Bool, |args, _, _| {
-        Ok(if args[0].is_known() { args[0].has_mark(&Mark::Sensitive).into() } else { Value::unknown(Type::Bool) })
+        Ok(if args[0].is_known() {
+            args[0].has_mark(&Mark::Sensitive).into()
+        } else {
+            Value::unknown(Type::Bool)
+        })
     })
     .not_null()
 }
@@ -42,7 +56,11 @@ pub(super) fn ephemeralasnull() -> Function {
                 }
                 let ty = value.ty().clone();
                 let (bare, marks) = value.unmark();
-                let plain = if bare.is_null() || (ephemeral && bare.is_known()) { Value::null(ty) } else { Value::unknown(ty) };
+                let plain = if bare.is_null() || (ephemeral && bare.is_known()) {
+                    Value::null(ty)
+                } else {
+                    Value::unknown(ty)
+                };
                 Ok::<_, CallError>(plain.with_marks(&marks.without(&Mark::Ephemeral)))
             })
         },

@@ -17,7 +17,9 @@ const LAZY: &[&str] = &["can", "convert", "try"];
 
 /// The function of this name.
 pub fn find(name: &str) -> Option<Arc<Function>> {
-    table().get(name.strip_prefix("core::").unwrap_or(name)).cloned()
+    table()
+        .get(name.strip_prefix("core::").unwrap_or(name))
+        .cloned()
 }
 
 /// Every name, in order.
@@ -27,7 +29,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 fn table() -> &'static BTreeMap<&'static str, Arc<Function>> {
     static TABLE: OnceLock<BTreeMap<&'static str, Arc<Function>>> = OnceLock::new();
-    TABLE.get_or_init(|| all().into_iter().map(|(name, function)| (name, Arc::new(function))).collect())
+    TABLE.get_or_init(|| {
+        all()
+            .into_iter()
+            .map(|(name, function)| (name, Arc::new(function)))
+            .collect()
+    })
 }
 
 fn all() -> Vec<(&'static str, Function)> {
@@ -156,9 +163,15 @@ fn on_collections() -> Vec<(&'static str, Function)> {
         ("index", search::index()),
         ("keys", maps::keys()),
         ("length", search::length()),
-        ("list", search::gone("list", "tolist([ ... ]) to write a literal list")),
+        (
+            "list",
+            search::gone("list", "tolist([ ... ]) to write a literal list"),
+        ),
         ("lookup", maps::lookup()),
-        ("map", search::gone("map", "tomap({ ... }) to write a literal map")),
+        (
+            "map",
+            search::gone("map", "tomap({ ... }) to write a literal map"),
+        ),
         ("matchkeys", search::matchkeys()),
         ("merge", maps::merge()),
         ("one", lists::one()),

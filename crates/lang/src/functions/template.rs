@@ -22,7 +22,10 @@ enum Origin {
 }
 
 pub(super) fn templatefile() -> Function {
-    let params = vec![Param::new("path", Type::String).marked(), Param::new("vars", Type::Dynamic)];
+    let params = vec![
+        Param::new("path", Type::String).marked(),
+        Param::new("vars", Type::Dynamic),
+    ];
     let load = |args: &[Value], host: Host<'_>| {
         let path = text(args, 0)?;
         let content = files::read_text(host, path, args[0].marks())?;
@@ -32,11 +35,19 @@ pub(super) fn templatefile() -> Function {
 }
 
 pub(super) fn templatestring() -> Function {
-    let params = vec![Param::new("data", Type::String).marked(), Param::new("vars", Type::Dynamic).marked()];
-    template(params, |args, _| Ok((text(args, 0)?.to_owned(), Origin::Text)))
+    let params = vec![
+        Param::new("data", Type::String).marked(),
+        Param::new("vars", Type::Dynamic).marked(),
+    ];
+    template(params, |args, _| {
+        Ok((text(args, 0)?.to_owned(), Origin::Text))
+    })
 }
 
-fn template(params: Vec<Param>, load: fn(&[Value], Host<'_>) -> Result<(String, Origin), CallError>) -> Function {
+fn template(
+    params: Vec<Param>,
+    load: fn(&[Value], Host<'_>) -> Result<(String, Origin), CallError>,
+) -> Function {
     // The type is only known once the template is rendered, and rendering twice would be idle.
     Function::typed(
         params,
@@ -50,13 +61,26 @@ fn template(params: Vec<Param>, load: fn(&[Value], Host<'_>) -> Result<(String, 
             let (content, origin) = load(args, host)?;
             let marks = args[0].marks().union(args[1].marks());
             // The text of a template that must not be shown would be quoted by name and place.
-            let opaque = |error: CallError| if args[0].hides() { CallError::from(error.to_string()) } else { error };
-            Ok(rendered(&content, &origin, &args[1], host).map_err(opaque)?.with_marks(&marks))
+            let opaque = |error: CallError| {
+                if args[0].hides() {
+                    CallError::from(error.to_string())
+                } else {
+                    error
+                }
+            };
+            Ok(rendered(&content, &origin, &args[1], host)
+                .map_err(opaque)?
+                .with_marks(&marks))
         },
     )
 }
 
-fn rendered(content: &str, origin: &Origin, vars: &Value, host: Host<'_>) -> Result<Value, CallError> {
+fn rendered(
+    content: &str,
+    origin: &Origin,
+    vars: &Value,
+    host: Host<'_>,
+) -> Result<Value, CallError> {
     // Faults become words here, so the text need not be kept with those of the configuration.
     let sources = SourceMap::new();
     let name = match origin {
@@ -84,7 +108,10 @@ fn variables(vars: &Value) -> Result<BTreeMap<Arc<str>, Value>, CallError> {
         return Err(CallError::arg(1, "invalid vars value: must be a map"));
     }
     let members = vars.as_map().map(cty::Members::to_map).unwrap_or_default();
-    if let Some(bad) = members.keys().find(|name| !crate::syntax::is_identifier(name)) {
+    if let Some(bad) = members
+        .keys()
+        .find(|name| !crate::syntax::is_identifier(name))
+    {
         return Err(CallError::arg(
             1,
             format!(
@@ -96,16 +123,27 @@ fn variables(vars: &Value) -> Result<BTreeMap<Arc<str>, Value>, CallError> {
     Ok(members)
 }
 
-fn check_references(expr: &Expr, known: &BTreeMap<Arc<str>, Value>, origin: &Origin, sources: &SourceMap) -> Result<(), CallError> {
+fn check_references(
+    expr: &Expr,
+    known: &BTreeMap<Arc<str>, Value>,
+    origin: &Origin,
+    sources: &SourceMap,
+) -> Result<(), CallError> {
     for traversal in expr.traversals() {
         if known.contains_key(&traversal.root) {
             continue;
         }
         let mut name = format!("{:?}", &*traversal.root);
         if let (Origin::File(_), Some(range)) = (origin, sources.range(traversal.root_span)) {
-            name.push_str(&format!(", referenced at {}:{},{}", range.filename, range.start.line, range.start.column));
+            name.push_str(&format!(
+                ", referenced at {}:{},{}",
+                range.filename, range.start.line, range.start.column
+            ));
         }
-        return Err(CallError::arg(1, Said::plain(format!("vars map does not contain key {name}"))));
+        return Err(CallError::arg(
+            1,
+            Said::plain(format!("vars map does not contain key {name}")),
+        ));
     }
     Ok(())
 }
@@ -113,8 +151,23 @@ fn check_references(expr: &Expr, known: &BTreeMap<Arc<str>, Value>, origin: &Ori
 /// The first fault in words, and how many more there are.
 fn words(diags: &Diagnostics, sources: &SourceMap) -> Said {
     let count = diags.errors().count();
-    let Some(first) = diags.errors().next() else { return "no further words".into() };
-    let place = first.range(sources).map(|r| format!("{}:{},{}: ", r.filename, r.start.line, r.start.column)).unwrap_or_default();
-    let more = if count > 1 { format!(", and {} other diagnostic(s)", count - 1) } else { String::new() };
-    first.said().within(|detail| format!("{place}{}; {}{more}", first.summary, detail.trim_end_matches('.')))
+    let Some(first) = diags.errors().next() else {
+        return "no further words".into();
+    };
+    let place = first
+        .range(sources)
+        .map(|r| format!("{}:{},{}: ", r.filename, r.start.line, r.start.column))
+        .unwrap_or_default();
+    let more = if count > 1 {
+        format!(", and {} other diagnostic(s)", count - 1)
+    } else {
+        String::new()
+    };
+    first.said().within(|detail| {
+        format!(
+            "{place}{}; {}{more}",
+            first.summary,
+            detail.trim_end_matches('.')
+        )
+    })
 }

@@ -1,5 +1,6 @@
-//! The expression tree that both front ends produce and the evaluator reads. Plain data; bounded depth:
-//! at most `MAX_DEPTH` expressions are nested in each other (chains of binary operators do not nest).
+//! The expression tree that both front ends produce and the evaluator reads. Plain data; bounded
+//! depth: at most `MAX_DEPTH` expressions are nested in each other (chains of binary operators do
+//! not nest).
 
 use std::sync::Arc;
 
@@ -25,10 +26,11 @@ pub struct Expr {
 pub enum ExprKind {
     /// A number, `true`, `false`, `null`, or a piece of text in a template.
     Literal(Value),
-    /// A quoted string, heredoc, directive body or JSON string: always a string, the concatenation of its parts.
-    /// Literal text is a `Literal` string (escapes, strip markers and heredoc indentation already resolved);
-    /// `%{if}` is a `Conditional` whose branches are templates (an absent else is the empty template);
-    /// `%{for}` is a `TemplateJoin`. No parts: the empty string.
+    /// A quoted string, heredoc, directive body or JSON string: always a string, the concatenation
+    /// of its parts. Literal text is a `Literal` string (escapes, strip markers and heredoc
+    /// indentation already resolved); `%{if}` is a `Conditional` whose branches are templates (an
+    /// absent else is the empty template); `%{for}` is a `TemplateJoin`. No parts: the empty
+    /// string.
     Template {
         /// The parts, in order.
         parts: Vec<Expr>,
@@ -97,7 +99,8 @@ pub enum ExprKind {
     Object(Vec<ObjectItem>),
     /// `(x)`.
     Parens(Box<Expr>),
-    /// What stands where a syntax error was reported: evaluate to an unknown value of unknown type, silently.
+    /// What stands where a syntax error was reported: evaluate to an unknown value of unknown type,
+    /// silently.
     Error,
     /// A JSON string that is no template; evaluating it says what is wrong.
     Faulty(Arc<Diagnostics>),
@@ -132,11 +135,14 @@ pub struct Traversal {
 impl Traversal {
     /// From the root to the last step.
     pub fn span(&self) -> Span {
-        self.steps.last().map_or(self.root_span, |s| self.root_span.to(s.span))
+        self.steps
+            .last()
+            .map_or(self.root_span, |s| self.root_span.to(s.span))
     }
 }
 
-/// A reference, and what is looked up in it right away: of `a.b[each.key].c`, `a.b`, then `each.key`, then `.c`.
+/// A reference, and what is looked up in it right away: of `a.b[each.key].c`, `a.b`, then
+/// `each.key`, then `.c`.
 #[derive(Clone, Debug)]
 pub struct Lookup {
     /// The reference with its constant steps.
@@ -221,8 +227,9 @@ pub struct ForExpr {
 /// One item of an object constructor.
 #[derive(Clone, Debug)]
 pub struct ObjectItem {
-    /// The key as an expression. Evaluate it only if `name` is absent; then a key whose kind is `Traversal`
-    /// (with steps, and no parentheses around) is ambiguous and an error at the key's span.
+    /// The key as an expression. Evaluate it only if `name` is absent; then a key whose kind is
+    /// `Traversal` (with steps, and no parentheses around) is ambiguous and an error at the key's
+    /// span.
     pub key: Expr,
     /// The key when it is a bare word.
     pub name: Option<Arc<str>>,

@@ -17,7 +17,10 @@ impl Parser<'_> {
         } else {
             let mut items = Vec::new();
             let close = self.tuple_items(open_span, &mut items);
-            Expr { kind: ExprKind::Tuple(items), span: open_span.to(close) }
+            Expr {
+                kind: ExprKind::Tuple(items),
+                span: open_span.to(close),
+            }
         };
         self.pop_newlines();
         expr
@@ -81,7 +84,10 @@ impl Parser<'_> {
         let mut items = Vec::new();
         let close = self.object_items(open_span, &mut items);
         self.pop_newlines();
-        Expr { kind: ExprKind::Object(items), span: open_span.to(close) }
+        Expr {
+            kind: ExprKind::Object(items),
+            span: open_span.to(close),
+        }
     }
 
     fn object_items(&mut self, open: Span, items: &mut Vec<ObjectItem>) -> Span {
@@ -162,15 +168,19 @@ impl Parser<'_> {
         }
         let span = self.span(next);
         let (summary, detail) = match next.kind {
-            Kind::Newline | Kind::Comma => {
-                ("Missing attribute value", "Expected an attribute value, introduced by an equals sign (\"=\").")
-            }
+            Kind::Newline | Kind::Comma => (
+                "Missing attribute value",
+                "Expected an attribute value, introduced by an equals sign (\"=\").",
+            ),
             Kind::Ident => (
                 "Missing key/value separator",
                 "Expected an equals sign (\"=\") to mark the beginning of the attribute value. A name that holds periods or spaces must be quoted.",
             ),
             Kind::Eof => return self.unterminated_object(open),
-            _ => ("Missing key/value separator", "Expected an equals sign (\"=\") to mark the beginning of the attribute value."),
+            _ => (
+                "Missing key/value separator",
+                "Expected an equals sign (\"=\") to mark the beginning of the attribute value.",
+            ),
         };
         self.error_within(span, open.to(span), summary, detail);
     }

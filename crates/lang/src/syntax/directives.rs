@@ -1,4 +1,5 @@
-//! The directives of a template into a tree: each `%{if}` a conditional, each `%{for}` a joined tuple.
+//! The directives of a template into a tree: each `%{if}` a conditional, each `%{for}` a joined
+//! tuple.
 
 use std::sync::Arc;
 
@@ -24,21 +25,36 @@ enum Ended {
 
 impl<'p, 'a> Directives<'p, 'a> {
     pub(super) fn new(parts: Vec<Part>, parser: &'p mut Parser<'a>) -> Self {
-        Directives { parts: parts.into_iter().peekable(), depth: parser.depth, given_up: false, parser }
+        Directives {
+            parts: parts.into_iter().peekable(),
+            depth: parser.depth,
+            given_up: false,
+            parser,
+        }
     }
 
     /// Whether there is anything before the end.
     pub(super) fn more(&mut self) -> bool {
-        self.parts.peek().is_some_and(|p| !matches!(p, Part::End(_)))
+        self.parts
+            .peek()
+            .is_some_and(|p| !matches!(p, Part::End(_)))
     }
 
     /// The next expression, with all that belongs to it.
     pub(super) fn next(&mut self) -> Expr {
         match self.parts.next() {
-            Some(Part::Text(text, span)) => Expr { kind: ExprKind::Literal(super::text_value(&text)), span },
+            Some(Part::Text(text, span)) => Expr {
+                kind: ExprKind::Literal(super::text_value(&text)),
+                span,
+            },
             Some(Part::Interp(expr)) => expr,
             Some(Part::If(cond, span)) => self.deeper(span, |d| d.conditional(cond, span)),
-            Some(Part::For { key, value, collection, span }) => self.deeper(span, |d| d.repetition(key, value, collection, span)),
+            Some(Part::For {
+                key,
+                value,
+                collection,
+                span,
+            }) => self.deeper(span, |d| d.repetition(key, value, collection, span)),
             Some(Part::Control(control, span)) => {
                 self.parser.error(
                     span,
@@ -49,10 +65,17 @@ impl<'p, 'a> Directives<'p, 'a> {
             }
             Some(Part::End(span)) => {
                 self.parts = vec![Part::End(span)].into_iter().peekable();
-                self.parser.error(span, "Unexpected end of template", "The control directives within this template are unbalanced.");
+                self.parser.error(
+                    span,
+                    "Unexpected end of template",
+                    "The control directives within this template are unbalanced.",
+                );
                 self.parser.placeholder(span)
             }
-            None => Expr { kind: ExprKind::Error, span: self.parser.previous() },
+            None => Expr {
+                kind: ExprKind::Error,
+                span: self.parser.previous(),
+            },
         }
     }
 
@@ -100,7 +123,11 @@ impl<'p, 'a> Directives<'p, 'a> {
         if matches!(ended, Ended::By(Control::Else, _)) {
             ended = self.until_control(&mut other);
             if let Ended::By(Control::Else, span) = ended {
-                self.parser.error(span, "Unexpected else directive", "This if directive already has its else.");
+                self.parser.error(
+                    span,
+                    "Unexpected else directive",
+                    "This if directive already has its else.",
+                );
                 return self.parser.placeholder(span);
             }
         }
@@ -109,7 +136,11 @@ impl<'p, 'a> Directives<'p, 'a> {
                 let then = body(then, open.at_end());
                 let other = body(other, close.at_start());
                 Expr {
-                    kind: ExprKind::Conditional { cond: Box::new(cond), then: Box::new(then), other: Box::new(other) },
+                    kind: ExprKind::Conditional {
+                        cond: Box::new(cond),
+                        then: Box::new(then),
+                        other: Box::new(other),
+                    },
                     span: open.to(close),
                 }
             }
@@ -117,15 +148,37 @@ impl<'p, 'a> Directives<'p, 'a> {
         }
     }
 
-    fn repetition(&mut self, key_var: Option<Arc<str>>, value_var: Arc<str>, collection: Expr, open: Span) -> Expr {
+    fn repetition(
+        &mut self,
+        key_var: Option<Arc<str>>,
+        value_var: Arc<str>,
+        collection: Expr,
+        open: Span,
+    ) -> Expr {
         let mut content = Vec::new();
         match self.until_control(&mut content) {
             Ended::By(Control::EndFor, close) => {
                 let value = body(content, open.at_end());
                 let span = open.to(close);
-                let inner = ForExpr { key_var, value_var, collection, key: None, value, cond: None, group: false, open, close };
-                let tuple = Expr { kind: ExprKind::For(Box::new(inner)), span };
-                Expr { kind: ExprKind::TemplateJoin(Box::new(tuple)), span }
+                let inner = ForExpr {
+                    key_var,
+                    value_var,
+                    collection,
+                    key: None,
+                    value,
+                    cond: None,
+                    group: false,
+                    open,
+                    close,
+                };
+                let tuple = Expr {
+                    kind: ExprKind::For(Box::new(inner)),
+                    span,
+                };
+                Expr {
+                    kind: ExprKind::TemplateJoin(Box::new(tuple)),
+                    span,
+                }
             }
             ended => self.unbalanced(ended, "endfor", "for"),
         }
@@ -159,5 +212,11 @@ fn body(parts: Vec<Expr>, empty_at: Span) -> Expr {
         (Some(first), Some(last)) => first.span.to(last.span),
         _ => empty_at,
     };
-    Expr { kind: ExprKind::Template { parts, origin: TemplateOrigin::Directive }, span }
+    Expr {
+        kind: ExprKind::Template {
+            parts,
+            origin: TemplateOrigin::Directive,
+        },
+        span,
+    }
 }

@@ -43,12 +43,30 @@ fn join(left: Expr, op: BinaryOp, op_span: Span, right: Expr) -> Expr {
     if let ExprKind::Binary { first, mut rest } = left.kind {
         if level_of(rest[0].0) == level_of(op) {
             rest.push((op, op_span, right));
-            return Expr { kind: ExprKind::Binary { first, rest }, span };
+            return Expr {
+                kind: ExprKind::Binary { first, rest },
+                span,
+            };
         }
-        let left = Expr { kind: ExprKind::Binary { first, rest }, span: left.span };
-        return Expr { kind: ExprKind::Binary { first: Box::new(left), rest: vec![(op, op_span, right)] }, span };
+        let left = Expr {
+            kind: ExprKind::Binary { first, rest },
+            span: left.span,
+        };
+        return Expr {
+            kind: ExprKind::Binary {
+                first: Box::new(left),
+                rest: vec![(op, op_span, right)],
+            },
+            span,
+        };
     }
-    Expr { kind: ExprKind::Binary { first: Box::new(left), rest: vec![(op, op_span, right)] }, span }
+    Expr {
+        kind: ExprKind::Binary {
+            first: Box::new(left),
+            rest: vec![(op, op_span, right)],
+        },
+        span,
+    }
 }
 
 impl Parser<'_> {
@@ -107,7 +125,14 @@ impl Parser<'_> {
             return cond;
         }
         let span = start.to(other.span);
-        Expr { kind: ExprKind::Conditional { cond: Box::new(cond), then: Box::new(then), other: Box::new(other) }, span }
+        Expr {
+            kind: ExprKind::Conditional {
+                cond: Box::new(cond),
+                then: Box::new(then),
+                other: Box::new(other),
+            },
+            span,
+        }
     }
 
     /// Infix operators by precedence, without recursion: a stack of operands and waiting operators.
@@ -153,7 +178,10 @@ impl Parser<'_> {
                 self.read();
                 let span = self.span(start);
                 match self.number(start) {
-                    Some(value) => Expr { kind: ExprKind::Literal(value), span },
+                    Some(value) => Expr {
+                        kind: ExprKind::Literal(value),
+                        span,
+                    },
                     None => self.placeholder(span),
                 }
             }
@@ -166,7 +194,11 @@ impl Parser<'_> {
                 let span = self.span(start);
                 if !self.recovery {
                     if start.kind == Kind::Eof {
-                        self.error(span, "Missing expression", "Expected the start of an expression, but found the end of the file.");
+                        self.error(
+                            span,
+                            "Missing expression",
+                            "Expected the start of an expression, but found the end of the file.",
+                        );
                     } else {
                         self.error(
                             span,
@@ -205,7 +237,10 @@ impl Parser<'_> {
         }
         self.read();
         self.pop_newlines();
-        Expr { kind: ExprKind::Parens(Box::new(inner)), span: open_span.to(close_span) }
+        Expr {
+            kind: ExprKind::Parens(Box::new(inner)),
+            span: open_span.to(close_span),
+        }
     }
 
     pub(crate) fn number(&mut self, token: Token) -> Option<Value> {
@@ -229,7 +264,11 @@ impl Parser<'_> {
             "true" => ExprKind::Literal(super::bool_value(true)),
             "false" => ExprKind::Literal(super::bool_value(false)),
             "null" => ExprKind::Literal(super::null_value()),
-            _ => ExprKind::Traversal(super::Traversal { root: self.name(token), root_span: span, steps: Vec::new() }),
+            _ => ExprKind::Traversal(super::Traversal {
+                root: self.name(token),
+                root_span: span,
+                steps: Vec::new(),
+            }),
         };
         Expr { kind, span }
     }
@@ -240,12 +279,23 @@ impl Parser<'_> {
         }
         let token = self.read();
         let op_span = self.span(token);
-        let op = if token.kind == Kind::Minus { UnaryOp::Negate } else { UnaryOp::Not };
+        let op = if token.kind == Kind::Minus {
+            UnaryOp::Negate
+        } else {
+            UnaryOp::Not
+        };
         self.depth += 1;
         let operand = self.operand();
         self.depth -= 1;
         let span = op_span.to(operand.span);
-        Expr { kind: ExprKind::Unary { op, op_span, operand: Box::new(operand) }, span }
+        Expr {
+            kind: ExprKind::Unary {
+                op,
+                op_span,
+                operand: Box::new(operand),
+            },
+            span,
+        }
     }
 
     fn call(&mut self, first: Token) -> Expr {
@@ -286,7 +336,17 @@ impl Parser<'_> {
         let (args, expand_final, close) = self.arguments(first_span, open_span);
         self.pop_newlines();
         let span = first_span.to(close);
-        Expr { kind: ExprKind::Call(Call { name: name.into(), name_span, args, expand_final, open: open_span, close }), span }
+        Expr {
+            kind: ExprKind::Call(Call {
+                name: name.into(),
+                name_span,
+                args,
+                expand_final,
+                open: open_span,
+                close,
+            }),
+            span,
+        }
     }
 
     fn arguments(&mut self, name: Span, open: Span) -> (Vec<Expr>, bool, Span) {

@@ -42,7 +42,10 @@ impl Parser<'_> {
         match token.kind {
             Kind::Ident => {
                 self.read();
-                let step = Step { kind: StepKind::Attr(self.name(token)), span: dot_span.to(span) };
+                let step = Step {
+                    kind: StepKind::Attr(self.name(token)),
+                    span: dot_span.to(span),
+                };
                 Ok(extend(expr, step))
             }
             Kind::Number => {
@@ -58,7 +61,11 @@ impl Parser<'_> {
                 Ok(self.attribute_splat(expr, from, dot_span.to(span)))
             }
             _ => {
-                self.error(span, "Invalid attribute name", "An attribute name is required after a dot.");
+                self.error(
+                    span,
+                    "Invalid attribute name",
+                    "An attribute name is required after a dot.",
+                );
                 self.recovery = true;
                 Err(self.placeholder(from.to(dot_span)))
             }
@@ -74,10 +81,16 @@ impl Parser<'_> {
                 format!("Two indexes of the old syntax may not follow each other. Use brackets instead, like [{first}][{second}]."),
             );
             // What it would be nobody knows, and nothing more is said of what follows.
-            return Some(Step { kind: StepKind::Index(Value::dynamic()), span: dot.to(span) });
+            return Some(Step {
+                kind: StepKind::Index(Value::dynamic()),
+                span: dot.to(span),
+            });
         }
         let value = self.number(token)?;
-        Some(Step { kind: StepKind::Index(value), span: dot.to(span) })
+        Some(Step {
+            kind: StepKind::Index(value),
+            span: dot.to(span),
+        })
     }
 
     fn attribute_splat(&mut self, source: Expr, from: Span, marker: Span) -> Expr {
@@ -92,7 +105,10 @@ impl Parser<'_> {
             match token.kind {
                 Kind::Ident => {
                     self.read();
-                    steps.push(Step { kind: StepKind::Attr(self.name(token)), span: dot_span.to(span) });
+                    steps.push(Step {
+                        kind: StepKind::Attr(self.name(token)),
+                        span: dot_span.to(span),
+                    });
                     last = span;
                 }
                 Kind::Number => {
@@ -109,7 +125,11 @@ impl Parser<'_> {
                                 "A splat (*) cannot be used inside another attribute-only splat.",
                             );
                         } else {
-                            self.error(span, "Invalid attribute name", "An attribute name is required after a dot.");
+                            self.error(
+                                span,
+                                "Invalid attribute name",
+                                "An attribute name is required after a dot.",
+                            );
                         }
                     }
                     self.recovery = true;
@@ -117,12 +137,29 @@ impl Parser<'_> {
                 }
             }
         }
-        let item = Expr { kind: ExprKind::SplatItem, span: marker };
+        let item = Expr {
+            kind: ExprKind::SplatItem,
+            span: marker,
+        };
         let each = match steps.is_empty() {
             true => item,
-            false => Expr { kind: ExprKind::RelativeTraversal { source: Box::new(item), steps }, span: first.to(last) },
+            false => Expr {
+                kind: ExprKind::RelativeTraversal {
+                    source: Box::new(item),
+                    steps,
+                },
+                span: first.to(last),
+            },
         };
-        Expr { kind: ExprKind::Splat(Box::new(Splat { source, each, full: false, marker })), span: from.to(last) }
+        Expr {
+            kind: ExprKind::Splat(Box::new(Splat {
+                source,
+                each,
+                full: false,
+                marker,
+            })),
+            span: from.to(last),
+        }
     }
 
     fn index(&mut self, expr: Expr, from: Span) -> Expr {
@@ -140,7 +177,11 @@ impl Parser<'_> {
             let close = self.read();
             if close.kind != Kind::CBrack && !self.recovery {
                 let span = self.span(close);
-                self.error(span, "Missing close bracket on index", "The index operator must end with a closing bracket (\"]\").");
+                self.error(
+                    span,
+                    "Missing close bracket on index",
+                    "The index operator must end with a closing bracket (\"]\").",
+                );
                 self.recover(Kind::CBrack)
             } else {
                 close
@@ -149,10 +190,23 @@ impl Parser<'_> {
         self.pop_newlines();
         let brackets = open_span.to(self.span(close));
         match constant_key(&key) {
-            Some(value) => extend(expr, Step { kind: StepKind::Index(value), span: brackets }),
+            Some(value) => extend(
+                expr,
+                Step {
+                    kind: StepKind::Index(value),
+                    span: brackets,
+                },
+            ),
             None => {
                 let span = from.to(brackets);
-                Expr { kind: ExprKind::Index { source: Box::new(expr), key: Box::new(key), brackets }, span }
+                Expr {
+                    kind: ExprKind::Index {
+                        source: Box::new(expr),
+                        key: Box::new(key),
+                        brackets,
+                    },
+                    span,
+                }
             }
         }
     }
@@ -170,12 +224,27 @@ impl Parser<'_> {
             close = self.recover(Kind::CBrack);
         }
         let marker = open.to(self.span(close));
-        let item = Expr { kind: ExprKind::SplatItem, span: marker };
+        let item = Expr {
+            kind: ExprKind::SplatItem,
+            span: marker,
+        };
         self.depth += 1;
-        let each = if self.depth >= MAX_DEPTH { self.too_deep() } else { self.follow(item) };
+        let each = if self.depth >= MAX_DEPTH {
+            self.too_deep()
+        } else {
+            self.follow(item)
+        };
         self.depth -= 1;
         let span = from.to(each.span);
-        Expr { kind: ExprKind::Splat(Box::new(Splat { source, each, full: true, marker })), span }
+        Expr {
+            kind: ExprKind::Splat(Box::new(Splat {
+                source,
+                each,
+                full: true,
+                marker,
+            })),
+            span,
+        }
     }
 }
 
@@ -183,9 +252,17 @@ impl Parser<'_> {
 fn constant_key(key: &Expr) -> Option<Value> {
     match &key.kind {
         ExprKind::Literal(value) => Some(value.clone()),
-        ExprKind::Template { parts, origin: TemplateOrigin::Quoted } => match &parts[..] {
+        ExprKind::Template {
+            parts,
+            origin: TemplateOrigin::Quoted,
+        } => match &parts[..] {
             [] => Some(super::text_value("")),
-            [Expr { kind: ExprKind::Literal(value), .. }] => Some(value.clone()),
+            [
+                Expr {
+                    kind: ExprKind::Literal(value),
+                    ..
+                },
+            ] => Some(value.clone()),
             _ => None,
         },
         _ => None,
@@ -197,15 +274,30 @@ fn extend(expr: Expr, step: Step) -> Expr {
     match expr.kind {
         ExprKind::Traversal(mut traversal) => {
             traversal.steps.push(step);
-            Expr { kind: ExprKind::Traversal(traversal), span }
+            Expr {
+                kind: ExprKind::Traversal(traversal),
+                span,
+            }
         }
         ExprKind::RelativeTraversal { source, mut steps } => {
             steps.push(step);
-            Expr { kind: ExprKind::RelativeTraversal { source, steps }, span }
+            Expr {
+                kind: ExprKind::RelativeTraversal { source, steps },
+                span,
+            }
         }
         kind => {
-            let source = Box::new(Expr { kind, span: expr.span });
-            Expr { kind: ExprKind::RelativeTraversal { source, steps: vec![step] }, span }
+            let source = Box::new(Expr {
+                kind,
+                span: expr.span,
+            });
+            Expr {
+                kind: ExprKind::RelativeTraversal {
+                    source,
+                    steps: vec![step],
+                },
+                span,
+            }
         }
     }
 }

@@ -9,7 +9,11 @@ impl Parser<'_> {
     pub(super) fn for_expression(&mut self, open: Token) -> Expr {
         let open_span = self.span(open);
         let makes_object = open.kind == Kind::OBrace;
-        let close_kind = if makes_object { Kind::CBrace } else { Kind::CBrack };
+        let close_kind = if makes_object {
+            Kind::CBrace
+        } else {
+            Kind::CBrack
+        };
         self.push_newlines(false);
         self.read();
         let expr = match self.for_inner(open_span, close_kind, makes_object) {
@@ -42,14 +46,20 @@ impl Parser<'_> {
         if self.peek_kind() == Kind::Comma {
             self.read();
             if self.peek_kind() != Kind::Ident {
-                self.for_complaint(open, "For expression requires value variable name after comma.");
+                self.for_complaint(
+                    open,
+                    "For expression requires value variable name after comma.",
+                );
                 return None;
             }
             let token = self.read();
             key_var = Some(std::mem::replace(&mut value_var, self.name(token)));
         }
         if !self.is_word(self.peek(), "in") {
-            self.for_complaint(open, "For expression requires the 'in' keyword after its name declarations.");
+            self.for_complaint(
+                open,
+                "For expression requires the 'in' keyword after its name declarations.",
+            );
             return None;
         }
         self.read();
@@ -59,7 +69,10 @@ impl Parser<'_> {
             return None;
         }
         if self.peek_kind() != Kind::Colon {
-            self.for_complaint(open, "For expression requires a colon after the collection expression.");
+            self.for_complaint(
+                open,
+                "For expression requires a colon after the collection expression.",
+            );
             return None;
         }
         self.read();
@@ -90,26 +103,64 @@ impl Parser<'_> {
         let close = if self.peek_kind() == close_kind {
             self.read()
         } else {
-            self.for_complaint(open, "Extra characters after the end of the 'for' expression.");
+            self.for_complaint(
+                open,
+                "Extra characters after the end of the 'for' expression.",
+            );
             self.recover(close_kind)
         };
         let close = self.span(close);
         let span = open.to(close);
         self.check_for(&key, &value, ellipsis, makes_object, span);
         let group = ellipsis.is_some();
-        let inner = ForExpr { key_var, value_var, collection, key, value, cond, group, open, close };
-        Some(Expr { kind: ExprKind::For(Box::new(inner)), span })
+        let inner = ForExpr {
+            key_var,
+            value_var,
+            collection,
+            key,
+            value,
+            cond,
+            group,
+            open,
+            close,
+        };
+        Some(Expr {
+            kind: ExprKind::For(Box::new(inner)),
+            span,
+        })
     }
 
-    fn check_for(&mut self, key: &Option<Expr>, value: &Expr, ellipsis: Option<Span>, makes_object: bool, span: Span) {
+    fn check_for(
+        &mut self,
+        key: &Option<Expr>,
+        value: &Expr,
+        ellipsis: Option<Span>,
+        makes_object: bool,
+        span: Span,
+    ) {
         const SUMMARY: &str = "Invalid 'for' expression";
         match key {
-            Some(key) if !makes_object => self.error_within(key.span, span, SUMMARY, "Key expression is not valid when building a tuple."),
-            None if makes_object => self.error_within(value.span, span, SUMMARY, "Key expression is required when building an object."),
+            Some(key) if !makes_object => self.error_within(
+                key.span,
+                span,
+                SUMMARY,
+                "Key expression is not valid when building a tuple.",
+            ),
+            None if makes_object => self.error_within(
+                value.span,
+                span,
+                SUMMARY,
+                "Key expression is required when building an object.",
+            ),
             _ => {}
         }
         if let (Some(ellipsis), false) = (ellipsis, makes_object) {
-            self.error_within(ellipsis, span, SUMMARY, "Grouping ellipsis (...) cannot be used when building a tuple.");
+            self.error_within(
+                ellipsis,
+                span,
+                SUMMARY,
+                "Grouping ellipsis (...) cannot be used when building a tuple.",
+            );
         }
     }
 }

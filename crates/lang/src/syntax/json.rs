@@ -1,5 +1,6 @@
-//! The JSON syntax: text into nodes with spans, and nodes into the same expressions as the native syntax.
-//! What a node means (block, label, argument) is decided by the schema that reads it, in `body`.
+//! The JSON syntax: text into nodes with spans, and nodes into the same expressions as the native
+//! syntax. What a node means (block, label, argument) is decided by the schema that reads it, in
+//! `body`.
 
 use std::sync::Arc;
 
@@ -52,20 +53,30 @@ impl Node {
     /// Where the value starts: its opening bracket, or all of it.
     pub fn start_span(&self) -> Span {
         match &self.kind {
-            NodeKind::Object(_) | NodeKind::Array(_) => Span { end: (self.span.start + 1).min(self.span.end), ..self.span },
+            NodeKind::Object(_) | NodeKind::Array(_) => Span {
+                end: (self.span.start + 1).min(self.span.end),
+                ..self.span
+            },
             _ => self.span,
         }
     }
 
     /// The closing bracket.
     pub fn close_span(&self) -> Span {
-        Span { start: self.span.end.saturating_sub(1).max(self.span.start), ..self.span }
+        Span {
+            start: self.span.end.saturating_sub(1).max(self.span.start),
+            ..self.span
+        }
     }
 
     /// The value as it stands, strings verbatim.
     pub fn literal(&self) -> Value {
         match &self.kind {
-            NodeKind::Object(properties) => Value::object(properties.iter().map(|p| (p.name.clone(), p.value.literal()))),
+            NodeKind::Object(properties) => Value::object(
+                properties
+                    .iter()
+                    .map(|p| (p.name.clone(), p.value.literal())),
+            ),
             NodeKind::Array(items) => Value::tuple(items.iter().map(|i| i.literal()).collect()),
             NodeKind::Text(text) => super::text_value(text),
             NodeKind::Number(value) => value.clone(),
@@ -79,30 +90,53 @@ impl Node {
     pub fn to_expr(&self, diags: &mut Diagnostics) -> Expr {
         let kind = match &self.kind {
             NodeKind::Text(text) => return string_expr(text, self.span, diags),
-            NodeKind::Array(items) => ExprKind::Tuple(items.iter().map(|i| i.to_expr(diags)).collect()),
+            NodeKind::Array(items) => {
+                ExprKind::Tuple(items.iter().map(|i| i.to_expr(diags)).collect())
+            }
             NodeKind::Object(properties) => ExprKind::Object(
                 properties
                     .iter()
-                    .map(|p| ObjectItem { key: string_expr(&p.name, p.name_span, diags), name: None, value: p.value.to_expr(diags) })
+                    .map(|p| ObjectItem {
+                        key: string_expr(&p.name, p.name_span, diags),
+                        name: None,
+                        value: p.value.to_expr(diags),
+                    })
                     .collect(),
             ),
             NodeKind::Invalid => ExprKind::Error,
             _ => ExprKind::Literal(self.literal()),
         };
-        Expr { kind, span: self.span }
+        Expr {
+            kind,
+            span: self.span,
+        }
     }
 }
 
-/// A string as a template. Places inside count from the opening quote; escapes before them shift them.
+/// A string as a template. Places inside count from the opening quote; escapes before them shift
+/// them.
 fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
     if !text.contains("${") && !text.contains("%{") {
-        let literal = Expr { kind: ExprKind::Literal(super::text_value(text)), span };
-        return Expr { kind: ExprKind::Template { parts: vec![literal], origin: TemplateOrigin::Json }, span };
+        let literal = Expr {
+            kind: ExprKind::Literal(super::text_value(text)),
+            span,
+        };
+        return Expr {
+            kind: ExprKind::Template {
+                parts: vec![literal],
+                origin: TemplateOrigin::Json,
+            },
+            span,
+        };
     }
-    let (mut expr, found) = super::parse_template_at(text, span.file, span.start + 1, TemplateOrigin::Json);
+    let (mut expr, found) =
+        super::parse_template_at(text, span.file, span.start + 1, TemplateOrigin::Json);
     if found.has_errors() {
         // Not every string is taken for a template; where this one is, it is said then.
-        return Expr { kind: ExprKind::Faulty(Arc::new(found)), span };
+        return Expr {
+            kind: ExprKind::Faulty(Arc::new(found)),
+            span,
+        };
     }
     diags.append(found);
     if matches!(expr.kind, ExprKind::Template { .. }) {
@@ -113,12 +147,29 @@ fn string_expr(text: &str, span: Span, diags: &mut Diagnostics) -> Expr {
 
 /// Parses a whole JSON text. The root may be any value; the caller says what it must be.
 pub fn parse(text: &str, file: FileId) -> (Arc<Node>, Diagnostics) {
-    let mut parser = Json { text, bytes: text.as_bytes(), file, at: 0, depth: 0, given_up: false, diags: Diagnostics::new() };
-    let node = parser.value().unwrap_or_else(|| Arc::new(Node { kind: NodeKind::Invalid, span: Span::new(file, 0, 0) }));
+    let mut parser = Json {
+        text,
+        bytes: text.as_bytes(),
+        file,
+        at: 0,
+        depth: 0,
+        given_up: false,
+        diags: Diagnostics::new(),
+    };
+    let node = parser.value().unwrap_or_else(|| {
+        Arc::new(Node {
+            kind: NodeKind::Invalid,
+            span: Span::new(file, 0, 0),
+        })
+    });
     if parser.diags.is_empty() {
         let next = parser.peek();
         if next.kind != Tok::Eof {
-            parser.error(next, "Extraneous data after value", "Extra characters appear after the JSON value.");
+            parser.error(
+                next,
+                "Extraneous data after value",
+                "Extra characters appear after the JSON value.",
+            );
         }
     }
     (node, parser.diags)
@@ -158,7 +209,8 @@ struct Json<'a> {
     diags: Diagnostics,
 }
 
-const VALUE_START: &str = "A JSON value must start with a brace, a bracket, a number, a string, or a keyword.";
+const VALUE_START: &str =
+    "A JSON value must start with a brace, a bracket, a number, a string, or a keyword.";
 
 impl Json<'_> {
     fn peek(&self) -> Token {
@@ -166,13 +218,25 @@ impl Json<'_> {
         while matches!(self.bytes.get(start), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             start += 1;
         }
-        let single = |kind| Token { kind, start, end: start + 1 };
+        let single = |kind| Token {
+            kind,
+            start,
+            end: start + 1,
+        };
         let run = |kind, fits: fn(u8) -> bool| {
             let len = self.bytes[start..].iter().take_while(|b| fits(**b)).count();
-            Token { kind, start, end: start + len }
+            Token {
+                kind,
+                start,
+                end: start + len,
+            }
         };
         match self.bytes.get(start) {
-            None => Token { kind: Tok::Eof, start, end: start },
+            None => Token {
+                kind: Tok::Eof,
+                start,
+                end: start,
+            },
             Some(b'{') => single(Tok::BraceO),
             Some(b'}') => single(Tok::BraceC),
             Some(b'[') => single(Tok::BrackO),
@@ -180,12 +244,24 @@ impl Json<'_> {
             Some(b',') => single(Tok::Comma),
             Some(b':') => single(Tok::Colon),
             Some(b'=') => single(Tok::Equals),
-            Some(b'"') => Token { kind: Tok::Text, start, end: self.string_end(start) },
-            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => run(Tok::Number, |b| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')),
-            Some(b) if b.is_ascii_alphabetic() => run(Tok::Keyword, |b| b.is_ascii_alphabetic() || b == b'_'),
+            Some(b'"') => Token {
+                kind: Tok::Text,
+                start,
+                end: self.string_end(start),
+            },
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => run(Tok::Number, |b| {
+                matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+            }),
+            Some(b) if b.is_ascii_alphabetic() => {
+                run(Tok::Keyword, |b| b.is_ascii_alphabetic() || b == b'_')
+            }
             Some(_) => {
                 let len = self.text[start..].chars().next().map_or(1, char::len_utf8);
-                Token { kind: Tok::Invalid, start, end: start + len }
+                Token {
+                    kind: Tok::Invalid,
+                    start,
+                    end: start + len,
+                }
             }
         }
     }
@@ -208,7 +284,11 @@ impl Json<'_> {
     fn read(&mut self) -> Token {
         let token = self.peek();
         // Nothing after a character that JSON does not know is looked at.
-        self.at = if token.kind == Tok::Invalid { self.bytes.len() } else { token.end };
+        self.at = if token.kind == Tok::Invalid {
+            self.bytes.len()
+        } else {
+            token.end
+        };
         token
     }
 
@@ -227,7 +307,11 @@ impl Json<'_> {
         let mark = self.diags.len();
         let kind = match token.kind {
             Tok::BraceO | Tok::BrackO if self.depth >= MAX_DEPTH => {
-                self.error(token, "JSON nested too deeply", format!("Values may be nested in each other at most {MAX_DEPTH} deep."));
+                self.error(
+                    token,
+                    "JSON nested too deeply",
+                    format!("Values may be nested in each other at most {MAX_DEPTH} deep."),
+                );
                 self.at = self.bytes.len();
                 self.given_up = true;
                 None
@@ -271,9 +355,15 @@ impl Json<'_> {
             }
         };
         match kind {
-            Some(kind) => Some(Arc::new(Node { kind, span: span.to(Span::new(self.file, token.start, self.at)) })),
+            Some(kind) => Some(Arc::new(Node {
+                kind,
+                span: span.to(Span::new(self.file, token.start, self.at)),
+            })),
             // A part that failed still has a place, so that what is around it can be read.
-            None if self.diags.len() > mark => Some(Arc::new(Node { kind: NodeKind::Invalid, span })),
+            None if self.diags.len() > mark => Some(Arc::new(Node {
+                kind: NodeKind::Invalid,
+                span,
+            })),
             None => None,
         }
     }
@@ -307,7 +397,11 @@ impl Json<'_> {
                     self.read();
                 }
                 self.diags.push(
-                    Diagnostic::error("Invalid object property name", "A JSON object property name must be a string.").at(key.start_span()),
+                    Diagnostic::error(
+                        "Invalid object property name",
+                        "A JSON object property name must be a string.",
+                    )
+                    .at(key.start_span()),
                 );
                 return None;
             };
@@ -316,41 +410,70 @@ impl Json<'_> {
             if colon.kind != Tok::Colon {
                 self.skip(colon, Tok::BraceO, Tok::BraceC);
                 let (summary, detail) = match colon.kind {
-                    Tok::BraceC | Tok::Comma => ("Missing object value", "A property of a JSON object must have a value, after a colon."),
-                    Tok::Equals => ("Missing property value colon", "JSON puts a colon between name and value, not an equals sign."),
-                    _ => ("Missing property value colon", "A colon must appear between a property's name and its value."),
+                    Tok::BraceC | Tok::Comma => (
+                        "Missing object value",
+                        "A property of a JSON object must have a value, after a colon.",
+                    ),
+                    Tok::Equals => (
+                        "Missing property value colon",
+                        "JSON puts a colon between name and value, not an equals sign.",
+                    ),
+                    _ => (
+                        "Missing property value colon",
+                        "A colon must appear between a property's name and its value.",
+                    ),
                 };
                 self.error(colon, summary, detail);
                 return None;
             }
             let value = self.value()?;
-            properties.push(Property { name, name_span: key.span, value });
+            properties.push(Property {
+                name,
+                name_span: key.span,
+                value,
+            });
             let next = self.peek();
             match next.kind {
                 Tok::Comma => {
                     self.read();
                     if self.peek().kind == Tok::BraceC {
-                        self.error(next, "Trailing comma in object", "JSON does not permit a comma after the last property of an object.");
+                        self.error(
+                            next,
+                            "Trailing comma in object",
+                            "JSON does not permit a comma after the last property of an object.",
+                        );
                         return None;
                     }
                 }
                 Tok::BraceC => break,
                 Tok::Eof if self.given_up => return None,
                 Tok::Eof => {
-                    self.error(open, "Unclosed object", "No closing brace was found for this JSON object.");
+                    self.error(
+                        open,
+                        "Unclosed object",
+                        "No closing brace was found for this JSON object.",
+                    );
                     return None;
                 }
                 Tok::BrackC => {
                     self.read();
                     let at = self.peek();
-                    self.error(at, "Mismatched braces", "A JSON object must be closed with a brace, not a bracket.");
+                    self.error(
+                        at,
+                        "Mismatched braces",
+                        "A JSON object must be closed with a brace, not a bracket.",
+                    );
                     return None;
                 }
                 _ => {
                     let token = self.read();
                     self.skip(token, Tok::BraceO, Tok::BraceC);
                     let at = self.peek();
-                    self.error(at, "Missing attribute separator comma", "A comma must appear between the properties of an object.");
+                    self.error(
+                        at,
+                        "Missing attribute separator comma",
+                        "A comma must appear between the properties of an object.",
+                    );
                     return None;
                 }
             }
@@ -369,14 +492,22 @@ impl Json<'_> {
                 Tok::Comma => {
                     self.read();
                     if self.peek().kind == Tok::BrackC {
-                        self.error(next, "Trailing comma in array", "JSON does not permit a comma after the last value of an array.");
+                        self.error(
+                            next,
+                            "Trailing comma in array",
+                            "JSON does not permit a comma after the last value of an array.",
+                        );
                         return None;
                     }
                 }
                 Tok::BrackC => break,
                 Tok::Eof if self.given_up => return None,
                 Tok::Eof => {
-                    self.error(open, "Unclosed array", "No closing bracket was found for this JSON array.");
+                    self.error(
+                        open,
+                        "Unclosed array",
+                        "No closing bracket was found for this JSON array.",
+                    );
                     return None;
                 }
                 other => {
@@ -384,9 +515,18 @@ impl Json<'_> {
                     self.skip(token, Tok::BrackO, Tok::BrackC);
                     let at = self.peek();
                     let (summary, detail) = match other {
-                        Tok::Colon => ("Invalid array value", "A colon is not used in a JSON array."),
-                        Tok::BraceC => ("Mismatched brackets", "A JSON array must be closed with a bracket, not a brace."),
-                        _ => ("Missing attribute separator comma", "A comma must appear between the values of an array."),
+                        Tok::Colon => (
+                            "Invalid array value",
+                            "A colon is not used in a JSON array.",
+                        ),
+                        Tok::BraceC => (
+                            "Mismatched brackets",
+                            "A JSON array must be closed with a bracket, not a brace.",
+                        ),
+                        _ => (
+                            "Missing attribute separator comma",
+                            "A comma must appear between the values of an array.",
+                        ),
                     };
                     self.error(at, summary, detail);
                     return None;
@@ -400,7 +540,10 @@ impl Json<'_> {
     fn number(&mut self) -> Option<NodeKind> {
         let token = self.read();
         let text = &self.text[token.start..token.end];
-        let detail = match (serde_json::from_str::<serde_json::Number>(text), super::number_value(text)) {
+        let detail = match (
+            serde_json::from_str::<serde_json::Number>(text),
+            super::number_value(text),
+        ) {
             (Ok(_), Ok(value)) => return Some(NodeKind::Number(value)),
             (Ok(_), Err(error)) => super::number_refused(error),
             (Err(_), _) => "There is a syntax error in this JSON number.".to_owned(),
@@ -414,7 +557,11 @@ impl Json<'_> {
         match serde_json::from_str::<String>(&self.text[token.start..token.end]) {
             Ok(text) => Some(super::parser::normal(&text).into()),
             Err(_) => {
-                self.error(token, "Invalid JSON string", "There is a syntax error in this JSON string.");
+                self.error(
+                    token,
+                    "Invalid JSON string",
+                    "There is a syntax error in this JSON string.",
+                );
                 None
             }
         }

@@ -1,5 +1,6 @@
 //! Text of the native syntax into tokens. One pass, no errors of its own: what fits nothing becomes
-//! a token that `check_tokens` or the parser complains about. Works on one text and keeps no state after.
+//! a token that `check_tokens` or the parser complains about. Works on one text and keeps no state
+//! after.
 
 use super::token::{Kind, Token};
 
@@ -13,7 +14,8 @@ pub(crate) enum Start {
 }
 
 enum Mode<'a> {
-    /// Expressions and bodies; the number of open braces at which a template sequence ends, if in one.
+    /// Expressions and bodies; the number of open braces at which a template sequence ends, if in
+    /// one.
     Main {
         sequence_end: Option<usize>,
     },
@@ -33,8 +35,11 @@ pub fn is_identifier(text: &str) -> bool {
 fn identifier_len(text: &str) -> usize {
     let mut len = 0;
     for c in text.chars() {
-        let fits =
-            if len == 0 { c == '_' || unicode_ident::is_xid_start(c) } else { c == '_' || c == '-' || unicode_ident::is_xid_continue(c) };
+        let fits = if len == 0 {
+            c == '_' || unicode_ident::is_xid_start(c)
+        } else {
+            c == '_' || c == '-' || unicode_ident::is_xid_continue(c)
+        };
         if !fits {
             break;
         }
@@ -75,11 +80,20 @@ pub(crate) fn scan(text: &str, start: Start) -> Vec<Token> {
         Start::Normal => Mode::Main { sequence_end: None },
         Start::Template => Mode::Bare,
     };
-    let mut lexer = Lexer { text, at: offset, braces: 0, modes: vec![first], tokens: Vec::with_capacity(text.len() / 4 + 2) };
+    let mut lexer = Lexer {
+        text,
+        at: offset,
+        braces: 0,
+        modes: vec![first],
+        tokens: Vec::with_capacity(text.len() / 4 + 2),
+    };
     while lexer.at < text.len() {
         match lexer.modes.last() {
             Some(Mode::Quoted) => lexer.quoted(),
-            Some(Mode::Heredoc { marker, at_line_start }) => {
+            Some(Mode::Heredoc {
+                marker,
+                at_line_start,
+            }) => {
                 let (marker, at_line_start) = (*marker, *at_line_start);
                 lexer.heredoc(marker, at_line_start);
             }
@@ -110,7 +124,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn emit_to(&mut self, kind: Kind, end: usize) {
-        self.tokens.push(Token { kind, start: self.at as u32, end: end as u32 });
+        self.tokens.push(Token {
+            kind,
+            start: self.at as u32,
+            end: end as u32,
+        });
         self.at = end;
     }
 
@@ -211,23 +229,36 @@ impl<'a> Lexer<'a> {
         let dash = usize::from(rest[2..].starts_with('-'));
         let name = identifier_len(&rest[2 + dash..]);
         let after = &rest[2 + dash + name..];
-        let newline = if after.starts_with("\r\n") { 2 } else { usize::from(after.starts_with('\n')) };
+        let newline = if after.starts_with("\r\n") {
+            2
+        } else {
+            usize::from(after.starts_with('\n'))
+        };
         if name == 0 || newline == 0 {
             return self.emit(Kind::Less, 1);
         }
         let marker = &rest[2 + dash..2 + dash + name];
         self.emit(Kind::OHeredoc, 2 + dash + name + newline);
-        self.modes.push(Mode::Heredoc { marker, at_line_start: true });
+        self.modes.push(Mode::Heredoc {
+            marker,
+            at_line_start: true,
+        });
     }
 
     fn sequence_start(&mut self, kind: Kind) {
-        let len = if self.rest()[2..].starts_with('~') { 3 } else { 2 };
+        let len = if self.rest()[2..].starts_with('~') {
+            3
+        } else {
+            2
+        };
         self.emit(kind, len);
         self.braces += 1;
         if let Some(Mode::Heredoc { at_line_start, .. }) = self.modes.last_mut() {
             *at_line_start = false;
         }
-        self.modes.push(Mode::Main { sequence_end: Some(self.braces) });
+        self.modes.push(Mode::Main {
+            sequence_end: Some(self.braces),
+        });
     }
 
     /// `$` and `%`: a sequence, its escape, or a plain character. Answers the literal's length.
@@ -242,7 +273,11 @@ impl<'a> Lexer<'a> {
             self.sequence_start(kind);
             return Some(0);
         }
-        let escape = if kind == Kind::TemplateInterp { "$${" } else { "%%{" };
+        let escape = if kind == Kind::TemplateInterp {
+            "$${"
+        } else {
+            "%%{"
+        };
         Some(if rest.starts_with(escape) { 3 } else { 1 })
     }
 
@@ -254,7 +289,10 @@ impl<'a> Lexer<'a> {
                 self.modes.pop();
             }
             b'\r' | b'\n' => {
-                let len = bytes.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+                let len = bytes
+                    .iter()
+                    .take_while(|b| matches!(b, b'\r' | b'\n'))
+                    .count();
                 self.emit(Kind::QuotedNewline, len);
             }
             b'$' | b'%' => match self.sigil() {
@@ -266,7 +304,13 @@ impl<'a> Lexer<'a> {
                 while let Some(b) = bytes.get(len) {
                     match b {
                         b'$' | b'%' | b'"' | b'\r' | b'\n' => break,
-                        b'\\' if bytes.get(len + 1).is_some_and(|b| !matches!(b, b'\r' | b'\n')) => len += 2,
+                        b'\\'
+                            if bytes
+                                .get(len + 1)
+                                .is_some_and(|b| !matches!(b, b'\r' | b'\n')) =>
+                        {
+                            len += 2
+                        }
                         _ => len += 1,
                     }
                 }
@@ -282,7 +326,8 @@ impl<'a> Lexer<'a> {
         match self.sigil() {
             Some(0) => return,
             Some(len) => {
-                // A sigil directly before the line's end belongs to no line of its own; the rest follows.
+                // A sigil directly before the line's end belongs to no line of its own; the rest
+                // follows.
                 self.emit(Kind::StringLit, len);
                 return self.set_line_start(false);
             }

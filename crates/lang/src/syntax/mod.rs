@@ -1,5 +1,6 @@
-//! The syntax of configuration texts: native (`.tf`) and JSON (`.tf.json`) into one tree.
-//! Nothing here evaluates; every node keeps its span. All entry points give what could be read, and all errors.
+//! The syntax of configuration texts: native (`.tf`) and JSON (`.tf.json`) into one tree. Nothing
+//! here evaluates; every node keeps its span. All entry points give what could be read, and all
+//! errors.
 
 use cty::{Number, NumberError, Type, Value};
 
@@ -20,7 +21,10 @@ pub(crate) mod token;
 mod traversal;
 mod walk;
 
-pub use ast::{BinaryOp, Call, Expr, ExprKind, ForExpr, Lookup, ObjectItem, Splat, Step, StepKind, TemplateOrigin, Traversal, UnaryOp};
+pub use ast::{
+    BinaryOp, Call, Expr, ExprKind, ForExpr, Lookup, ObjectItem, Splat, Step, StepKind,
+    TemplateOrigin, Traversal, UnaryOp,
+};
 pub use lexer::is_identifier;
 pub use structure::{Attribute, Label, NativeBlock, NativeBody};
 pub(crate) use traversal::parse_traversal_text;
@@ -31,7 +35,8 @@ pub(crate) use lexer::{Start, scan};
 use parser::Parser;
 use token::Kind;
 
-/// Errors of syntax that are told of one text: who has more has one cause for them, or no configuration at all.
+/// Errors of syntax that are told of one text: who has more has one cause for them, or no
+/// configuration at all.
 const TOLD: usize = 100;
 /// Errors after which a body is not read any further.
 pub(crate) const FLOOD: usize = 1_000;
@@ -40,9 +45,14 @@ pub(crate) const FLOOD: usize = 1_000;
 pub(crate) fn few(mut diags: Diagnostics) -> Diagnostics {
     if let Some(more) = diags.len().checked_sub(TOLD).filter(|more| *more > 0) {
         diags.0.truncate(TOLD);
-        let at_least = if more + TOLD >= FLOOD { "at least " } else { "" };
-        let detail =
-            format!("There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them.");
+        let at_least = if more + TOLD >= FLOOD {
+            "at least "
+        } else {
+            ""
+        };
+        let detail = format!(
+            "There are {at_least}{more} more errors of syntax in this file. Settle the first ones; others may go with them."
+        );
         let last = diags.0.last().and_then(|d| d.subject);
         let mut last_word = Diagnostic::error("Too many errors", detail);
         last_word.subject = last;
@@ -80,8 +90,14 @@ pub fn parse_expression(text: &str, name: &str, sources: &SourceMap) -> (Expr, D
     parse_expression_at(text, file, 0)
 }
 
-/// Parses a text as a template, as `templatefile` does; `base` is the offset of the text in its file.
-pub fn parse_template_at(text: &str, file: FileId, base: u32, origin: TemplateOrigin) -> (Expr, Diagnostics) {
+/// Parses a text as a template, as `templatefile` does; `base` is the offset of the text in its
+/// file.
+pub fn parse_template_at(
+    text: &str,
+    file: FileId,
+    base: u32,
+    origin: TemplateOrigin,
+) -> (Expr, Diagnostics) {
     let mut parser = Parser::new(text, file, base, Start::Template, false);
     let expr = parser.whole_template(origin);
     (expr, few(parser.diags))
@@ -106,7 +122,9 @@ pub(crate) fn number_value(text: &str) -> Result<Value, NumberError> {
 /// What is said of a number literal that is none.
 pub(crate) fn number_refused(error: NumberError) -> String {
     match error {
-        NumberError::OutOfRange => format!("The value of this number literal is not understood: {error}."),
+        NumberError::OutOfRange => {
+            format!("The value of this number literal is not understood: {error}.")
+        }
         _ => "The value of this number literal is not understood.".to_owned(),
     }
 }

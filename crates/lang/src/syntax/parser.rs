@@ -1,5 +1,6 @@
 //! The recovering parser's shared parts: looking at tokens, complaining, and finding the way again
-//! after an error. Structure is in `structure`, expressions in `expression`, templates in `template`.
+//! after an error. Structure is in `structure`, expressions in `expression`, templates in
+//! `template`.
 
 use std::sync::Arc;
 
@@ -27,10 +28,26 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(text: &'a str, file: FileId, base: u32, start: Start, newlines: bool) -> Self {
+    pub(crate) fn new(
+        text: &'a str,
+        file: FileId,
+        base: u32,
+        start: Start,
+        newlines: bool,
+    ) -> Self {
         let tokens = scan(text, start);
         let diags = check_tokens(&tokens, text, file, base);
-        Parser { text, file, base, tokens, next: 0, newlines: vec![newlines], recovery: false, diags, depth: 0 }
+        Parser {
+            text,
+            file,
+            base,
+            tokens,
+            next: 0,
+            newlines: vec![newlines],
+            recovery: false,
+            diags,
+            depth: 0,
+        }
     }
 
     fn look(&self) -> (Token, usize) {
@@ -39,8 +56,16 @@ impl<'a> Parser<'a> {
             match token.kind {
                 Kind::Comment => {
                     // A line comment takes its line's end with it, which still ends an argument.
-                    if newlines && self.text[token.start as usize..token.end as usize].ends_with('\n') {
-                        return (Token { kind: Kind::Newline, ..*token }, index + 1);
+                    if newlines
+                        && self.text[token.start as usize..token.end as usize].ends_with('\n')
+                    {
+                        return (
+                            Token {
+                                kind: Kind::Newline,
+                                ..*token
+                            },
+                            index + 1,
+                        );
                     }
                 }
                 Kind::Newline if !newlines => {}
@@ -65,7 +90,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn span(&self, token: Token) -> Span {
-        Span { file: self.file, start: self.base + token.start, end: self.base + token.end }
+        Span {
+            file: self.file,
+            start: self.base + token.start,
+            end: self.base + token.end,
+        }
     }
 
     /// The span of the token just before the next one, comments and newlines included.
@@ -99,12 +128,24 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(crate) fn error(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<Said>) {
+    pub(crate) fn error(
+        &mut self,
+        span: Span,
+        summary: impl Into<String>,
+        detail: impl Into<Said>,
+    ) {
         self.diags.error(span, summary, detail);
     }
 
-    pub(crate) fn error_within(&mut self, span: Span, context: Span, summary: impl Into<String>, detail: impl Into<Said>) {
-        self.diags.push(Diagnostic::error(summary, detail).at(span).within(context));
+    pub(crate) fn error_within(
+        &mut self,
+        span: Span,
+        context: Span,
+        summary: impl Into<String>,
+        detail: impl Into<Said>,
+    ) {
+        self.diags
+            .push(Diagnostic::error(summary, detail).at(span).within(context));
     }
 
     /// How many errors there are; hand the number to `lost` after parsing a part.
@@ -117,14 +158,19 @@ impl<'a> Parser<'a> {
         self.recovery && self.diags.len() > mark
     }
 
-    /// Skips to the token after the next `end` that closes the bracket at hand; answers that `end`, or the end of the text.
+    /// Skips to the token after the next `end` that closes the bracket at hand; answers that `end`,
+    /// or the end of the text.
     pub(crate) fn recover(&mut self, end: Kind) -> Token {
         self.recovery = true;
         let start = end.opposite();
         let mut nest = 0usize;
         loop {
             let token = self.read();
-            let kind = if end == Kind::TemplateSeqEnd && token.kind == Kind::TemplateControl { Kind::TemplateInterp } else { token.kind };
+            let kind = if end == Kind::TemplateSeqEnd && token.kind == Kind::TemplateControl {
+                Kind::TemplateInterp
+            } else {
+                token.kind
+            };
             if kind == Kind::Eof {
                 return token;
             }
@@ -176,7 +222,10 @@ impl<'a> Parser<'a> {
                     open.pop();
                 }
                 Kind::TemplateSeqEnd => {
-                    while open.last().is_some_and(|k| !matches!(k, Kind::TemplateInterp | Kind::TemplateControl)) {
+                    while open
+                        .last()
+                        .is_some_and(|k| !matches!(k, Kind::TemplateInterp | Kind::TemplateControl))
+                    {
                         open.pop();
                     }
                     open.pop();
@@ -188,11 +237,18 @@ impl<'a> Parser<'a> {
 
     /// What stands where nothing could be parsed.
     pub(crate) fn placeholder(&self, span: Span) -> Expr {
-        Expr { kind: ExprKind::Error, span }
+        Expr {
+            kind: ExprKind::Error,
+            span,
+        }
     }
 }
 
 /// Unicode normal form C.
 pub(crate) fn normal(text: &str) -> String {
-    if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
+    if is_nfc(text) {
+        text.to_owned()
+    } else {
+        text.nfc().collect()
+    }
 }

@@ -12,7 +12,11 @@ impl Expr {
         other.walk(&mut |e| theirs.push(e));
         ours.retain(|e| !matches!(e.kind, ExprKind::Parens(_)));
         theirs.retain(|e| !matches!(e.kind, ExprKind::Parens(_)));
-        ours.len() == theirs.len() && ours.into_iter().zip(theirs).all(|(a, b)| alike(&a.kind, &b.kind))
+        ours.len() == theirs.len()
+            && ours
+                .into_iter()
+                .zip(theirs)
+                .all(|(a, b)| alike(&a.kind, &b.kind))
     }
 }
 
@@ -20,23 +24,38 @@ impl Expr {
 fn alike(a: &ExprKind, b: &ExprKind) -> bool {
     match (a, b) {
         (ExprKind::Literal(a), ExprKind::Literal(b)) => a.raw_equals(b),
-        (ExprKind::Template { parts: a, .. }, ExprKind::Template { parts: b, .. }) => a.len() == b.len(),
-        (ExprKind::Traversal(a), ExprKind::Traversal(b)) => a.to_string() == b.to_string(),
-        (ExprKind::RelativeTraversal { steps: a, .. }, ExprKind::RelativeTraversal { steps: b, .. }) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_string() == b.to_string())
+        (ExprKind::Template { parts: a, .. }, ExprKind::Template { parts: b, .. }) => {
+            a.len() == b.len()
         }
+        (ExprKind::Traversal(a), ExprKind::Traversal(b)) => a.to_string() == b.to_string(),
+        (
+            ExprKind::RelativeTraversal { steps: a, .. },
+            ExprKind::RelativeTraversal { steps: b, .. },
+        ) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_string() == b.to_string()),
         (ExprKind::Splat(a), ExprKind::Splat(b)) => a.full == b.full,
-        (ExprKind::Call(a), ExprKind::Call(b)) => a.name == b.name && a.args.len() == b.args.len() && a.expand_final == b.expand_final,
+        (ExprKind::Call(a), ExprKind::Call(b)) => {
+            a.name == b.name && a.args.len() == b.args.len() && a.expand_final == b.expand_final
+        }
         (ExprKind::Unary { op: a, .. }, ExprKind::Unary { op: b, .. }) => a == b,
         (ExprKind::Binary { rest: a, .. }, ExprKind::Binary { rest: b, .. }) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0)
         }
         (ExprKind::For(a), ExprKind::For(b)) => {
-            let words = |f: &super::ast::ForExpr| (f.key_var.clone(), f.value_var.clone(), f.key.is_some(), f.cond.is_some(), f.group);
+            let words = |f: &super::ast::ForExpr| {
+                (
+                    f.key_var.clone(),
+                    f.value_var.clone(),
+                    f.key.is_some(),
+                    f.cond.is_some(),
+                    f.group,
+                )
+            };
             words(a) == words(b)
         }
         (ExprKind::Tuple(a), ExprKind::Tuple(b)) => a.len() == b.len(),
-        (ExprKind::Object(a), ExprKind::Object(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name),
+        (ExprKind::Object(a), ExprKind::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name)
+        }
         (ExprKind::Error | ExprKind::Faulty(_), _) => false,
         (a, b) => discriminant(a) == discriminant(b),
     }

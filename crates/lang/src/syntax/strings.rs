@@ -23,7 +23,12 @@ impl Parser<'_> {
             at += found;
             let rest = &raw[at + 1..];
             let Some(selector) = rest.chars().next() else {
-                self.bad_escape(span, at, 1, "Backslash must be followed by an escape sequence selector character.");
+                self.bad_escape(
+                    span,
+                    at,
+                    1,
+                    "Backslash must be followed by an escape sequence selector character.",
+                );
                 at += 1;
                 break;
             };
@@ -36,12 +41,24 @@ impl Parser<'_> {
                 '\\' => out.push('\\'),
                 'u' | 'U' => {
                     let want = if selector == 'u' { 4 } else { 8 };
-                    let digits = raw[at..].bytes().take(want).take_while(u8::is_ascii_hexdigit).count();
+                    let digits = raw[at..]
+                        .bytes()
+                        .take(want)
+                        .take_while(u8::is_ascii_hexdigit)
+                        .count();
                     let hex = &raw[at..at + digits];
-                    let decoded = u32::from_str_radix(hex, 16).ok().filter(|_| digits == want).map(char::from_u32);
+                    let decoded = u32::from_str_radix(hex, 16)
+                        .ok()
+                        .filter(|_| digits == want)
+                        .map(char::from_u32);
                     match decoded {
                         Some(Some(c)) => out.push(c),
-                        Some(None) => self.bad_escape(span, at - 2, 2 + digits, "This is no character of Unicode."),
+                        Some(None) => self.bad_escape(
+                            span,
+                            at - 2,
+                            2 + digits,
+                            "This is no character of Unicode.",
+                        ),
                         None if want == 4 => {
                             self.bad_escape(
                                 span,
@@ -62,8 +79,14 @@ impl Parser<'_> {
                     at += digits;
                 }
                 other => {
-                    let detail = format!("The symbol \"{other}\" is not a valid escape sequence selector.");
-                    self.bad_escape(span, at - 1 - other.len_utf8(), 1 + other.len_utf8(), detail);
+                    let detail =
+                        format!("The symbol \"{other}\" is not a valid escape sequence selector.");
+                    self.bad_escape(
+                        span,
+                        at - 1 - other.len_utf8(),
+                        1 + other.len_utf8(),
+                        detail,
+                    );
                     out.push(other);
                 }
             }
@@ -73,7 +96,11 @@ impl Parser<'_> {
     }
 
     fn bad_escape(&mut self, token: Span, at: usize, len: usize, detail: impl Into<Said>) {
-        let span = Span { file: token.file, start: token.start + at as u32, end: token.start + (at + len) as u32 };
+        let span = Span {
+            file: token.file,
+            start: token.start + at as u32,
+            end: token.start + (at + len) as u32,
+        };
         self.error(span, "Invalid escape sequence", detail);
     }
 
@@ -89,7 +116,11 @@ impl Parser<'_> {
                 Kind::CQuote => return (normal(&text), open_span.to(span)),
                 Kind::QuotedLit => text.push_str(&self.unescape(token)),
                 Kind::TemplateInterp | Kind::TemplateControl => {
-                    let sigil = if token.kind == Kind::TemplateControl { '%' } else { '$' };
+                    let sigil = if token.kind == Kind::TemplateControl {
+                        '%'
+                    } else {
+                        '$'
+                    };
                     self.error_within(
                         span,
                         open_span.to(span),
@@ -110,7 +141,12 @@ impl Parser<'_> {
                     return (text, open_span.to(span));
                 }
                 _ => {
-                    self.error_within(span, open_span.to(span), "Invalid string literal", "This item is not valid in a string literal.");
+                    self.error_within(
+                        span,
+                        open_span.to(span),
+                        "Invalid string literal",
+                        "This item is not valid in a string literal.",
+                    );
                     self.recover(Kind::CQuote);
                     return (text, open_span.to(span));
                 }

@@ -55,7 +55,9 @@ pub struct NativeBlock {
 impl NativeBlock {
     /// The header: type and labels.
     pub fn header(&self) -> Span {
-        self.labels.last().map_or(self.type_span, |l| self.type_span.to(l.span))
+        self.labels
+            .last()
+            .map_or(self.type_span, |l| self.type_span.to(l.span))
     }
 }
 
@@ -77,10 +79,8 @@ enum Item {
 
 const REQUIRED: &str = "Argument or block definition required";
 const REQUIRED_DETAIL: &str = "An argument or block definition is required here.";
-const USE_EQUALS: &str =
-    "An argument or block definition is required here. To set an argument, write the equals sign \"=\" before its value.";
-const UNCLOSED: &str =
-    "There is no closing brace for this block before the end of the file. Braces elsewhere in this file may be nested wrongly.";
+const USE_EQUALS: &str = "An argument or block definition is required here. To set an argument, write the equals sign \"=\" before its value.";
+const UNCLOSED: &str = "There is no closing brace for this block before the end of the file. Braces elsewhere in this file may be nested wrongly.";
 
 impl Parser<'_> {
     /// Items up to `end`, which is read too.
@@ -122,8 +122,14 @@ impl Parser<'_> {
                     if !self.recovery {
                         let span = self.span(next);
                         match next.kind {
-                            Kind::OQuote => self.error(span, "Invalid argument name", "Argument names must not be quoted."),
-                            Kind::Eof => self.error(start, "Unclosed configuration block", UNCLOSED),
+                            Kind::OQuote => self.error(
+                                span,
+                                "Invalid argument name",
+                                "Argument names must not be quoted.",
+                            ),
+                            Kind::Eof => {
+                                self.error(start, "Unclosed configuration block", UNCLOSED)
+                            }
                             _ => self.error(span, REQUIRED, REQUIRED_DETAIL),
                         }
                     }
@@ -133,7 +139,11 @@ impl Parser<'_> {
                 }
             }
         };
-        NativeBody { attributes, blocks, span: start.to(end_span) }
+        NativeBody {
+            attributes,
+            blocks,
+            span: start.to(end_span),
+        }
     }
 
     fn item(&mut self) -> Option<Item> {
@@ -169,9 +179,15 @@ impl Parser<'_> {
                     if !self.recovery {
                         let span = self.span(next);
                         let (summary, detail) = if next.kind == Kind::Comma {
-                            ("Unexpected comma after argument", "Arguments are separated by newlines, not commas.")
+                            (
+                                "Unexpected comma after argument",
+                                "Arguments are separated by newlines, not commas.",
+                            )
                         } else {
-                            ("Missing newline after argument", "An argument definition must end with a newline.")
+                            (
+                                "Missing newline after argument",
+                                "An argument definition must end with a newline.",
+                            )
                         };
                         self.error_within(span, name_span.to(span), summary, detail);
                     }
@@ -179,7 +195,13 @@ impl Parser<'_> {
                 }
             }
         }
-        Attribute { name: self.name(ident), name_span, span: name_span.to(end), expr: Arc::new(expr), json: None }
+        Attribute {
+            name: self.name(ident),
+            name_span,
+            span: name_span.to(end),
+            expr: Arc::new(expr),
+            json: None,
+        }
     }
 
     fn block(&mut self, ident: Token) -> NativeBlock {
@@ -196,22 +218,43 @@ impl Parser<'_> {
                 }
                 Kind::OQuote => {
                     let (text, span) = self.quoted_literal();
-                    labels.push(Label { text: text.into(), span });
+                    labels.push(Label {
+                        text: text.into(),
+                        span,
+                    });
                 }
                 Kind::Ident => {
                     self.read();
-                    labels.push(Label { text: self.name(token), span });
+                    labels.push(Label {
+                        text: self.name(token),
+                        span,
+                    });
                 }
                 _ => {
                     self.bad_header(token, type_span);
                     self.recover_after_item();
-                    let body = NativeBody { attributes: IndexMap::new(), blocks: Vec::new(), span: type_span };
-                    return NativeBlock { type_name, type_span, labels, body: Arc::new(body), open: type_span, close: type_span };
+                    let body = NativeBody {
+                        attributes: IndexMap::new(),
+                        blocks: Vec::new(),
+                        span: type_span,
+                    };
+                    return NativeBlock {
+                        type_name,
+                        type_span,
+                        labels,
+                        body: Arc::new(body),
+                        open: type_span,
+                        close: type_span,
+                    };
                 }
             }
         };
         let body = if self.depth >= MAX_DEPTH {
-            self.error(open, "Blocks nested too deeply", format!("Blocks may be nested in each other at most {MAX_DEPTH} deep."));
+            self.error(
+                open,
+                "Blocks nested too deeply",
+                format!("Blocks may be nested in each other at most {MAX_DEPTH} deep."),
+            );
             self.recover(Kind::CBrace);
             None
         } else {
@@ -236,15 +279,30 @@ impl Parser<'_> {
             }
             self.recover_after_item();
         }
-        let body = body.unwrap_or_else(|| NativeBody { attributes: IndexMap::new(), blocks: Vec::new(), span: open.to(close) });
-        NativeBlock { type_name, type_span, labels, body: Arc::new(body), open, close }
+        let body = body.unwrap_or_else(|| NativeBody {
+            attributes: IndexMap::new(),
+            blocks: Vec::new(),
+            span: open.to(close),
+        });
+        NativeBlock {
+            type_name,
+            type_span,
+            labels,
+            body: Arc::new(body),
+            open,
+            close,
+        }
     }
 
     fn bad_header(&mut self, token: Token, type_span: Span) {
         let span = self.span(token);
         let detail = match token.kind {
-            Kind::Equal => "The equals sign \"=\" indicates an argument definition, and must not be used when defining a block.",
-            Kind::Newline => "A block must have its content between \"{\" and \"}\", starting on the same line as the block header.",
+            Kind::Equal => {
+                "The equals sign \"=\" indicates an argument definition, and must not be used when defining a block."
+            }
+            Kind::Newline => {
+                "A block must have its content between \"{\" and \"}\", starting on the same line as the block header."
+            }
             _ if self.recovery => return,
             _ => "Either a quoted block label or an opening brace (\"{\") is expected here.",
         };
@@ -284,7 +342,12 @@ impl Parser<'_> {
             _ => {
                 if !self.recovery {
                     if next.kind == Kind::Eof {
-                        self.error_within(open, type_span.to(open), "Unclosed configuration block", UNCLOSED);
+                        self.error_within(
+                            open,
+                            type_span.to(open),
+                            "Unclosed configuration block",
+                            UNCLOSED,
+                        );
                     } else {
                         self.error(span, SUMMARY, "A single-line block must end with a closing brace right after its one argument.");
                     }
@@ -310,7 +373,11 @@ impl Parser<'_> {
                 let attribute = self.attribute(ident, true);
                 let span = attribute.span;
                 let attributes = IndexMap::from([(attribute.name.clone(), attribute)]);
-                Some(NativeBody { attributes, blocks: Vec::new(), span })
+                Some(NativeBody {
+                    attributes,
+                    blocks: Vec::new(),
+                    span,
+                })
             }
             Kind::OQuote | Kind::OBrace | Kind::Ident => {
                 let word = self.name(ident);

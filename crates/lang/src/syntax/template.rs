@@ -1,5 +1,5 @@
-//! Templates: quoted strings, heredocs and bare texts. First into a flat list of parts with strip markers and
-//! heredoc indentation applied, then the directives into a tree.
+//! Templates: quoted strings, heredocs and bare texts. First into a flat list of parts with strip
+//! markers and heredoc indentation applied, then the directives into a tree.
 
 use std::sync::Arc;
 
@@ -33,7 +33,12 @@ pub(super) enum Part {
     Text(String, Span),
     Interp(Expr),
     If(Expr, Span),
-    For { key: Option<Arc<str>>, value: Arc<str>, collection: Expr, span: Span },
+    For {
+        key: Option<Arc<str>>,
+        value: Arc<str>,
+        collection: Expr,
+        span: Span,
+    },
     Control(Control, Span),
     End(Span),
 }
@@ -59,7 +64,12 @@ impl Parser<'_> {
         Expr { kind, span }
     }
 
-    fn template_inner(&mut self, end: Kind, flush: bool, origin: TemplateOrigin) -> (ExprKind, Span) {
+    fn template_inner(
+        &mut self,
+        end: Kind,
+        flush: bool,
+        origin: TemplateOrigin,
+    ) -> (ExprKind, Span) {
         let start = self.span(self.peek());
         let (mut parts, end_span) = self.template_parts(end);
         if flush {
@@ -79,7 +89,13 @@ impl Parser<'_> {
         while directives.more() {
             exprs.push(directives.next());
         }
-        (ExprKind::Template { parts: exprs, origin }, span)
+        (
+            ExprKind::Template {
+                parts: exprs,
+                origin,
+            },
+            span,
+        )
     }
 
     /// The parts up to the closing token, and that token's span.
@@ -99,7 +115,11 @@ impl Parser<'_> {
             match token.kind {
                 Kind::StringLit | Kind::QuotedLit => {
                     let text = self.unescape(token);
-                    let text = if trim_this { text.trim_start().to_owned() } else { text };
+                    let text = if trim_this {
+                        text.trim_start().to_owned()
+                    } else {
+                        text
+                    };
                     parts.push(Part::Text(text, span));
                     can_trim = true;
                 }
@@ -147,7 +167,8 @@ impl Parser<'_> {
             self.sequence_end()
         } else {
             if !self.recovery {
-                let unclosed = close.kind == Kind::Eof || (matches!(close.kind, Kind::CQuote | Kind::OQuote) && end == Kind::CQuote);
+                let unclosed = close.kind == Kind::Eof
+                    || (matches!(close.kind, Kind::CQuote | Kind::OQuote) && end == Kind::CQuote);
                 if unclosed {
                     self.error(
                         start,
@@ -251,7 +272,10 @@ impl Parser<'_> {
         if self.peek_kind() == Kind::Comma {
             self.read();
             if self.peek_kind() != Kind::Ident {
-                return complain(self, "For directive requires value variable name after comma.");
+                return complain(
+                    self,
+                    "For directive requires value variable name after comma.",
+                );
             }
             let token = self.read();
             key = Some(std::mem::replace(&mut value, self.name(token)));
@@ -261,12 +285,17 @@ impl Parser<'_> {
         }
         self.read();
         let collection = self.expression();
-        Some(Part::For { key, value, collection, span: open.to(self.span(self.peek())) })
+        Some(Part::For {
+            key,
+            value,
+            collection,
+            span: open.to(self.span(self.peek())),
+        })
     }
 }
 
-/// Removes the common indentation of the lines of a `<<-` heredoc. Lines that are blank do not count; a line that
-/// starts with a sequence counts as not indented.
+/// Removes the common indentation of the lines of a `<<-` heredoc. Lines that are blank do not
+/// count; a line that starts with a sequence counts as not indented.
 fn dedent(parts: &mut [Part]) {
     let mut at_line_start = true;
     let mut least: Option<usize> = None;

@@ -147,7 +147,11 @@ pub(crate) fn check_tokens(tokens: &[Token], text: &str, file: FileId, base: u32
             _ => None,
         };
         if let Some((summary, detail)) = complaint {
-            diags.push(Diagnostic::error(summary, detail).at(Span { file, start: base + token.start, end: base + token.end }));
+            diags.push(Diagnostic::error(summary, detail).at(Span {
+                file,
+                start: base + token.start,
+                end: base + token.end,
+            }));
         }
     }
     diags

@@ -1,4 +1,5 @@
-//! References given as text: quoted in old configurations, strings in JSON, addresses on the command line.
+//! References given as text: quoted in old configurations, strings in JSON, addresses on the
+//! command line.
 
 use super::ast::{Step, StepKind, Traversal};
 use super::lexer::Start;
@@ -16,7 +17,11 @@ pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<
     if first.kind != Kind::Ident {
         return None;
     }
-    let mut traversal = Traversal { root: parser.name(first), root_span: parser.span(first), steps: Vec::new() };
+    let mut traversal = Traversal {
+        root: parser.name(first),
+        root_span: parser.span(first),
+        steps: Vec::new(),
+    };
     loop {
         let next = parser.read();
         let start = parser.span(next);
@@ -27,7 +32,10 @@ pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<
                 if name.kind != Kind::Ident {
                     return None;
                 }
-                Step { kind: StepKind::Attr(parser.name(name)), span: start.to(parser.span(name)) }
+                Step {
+                    kind: StepKind::Attr(parser.name(name)),
+                    span: start.to(parser.span(name)),
+                }
             }
             Kind::OBrack => {
                 let value = match parser.peek_kind() {
@@ -42,7 +50,10 @@ pub(crate) fn parse_traversal_at(text: &str, file: FileId, base: u32) -> Option<
                 if close.kind != Kind::CBrack || !parser.diags.is_empty() {
                     return None;
                 }
-                Step { kind: StepKind::Index(value), span: start.to(parser.span(close)) }
+                Step {
+                    kind: StepKind::Index(value),
+                    span: start.to(parser.span(close)),
+                }
             }
             _ => return None,
         };

@@ -18,14 +18,22 @@ impl Expr {
     pub fn lookups(&self) -> Vec<Lookup> {
         let mut out = Vec::new();
         collect(self, &mut Vec::new(), &mut |t, key, then| {
-            out.push(Lookup { traversal: t.clone(), key: key.cloned(), then: then.to_vec() });
+            out.push(Lookup {
+                traversal: t.clone(),
+                key: key.cloned(),
+                then: then.to_vec(),
+            });
         });
         out
     }
 
     /// Whether the expression refers to one of these names.
     pub fn mentions(&self, names: &[impl AsRef<str>]) -> bool {
-        !names.is_empty() && self.traversals().iter().any(|t| names.iter().any(|n| n.as_ref() == &*t.root))
+        !names.is_empty()
+            && self
+                .traversals()
+                .iter()
+                .any(|t| names.iter().any(|n| n.as_ref() == &*t.root))
     }
 
     /// Calls `visit` for the expression and every expression in it, in source order.
@@ -45,8 +53,9 @@ impl Expr {
         out
     }
 
-    /// The expression as a reference: a traversal, or a chain of constant steps on one. A JSON string is read as the
-    /// text of a reference. `None` for anything else; see [`Expr::quoted_traversal`] for old-style quoted ones.
+    /// The expression as a reference: a traversal, or a chain of constant steps on one. A JSON
+    /// string is read as the text of a reference. `None` for anything else; see
+    /// [`Expr::quoted_traversal`] for old-style quoted ones.
     pub fn as_static_traversal(&self) -> Option<Traversal> {
         match &self.kind {
             ExprKind::Traversal(t) => Some(t.clone()),
@@ -57,18 +66,28 @@ impl Expr {
             }
             ExprKind::Literal(_) => {
                 let root = self.as_keyword()?;
-                Some(Traversal { root, root_span: self.span, steps: Vec::new() })
+                Some(Traversal {
+                    root,
+                    root_span: self.span,
+                    steps: Vec::new(),
+                })
             }
-            ExprKind::Template { origin: TemplateOrigin::Json, .. } => super::parse_traversal_text(&self.literal_text()?, self.span),
+            ExprKind::Template {
+                origin: TemplateOrigin::Json,
+                ..
+            } => super::parse_traversal_text(&self.literal_text()?, self.span),
             _ => None,
         }
     }
 
-    /// A quoted string (old style: `"aws_instance.a"`, or `"${aws_instance.a}"`) read as a reference.
+    /// A quoted string (old style: `"aws_instance.a"`, or `"${aws_instance.a}"`) read as a
+    /// reference.
     pub fn quoted_traversal(&self) -> Option<Traversal> {
         match &self.kind {
             ExprKind::TemplateWrap(inner) => inner.as_static_traversal(),
-            ExprKind::Template { .. } => super::parse_traversal_text(&self.literal_text()?, self.span),
+            ExprKind::Template { .. } => {
+                super::parse_traversal_text(&self.literal_text()?, self.span)
+            }
             _ => None,
         }
     }
@@ -78,8 +97,13 @@ impl Expr {
         match &self.kind {
             ExprKind::Traversal(t) if t.steps.is_empty() => Some(t.root.clone()),
             ExprKind::Literal(v) if v.is_null() => Some("null".into()),
-            ExprKind::Literal(v) => v.as_bool().map(|b| if b { "true".into() } else { "false".into() }),
-            ExprKind::Template { origin: TemplateOrigin::Json, .. } => {
+            ExprKind::Literal(v) => v
+                .as_bool()
+                .map(|b| if b { "true".into() } else { "false".into() }),
+            ExprKind::Template {
+                origin: TemplateOrigin::Json,
+                ..
+            } => {
                 let text = self.literal_text()?;
                 super::is_identifier(&text).then(|| text.into())
             }
@@ -120,7 +144,8 @@ impl Expr {
         }
     }
 
-    /// Keys and values of `{a = b}` without evaluating them. A bare word stands as a traversal of one name.
+    /// Keys and values of `{a = b}` without evaluating them. A bare word stands as a traversal of
+    /// one name.
     pub fn static_map(&self) -> Option<Vec<(&Expr, &Expr)>> {
         match &self.kind {
             ExprKind::Object(items) => Some(items.iter().map(|i| (&i.key, &i.value)).collect()),
@@ -128,8 +153,8 @@ impl Expr {
         }
     }
 
-    /// A function call without evaluating its arguments. A JSON string is read as the text of an expression by
-    /// the JSON front end where a type or call is due, so it is not looked into here.
+    /// A function call without evaluating its arguments. A JSON string is read as the text of an
+    /// expression by the JSON front end where a type or call is due, so it is not looked into here.
     pub fn static_call(&self) -> Option<&Call> {
         match &self.kind {
             ExprKind::Call(call) => Some(call),
@@ -166,7 +191,11 @@ impl std::fmt::Display for Step {
 
 fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::SplatItem | ExprKind::Error | ExprKind::Faulty(_) => {}
+        ExprKind::Literal(_)
+        | ExprKind::Traversal(_)
+        | ExprKind::SplatItem
+        | ExprKind::Error
+        | ExprKind::Faulty(_) => {}
         ExprKind::Template { parts, .. } => parts.iter().for_each(visit),
         ExprKind::TemplateWrap(e) | ExprKind::TemplateJoin(e) | ExprKind::Parens(e) => visit(e),
         ExprKind::RelativeTraversal { source, .. } => visit(source),
@@ -240,7 +269,9 @@ fn collect<'a>(expr: &'a Expr, bound: &mut Vec<&'a str>, found: Found<'a, '_>) {
             bound.truncate(depth);
         }
         // The second argument of `convert` is a type: its words refer to nothing.
-        ExprKind::Call(call) if matches!(&*call.name, "convert" | "core::convert") && call.args.len() == 2 => {
+        ExprKind::Call(call)
+            if matches!(&*call.name, "convert" | "core::convert") && call.args.len() == 2 =>
+        {
             collect(&call.args[0], bound, found);
         }
         _ => for_each_child(expr, &mut |child| collect(child, bound, found)),

@@ -1,4 +1,5 @@
-//! What the tests against recordings share: where the recordings lie, and the floor below which a count must not fall.
+//! What the tests against recordings share: where the recordings lie, and the floor below which a
+//! count must not fall.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -17,14 +18,26 @@ pub fn folder(variable: &str, default: &str) -> Option<PathBuf> {
 /// The rows of a file of JSON lines.
 pub fn rows(folder: &std::path::Path, name: &str) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    text.lines().filter(|l| !l.trim().is_empty()).map(|l| serde_json::from_str(l).unwrap()).collect()
+    text.lines()
+        .filter(|l| !l.trim().is_empty())
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect()
 }
 
 /// Compares a count with the floor kept in `floors.toml`: it may only rise.
 pub fn at_least(name: &str, passed: usize, total: usize) {
     println!("{name}: {passed} of {total} pass");
     let floors = include_str!("../floors.toml");
-    let line = floors.lines().find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix('=')).map(str::trim);
-    let floor: usize = line.unwrap_or_else(|| panic!("no floor for {name}")).parse().unwrap();
-    assert!(passed >= floor, "{name}: {passed} of {total} pass, fewer than the {floor} of the floor");
+    let line = floors
+        .lines()
+        .find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix('='))
+        .map(str::trim);
+    let floor: usize = line
+        .unwrap_or_else(|| panic!("no floor for {name}"))
+        .parse()
+        .unwrap();
+    assert!(
+        passed >= floor,
+        "{name}: {passed} of {total} pass, fewer than the {floor} of the floor"
+    );
 }

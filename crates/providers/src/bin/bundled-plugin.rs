@@ -6,11 +6,24 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args();
     let program = arguments.next().unwrap_or_default();
-    let of_program = || Some(program.rsplit('/').next()?.strip_prefix("terraform-provider-")?.split('_').next()?.to_owned());
+    let of_program = || {
+        Some(
+            program
+                .rsplit('/')
+                .next()?
+                .strip_prefix("terraform-provider-")?
+                .split('_')
+                .next()?
+                .to_owned(),
+        )
+    };
     match arguments.next().or_else(of_program) {
         Some(name) => providers::main(&name),
         None => {
-            eprintln!("usage: bundled-plugin NAME, where NAME is one of: {}", providers::NAMES.join(", "));
+            eprintln!(
+                "usage: bundled-plugin NAME, where NAME is one of: {}",
+                providers::NAMES.join(", ")
+            );
             ExitCode::from(1)
         }
     }

@@ -1,5 +1,5 @@
-//! The addresses that are taken in a network, kept as runs without a gap, so that the lowest free one is found at once
-//! however many there are.
+//! The addresses that are taken in a network, kept as runs without a gap, so that the lowest free
+//! one is found at once however many there are.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,27 @@ impl Addresses {
             return;
         }
         let before = address.checked_sub(1).and_then(|below| self.run_of(below));
-        let after = address.checked_add(1).and_then(|above| self.runs.remove(&above));
-        self.runs.insert(before.map_or(address, |(first, _)| first), after.unwrap_or(address));
+        let after = address
+            .checked_add(1)
+            .and_then(|above| self.runs.remove(&above));
+        self.runs.insert(
+            before.map_or(address, |(first, _)| first),
+            after.unwrap_or(address),
+        );
     }
 
     pub(super) fn remove(&mut self, address: u32) {
-        let Some(times) = self.taken.get_mut(&address) else { return };
+        let Some(times) = self.taken.get_mut(&address) else {
+            return;
+        };
         *times -= 1;
         if *times > 0 {
             return;
         }
         self.taken.remove(&address);
-        let Some((first, last)) = self.run_of(address) else { return };
+        let Some((first, last)) = self.run_of(address) else {
+            return;
+        };
         self.runs.remove(&first);
         if first < address {
             self.runs.insert(first, address - 1);
@@ -43,7 +52,8 @@ impl Addresses {
 
     /// The lowest address from `first` on that is not taken; none where all are.
     pub(super) fn free_from(&self, first: u32) -> Option<u32> {
-        self.run_of(first).map_or(Some(first), |(_, last)| last.checked_add(1))
+        self.run_of(first)
+            .map_or(Some(first), |(_, last)| last.checked_add(1))
     }
 
     fn run_of(&self, address: u32) -> Option<(u32, u32)> {
@@ -70,12 +80,20 @@ mod tests {
                 plain.push(address);
             } else {
                 addresses.remove(address);
-                plain.iter().position(|one| *one == address).map(|at| plain.swap_remove(at));
+                plain
+                    .iter()
+                    .position(|one| *one == address)
+                    .map(|at| plain.swap_remove(at));
             }
             let from = u32::MAX - 20;
-            assert_eq!(addresses.free_from(from), (from..=u32::MAX).find(|one| !plain.contains(one)));
+            assert_eq!(
+                addresses.free_from(from),
+                (from..=u32::MAX).find(|one| !plain.contains(one))
+            );
         }
-        plain.into_iter().for_each(|address| addresses.remove(address));
+        plain
+            .into_iter()
+            .for_each(|address| addresses.remove(address));
         assert_eq!(addresses, Addresses::default());
     }
 }

@@ -1,6 +1,6 @@
 //! What exists in the lab, and one change of it. Plain memory: how it is kept is the business of
-//! `lab_file`. Only a [`Change`] alters a cloud, and it knows which ids it touched, so that a change
-//! costs what it touches and not what exists.
+//! `lab_file`. Only a [`Change`] alters a cloud, and it knows which ids it touched, so that a
+//! change costs what it touches and not what exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -51,8 +51,15 @@ struct Kept {
 impl From<Kept> for Cloud {
     fn from(kept: Kept) -> Cloud {
         let mut index = Index::default();
-        kept.objects.iter().for_each(|(id, object)| index.add(id, object));
-        Cloud { serial: kept.serial, objects: kept.objects, fired: kept.fired, index }
+        kept.objects
+            .iter()
+            .for_each(|(id, object)| index.add(id, object));
+        Cloud {
+            serial: kept.serial,
+            objects: kept.objects,
+            fired: kept.fired,
+            index,
+        }
     }
 }
 
@@ -73,19 +80,33 @@ struct Members {
 
 impl Index {
     fn add(&mut self, id: &str, object: &Object) {
-        self.names.insert([object.kind.clone(), object.name.clone(), id.to_owned()]);
-        let Some(network) = object.text("network_id") else { return };
+        self.names
+            .insert([object.kind.clone(), object.name.clone(), id.to_owned()]);
+        let Some(network) = object.text("network_id") else {
+            return;
+        };
         let members = self.networks.entry(network.to_owned()).or_default();
         members.ids.insert(id.to_owned());
-        object.address().into_iter().for_each(|address| members.addresses.add(address.into()));
+        object
+            .address()
+            .into_iter()
+            .for_each(|address| members.addresses.add(address.into()));
     }
 
     fn remove(&mut self, id: &str, object: &Object) {
-        self.names.remove(&[object.kind.clone(), object.name.clone(), id.to_owned()]);
-        let Some(network) = object.text("network_id") else { return };
-        let Some(members) = self.networks.get_mut(network) else { return };
+        self.names
+            .remove(&[object.kind.clone(), object.name.clone(), id.to_owned()]);
+        let Some(network) = object.text("network_id") else {
+            return;
+        };
+        let Some(members) = self.networks.get_mut(network) else {
+            return;
+        };
         members.ids.remove(id);
-        object.address().into_iter().for_each(|address| members.addresses.remove(address.into()));
+        object
+            .address()
+            .into_iter()
+            .for_each(|address| members.addresses.remove(address.into()));
         if members.ids.is_empty() {
             self.networks.remove(network);
         }
@@ -107,24 +128,39 @@ impl Cloud {
     pub fn find(&self, kind: &str, name: &str) -> Option<(&String, &Object)> {
         let from = [kind.to_owned(), name.to_owned(), String::new()];
         let [its_kind, its_name, id] = self.index.names.range(from..).next()?;
-        if its_kind == kind && its_name == name { self.objects.get_key_value(id) } else { None }
+        if its_kind == kind && its_name == name {
+            self.objects.get_key_value(id)
+        } else {
+            None
+        }
     }
 
     /// The objects in a network, by id.
     pub fn members(&self, network: &str) -> impl Iterator<Item = &Object> {
         let members = self.index.networks.get(network);
-        members.into_iter().flat_map(|members| &members.ids).filter_map(|id| self.objects.get(id))
+        members
+            .into_iter()
+            .flat_map(|members| &members.ids)
+            .filter_map(|id| self.objects.get(id))
     }
 
     /// The lowest private address in a network, from one on, that no object there has.
     pub(super) fn free_address(&self, network: &str, first: Ipv4Addr) -> Option<Ipv4Addr> {
-        let Some(members) = self.index.networks.get(network) else { return Some(first) };
-        members.addresses.free_from(first.into()).map(Ipv4Addr::from)
+        let Some(members) = self.index.networks.get(network) else {
+            return Some(first);
+        };
+        members
+            .addresses
+            .free_from(first.into())
+            .map(Ipv4Addr::from)
     }
 
     /// Makes everything that `entry` names as it says; the answer would undo that.
     pub(super) fn apply(&mut self, entry: Entry) -> Entry {
-        let mut undo = Entry { serial: self.serial, ..Entry::default() };
+        let mut undo = Entry {
+            serial: self.serial,
+            ..Entry::default()
+        };
         self.serial = entry.serial;
         for (id, object) in entry.objects {
             let before = self.set(&id, object);
@@ -185,7 +221,10 @@ impl Deref for Change<'_> {
 
 impl<'a> Change<'a> {
     pub(super) fn new(cloud: &'a mut Cloud) -> Change<'a> {
-        let before = Entry { serial: cloud.serial, ..Entry::default() };
+        let before = Entry {
+            serial: cloud.serial,
+            ..Entry::default()
+        };
         Change { cloud, before }
     }
 
@@ -217,7 +256,10 @@ impl<'a> Change<'a> {
     /// Ends the change and counts it; none where nothing is other than before.
     pub(super) fn end(self) -> Option<Entry> {
         let (cloud, before) = (self.cloud, self.before);
-        let mut entry = Entry { serial: cloud.serial + 1, ..Entry::default() };
+        let mut entry = Entry {
+            serial: cloud.serial + 1,
+            ..Entry::default()
+        };
         for (id, old) in before.objects {
             let new = cloud.objects.get(&id);
             if new != old.as_ref() {
@@ -250,7 +292,11 @@ mod tests {
 
     fn member(name: &str, network: &str, address: &str) -> Object {
         let attributes = json!({"network_id": network, "private_ip": address});
-        Object { kind: "lab_server".into(), name: name.into(), attributes: attributes.as_object().unwrap().clone() }
+        Object {
+            kind: "lab_server".into(),
+            name: name.into(),
+            attributes: attributes.as_object().unwrap().clone(),
+        }
     }
 
     /// What a cloud is once it has been written and read.
@@ -266,10 +312,24 @@ mod tests {
         change.put("a", member("web", "net", "10.0.0.10"));
         change.put("c", member("db", "other", "no address"));
         assert_eq!(change.find("lab_server", "web").unwrap().0, "a");
-        assert!(change.find("lab_server", "we").is_none() && change.find("lab_serve", "web").is_none());
-        assert_eq!(change.members("net").map(|one| &one.name).collect::<Vec<_>>(), ["web", "web"]);
-        assert_eq!(change.free_address("net", Ipv4Addr::new(10, 0, 0, 10)), Some(Ipv4Addr::new(10, 0, 0, 12)));
-        assert_eq!(change.free_address("other", Ipv4Addr::new(10, 0, 0, 10)), Some(Ipv4Addr::new(10, 0, 0, 10)));
+        assert!(
+            change.find("lab_server", "we").is_none() && change.find("lab_serve", "web").is_none()
+        );
+        assert_eq!(
+            change
+                .members("net")
+                .map(|one| &one.name)
+                .collect::<Vec<_>>(),
+            ["web", "web"]
+        );
+        assert_eq!(
+            change.free_address("net", Ipv4Addr::new(10, 0, 0, 10)),
+            Some(Ipv4Addr::new(10, 0, 0, 12))
+        );
+        assert_eq!(
+            change.free_address("other", Ipv4Addr::new(10, 0, 0, 10)),
+            Some(Ipv4Addr::new(10, 0, 0, 10))
+        );
         assert_eq!(change.members("other").count(), 1);
         change.put("a", member("renamed", "other", "10.0.0.10"));
         assert_eq!(change.find("lab_server", "web").unwrap().0, "b");

@@ -1,6 +1,6 @@
-//! The operator's hand in the lab: faults set and cleared in the control file beside the lab file, and
-//! objects changed or removed behind everybody's back. Used by the console's demo and by tests; the
-//! provider only reads the control file. Every function names the lab file it is about.
+//! The operator's hand in the lab: faults set and cleared in the control file beside the lab file,
+//! and objects changed or removed behind everybody's back. Used by the console's demo and by tests;
+//! the provider only reads the control file. Every function names the lab file it is about.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,10 +59,22 @@ fn file(lab: &Path) -> SharedFile {
 pub fn list(lab: &Path) -> Result<Vec<Listed>, LabError> {
     let fired = LabFile::new(lab).read(|cloud| cloud.fired.clone())?;
     let listed = |fault: Fault| {
-        let struck = fired.get(&format!("control/{}", fault.id)).copied().unwrap_or(0);
-        Listed { spent: fault.limit().is_some_and(|limit| struck >= limit), struck, fault }
+        let struck = fired
+            .get(&format!("control/{}", fault.id))
+            .copied()
+            .unwrap_or(0);
+        Listed {
+            spent: fault.limit().is_some_and(|limit| struck >= limit),
+            struck,
+            fault,
+        }
     };
-    Ok(file(lab).load::<Control>()?.faults.into_iter().map(listed).collect())
+    Ok(file(lab)
+        .load::<Control>()?
+        .faults
+        .into_iter()
+        .map(listed)
+        .collect())
 }
 
 /// The control file as the provider reads it: at every call, parsed only when it has changed.
@@ -74,7 +86,10 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(lab: &Path) -> Watched {
-        Watched { path: path_of(lab), seen: Arc::default() }
+        Watched {
+            path: path_of(lab),
+            seen: Arc::default(),
+        }
     }
 
     /// The faults that are set now.
@@ -100,7 +115,11 @@ impl Watched {
 /// When the control file cannot be read or written.
 pub fn set(lab: &Path, mut fault: Fault) -> Result<String, LabError> {
     if fault.id.is_empty() {
-        fault.id = format!("{}-{}", fault.kind.as_str(), &uuid::Uuid::new_v4().simple().to_string()[..6]);
+        fault.id = format!(
+            "{}-{}",
+            fault.kind.as_str(),
+            &uuid::Uuid::new_v4().simple().to_string()[..6]
+        );
     }
     let id = fault.id.clone();
     file(lab).update(|control: &mut Control| {
@@ -131,7 +150,8 @@ pub fn clear(lab: &Path, id: &str) -> Result<bool, LabError> {
 /// # Errors
 /// When the control file cannot be read or written.
 pub fn clear_all(lab: &Path) -> Result<usize, LabError> {
-    let gone = file(lab).update(|control: &mut Control| Ok::<_, LabError>(std::mem::take(&mut control.faults)))?;
+    let gone = file(lab)
+        .update(|control: &mut Control| Ok::<_, LabError>(std::mem::take(&mut control.faults)))?;
     for fault in &gone {
         forget_count(lab, &fault.id)?;
     }
@@ -150,7 +170,11 @@ fn forget_count(lab: &Path, id: &str) -> Result<(), LabError> {
 /// # Errors
 /// When the lab file cannot be read.
 pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
-    let existing = |(id, object): (&String, &Object)| Existing { id: id.clone(), kind: object.kind.clone(), name: object.name.clone() };
+    let existing = |(id, object): (&String, &Object)| Existing {
+        id: id.clone(),
+        kind: object.kind.clone(),
+        name: object.name.clone(),
+    };
     LabFile::new(lab).read(|cloud| cloud.objects.iter().map(existing).collect())
 }
 
@@ -160,7 +184,11 @@ pub fn objects(lab: &Path) -> Result<Vec<Existing>, LabError> {
 /// When there is no such object, or the lab file cannot be read or written.
 pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(), LabError> {
     LabFile::new(lab).update(|change| {
-        let mut object = change.objects.get(id).cloned().ok_or_else(|| LabError::NoObject { id: id.to_owned() })?;
+        let mut object = change
+            .objects
+            .get(id)
+            .cloned()
+            .ok_or_else(|| LabError::NoObject { id: id.to_owned() })?;
         object.attributes.insert(attribute.to_owned(), value);
         change.put(id, object);
         Ok(())
@@ -172,7 +200,13 @@ pub fn tamper(lab: &Path, id: &str, attribute: &str, value: Value) -> Result<(),
 /// # Errors
 /// When there is no such object, or the lab file cannot be read or written.
 pub fn vanish(lab: &Path, id: &str) -> Result<(), LabError> {
-    LabFile::new(lab).update(|change| if change.remove(id) { Ok(()) } else { Err(LabError::NoObject { id: id.to_owned() }) })
+    LabFile::new(lab).update(|change| {
+        if change.remove(id) {
+            Ok(())
+        } else {
+            Err(LabError::NoObject { id: id.to_owned() })
+        }
+    })
 }
 
 #[cfg(test)]
@@ -184,11 +218,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let lab = dir.path().join("lab.json");
         assert_eq!(list(&lab).unwrap(), []);
-        let first = set(&lab, Fault { times: Some(1), ..Fault::new(Kind::Crash) }).unwrap();
-        let second = set(&lab, Fault { id: "mine".into(), ..Fault::new(Kind::Hang) }).unwrap();
+        let first = set(
+            &lab,
+            Fault {
+                times: Some(1),
+                ..Fault::new(Kind::Crash)
+            },
+        )
+        .unwrap();
+        let second = set(
+            &lab,
+            Fault {
+                id: "mine".into(),
+                ..Fault::new(Kind::Hang)
+            },
+        )
+        .unwrap();
         assert_eq!(second, "mine");
         assert!(path_of(&lab).ends_with("lab.control.json"));
-        let kinds: Vec<_> = list(&lab).unwrap().into_iter().map(|listed| (listed.fault.kind, listed.spent)).collect();
+        let kinds: Vec<_> = list(&lab)
+            .unwrap()
+            .into_iter()
+            .map(|listed| (listed.fault.kind, listed.spent))
+            .collect();
         assert_eq!(kinds, [(Kind::Crash, false), (Kind::Hang, false)]);
         assert!(clear(&lab, &first).unwrap());
         assert!(!clear(&lab, &first).unwrap());
@@ -200,7 +252,9 @@ mod tests {
     fn an_object_that_is_not_there_cannot_be_tampered_with() {
         let dir = tempfile::tempdir().unwrap();
         let lab = dir.path().join("lab.json");
-        let error = tamper(&lab, "srv-0", "size", Value::Null).unwrap_err().to_string();
+        let error = tamper(&lab, "srv-0", "size", Value::Null)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("srv-0"), "{error}");
         assert!(vanish(&lab, "srv-0").is_err());
     }

@@ -1,6 +1,6 @@
-//! What can be made to go wrong in the lab: the faults themselves, where they come from, and which of
-//! them strike a given call. How often each has struck is kept in the lab file, so that it survives
-//! the process.
+//! What can be made to go wrong in the lab: the faults themselves, where they come from, and which
+//! of them strike a given call. How often each has struck is kept in the lab file, so that it
+//! survives the process.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,16 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Kind; 8] =
-        [Kind::Latency, Kind::Transient, Kind::Permanent, Kind::BadInput, Kind::Hang, Kind::Crash, Kind::Partial, Kind::Inconsistent];
+    pub const ALL: [Kind; 8] = [
+        Kind::Latency,
+        Kind::Transient,
+        Kind::Permanent,
+        Kind::BadInput,
+        Kind::Hang,
+        Kind::Crash,
+        Kind::Partial,
+        Kind::Inconsistent,
+    ];
 
     /// The word for it in configuration and in the control file.
     pub fn as_str(self) -> &'static str {
@@ -74,7 +82,14 @@ pub enum On {
 
 impl On {
     /// All of them.
-    pub const ALL: [On; 6] = [On::Create, On::Read, On::Update, On::Delete, On::Change, On::Any];
+    pub const ALL: [On; 6] = [
+        On::Create,
+        On::Read,
+        On::Update,
+        On::Delete,
+        On::Change,
+        On::Any,
+    ];
 
     /// The word for it in configuration and in the control file.
     pub fn as_str(self) -> &'static str {
@@ -152,20 +167,28 @@ impl Fault {
 
     /// How often it strikes before it lets a call through; none: always.
     pub fn limit(&self) -> Option<u32> {
-        self.times.or(if self.kind == Kind::Transient { Some(2) } else { None })
+        self.times.or(if self.kind == Kind::Transient {
+            Some(2)
+        } else {
+            None
+        })
     }
 
     fn strikes(&self, call: On, resource: &str, name: &str) -> bool {
         self.on.covers(call)
             && self.resource.as_deref().is_none_or(|only| only == resource)
-            && self.name.as_deref().is_none_or(|pattern| matches(pattern, name))
+            && self
+                .name
+                .as_deref()
+                .is_none_or(|pattern| matches(pattern, name))
     }
 }
 
 /// Where a fault was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The resource's own configuration; counted by object, and again from the start once a call has got through.
+    /// The resource's own configuration; counted by object, and again from the start once a call
+    /// has got through.
     Resource,
     /// The provider's configuration; counted as that of a resource.
     Provider,
@@ -173,8 +196,15 @@ pub enum Origin {
     Control,
 }
 
-/// The faults that strike one call, counted in the lab. A fault that has struck often enough lets this call through.
-pub(super) fn select(change: &mut Change<'_>, call: On, resource: &str, name: &str, faults: &[(Origin, Fault)]) -> Vec<Fault> {
+/// The faults that strike one call, counted in the lab. A fault that has struck often enough lets
+/// this call through.
+pub(super) fn select(
+    change: &mut Change<'_>,
+    call: On,
+    resource: &str,
+    name: &str,
+    faults: &[(Origin, Fault)],
+) -> Vec<Fault> {
     let mut struck = Vec::new();
     for (origin, fault) in faults {
         if !fault.strikes(call, resource, name) {
@@ -186,7 +216,11 @@ pub(super) fn select(change: &mut Change<'_>, call: On, resource: &str, name: &s
         };
         let key = match origin {
             Origin::Control => format!("control/{}", fault.id),
-            _ => format!("{resource}/{name}/{}/{}", fault.kind.as_str(), call.as_str()),
+            _ => format!(
+                "{resource}/{name}/{}/{}",
+                fault.kind.as_str(),
+                call.as_str()
+            ),
         };
         let count = change.fired.get(&key).copied().unwrap_or(0);
         if count < limit {
@@ -203,9 +237,13 @@ pub(super) fn select(change: &mut Change<'_>, call: On, resource: &str, name: &s
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
     for part in middle {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],
@@ -239,29 +277,68 @@ mod tests {
     fn a_transient_error_lets_the_third_call_through_and_starts_again() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
-        let faults = [(Origin::Resource, Fault { on: On::Create, ..Fault::new(Kind::Transient) })];
+        let faults = [(
+            Origin::Resource,
+            Fault {
+                on: On::Create,
+                ..Fault::new(Kind::Transient)
+            },
+        )];
         let mut strike = || !select(change, On::Create, "lab_server", "web", &faults).is_empty();
-        assert_eq!([strike(), strike(), strike(), strike()], [true, true, false, true]);
+        assert_eq!(
+            [strike(), strike(), strike(), strike()],
+            [true, true, false, true]
+        );
     }
 
     #[test]
     fn a_fault_of_the_control_file_is_spent_once_for_all_objects() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
-        let faults = [(Origin::Control, Fault { id: "f1".into(), times: Some(1), ..Fault::new(Kind::Crash) })];
-        assert_eq!(select(change, On::Read, "lab_server", "a", &faults).len(), 0, "a read is no change");
-        assert_eq!(select(change, On::Update, "lab_server", "a", &faults).len(), 1);
-        assert_eq!(select(change, On::Update, "lab_server", "b", &faults).len(), 0);
+        let faults = [(
+            Origin::Control,
+            Fault {
+                id: "f1".into(),
+                times: Some(1),
+                ..Fault::new(Kind::Crash)
+            },
+        )];
+        assert_eq!(
+            select(change, On::Read, "lab_server", "a", &faults).len(),
+            0,
+            "a read is no change"
+        );
+        assert_eq!(
+            select(change, On::Update, "lab_server", "a", &faults).len(),
+            1
+        );
+        assert_eq!(
+            select(change, On::Update, "lab_server", "b", &faults).len(),
+            0
+        );
     }
 
     #[test]
     fn only_what_is_named_is_struck() {
         let mut cloud = Cloud::default();
         let change = &mut Change::new(&mut cloud);
-        let fault = Fault { resource: Some("lab_bucket".into()), name: Some("logs*".into()), ..Fault::new(Kind::Permanent) };
+        let fault = Fault {
+            resource: Some("lab_bucket".into()),
+            name: Some("logs*".into()),
+            ..Fault::new(Kind::Permanent)
+        };
         let faults = [(Origin::Provider, fault)];
-        assert_eq!(select(change, On::Create, "lab_bucket", "logs-eu", &faults).len(), 1);
-        assert_eq!(select(change, On::Create, "lab_bucket", "data", &faults).len(), 0);
-        assert_eq!(select(change, On::Create, "lab_server", "logs-eu", &faults).len(), 0);
+        assert_eq!(
+            select(change, On::Create, "lab_bucket", "logs-eu", &faults).len(),
+            1
+        );
+        assert_eq!(
+            select(change, On::Create, "lab_bucket", "data", &faults).len(),
+            0
+        );
+        assert_eq!(
+            select(change, On::Create, "lab_server", "logs-eu", &faults).len(),
+            0
+        );
     }
 }

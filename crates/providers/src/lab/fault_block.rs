@@ -1,4 +1,5 @@
-//! The `fault` block of a configuration, in resources and in the provider, and the latencies beside it.
+//! The `fault` block of a configuration, in resources and in the provider, and the latencies beside
+//! it.
 
 use sdk::schema::{Attr, Block, Nested, Nesting};
 use sdk::{Diagnostic, Object};
@@ -6,27 +7,48 @@ use sdk::{Diagnostic, Object};
 use super::fault::{Fault, Kind, On};
 
 /// Latency attributes with the calls they slow down.
-pub(super) const LATENCIES: [(&str, On); 4] =
-    [("create_ms", On::Create), ("read_ms", On::Read), ("update_ms", On::Update), ("delete_ms", On::Delete)];
+pub(super) const LATENCIES: [(&str, On); 4] = [
+    ("create_ms", On::Create),
+    ("read_ms", On::Read),
+    ("update_ms", On::Update),
+    ("delete_ms", On::Delete),
+];
 
-/// Attributes and blocks by which a configuration asks for trouble; no part of the object in the lab.
+/// Attributes and blocks by which a configuration asks for trouble; no part of the object in the
+/// lab.
 pub(super) const SWITCHES: [&str; 5] = ["create_ms", "read_ms", "update_ms", "delete_ms", "fault"];
 
 /// The latency attributes, in milliseconds.
 pub(super) fn latencies() -> impl Iterator<Item = Attr> {
     LATENCIES.into_iter().map(|(name, on)| {
-        Attr::number(name).describe(&format!("How long a {} takes, in milliseconds.", on.as_str())).check(|value| {
-            match value.as_number().and_then(cty::Number::to_u64) {
-                Some(ms) if ms <= 3_600_000 => Ok(()),
-                _ => Err("must be a whole number of milliseconds from 0 to 3600000 (an hour)".into()),
-            }
-        })
+        Attr::number(name)
+            .describe(&format!(
+                "How long a {} takes, in milliseconds.",
+                on.as_str()
+            ))
+            .check(
+                |value| match value.as_number().and_then(cty::Number::to_u64) {
+                    Some(ms) if ms <= 3_600_000 => Ok(()),
+                    _ => Err(
+                        "must be a whole number of milliseconds from 0 to 3600000 (an hour)".into(),
+                    ),
+                },
+            )
     })
 }
 
 /// The `fault` block; a provider's also says which resources it is for.
 pub(super) fn block(of_provider: bool) -> Nested {
-    const KINDS: &[&str] = &["latency", "transient", "permanent", "bad_input", "hang", "crash", "partial", "inconsistent"];
+    const KINDS: &[&str] = &[
+        "latency",
+        "transient",
+        "permanent",
+        "bad_input",
+        "hang",
+        "crash",
+        "partial",
+        "inconsistent",
+    ];
     const CALLS: &[&str] = &["create", "read", "update", "delete", "change", "any"];
     let mut block = Block::new()
         .describe("Something that goes wrong on purpose.")
@@ -40,7 +62,10 @@ pub(super) fn block(of_provider: bool) -> Nested {
     if of_provider {
         block = block
             .attr(Attr::string("resource").describe("Only resources of this type."))
-            .attr(Attr::string("name").describe("Only objects with this name; `*` stands for any text."));
+            .attr(
+                Attr::string("name")
+                    .describe("Only objects with this name; `*` stands for any text."),
+            );
     }
     Nested::new("fault", Nesting::List, block)
 }
@@ -48,20 +73,33 @@ pub(super) fn block(of_provider: bool) -> Nested {
 /// The faults of a configuration's `fault` blocks; what is unknown while planning does not strike.
 pub(super) fn read(config: &Object) -> Result<Vec<Fault>, Diagnostic> {
     let blocks = config.get("fault");
-    blocks.as_slice().unwrap_or_default().iter().map(read_one).collect()
+    blocks
+        .as_slice()
+        .unwrap_or_default()
+        .iter()
+        .map(read_one)
+        .collect()
 }
 
 fn read_one(value: &cty::Value) -> Result<Fault, Diagnostic> {
-    let wrong = |problem: String| Diagnostic::error("this fault is not understood", problem).at_attr("fault");
+    let wrong = |problem: String| {
+        Diagnostic::error("this fault is not understood", problem).at_attr("fault")
+    };
     let block = Object::of(value).map_err(wrong)?;
     let text = |name: &str| block.text(name).map(str::to_owned);
-    let kind = Kind::parse(block.text("kind").unwrap_or_default()).ok_or_else(|| wrong("unknown kind".into()))?;
-    let on = block.text("on").map_or(Some(On::Change), On::parse).ok_or_else(|| wrong("unknown call in on".into()))?;
+    let kind = Kind::parse(block.text("kind").unwrap_or_default())
+        .ok_or_else(|| wrong("unknown kind".into()))?;
+    let on = block
+        .text("on")
+        .map_or(Some(On::Change), On::parse)
+        .ok_or_else(|| wrong("unknown call in on".into()))?;
     let number = |name: &str| match block.get(name) {
         value if !value.is_given() => Ok(None),
-        value => {
-            value.as_number().and_then(cty::Number::to_u64).map(Some).ok_or_else(|| wrong(format!("{name} must be a whole number from 0")))
-        }
+        value => value
+            .as_number()
+            .and_then(cty::Number::to_u64)
+            .map(Some)
+            .ok_or_else(|| wrong(format!("{name} must be a whole number from 0"))),
     };
     let times = number("times")?.map(|times| u32::try_from(times).unwrap_or(u32::MAX));
     Ok(Fault {

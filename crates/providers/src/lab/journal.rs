@@ -1,7 +1,8 @@
-//! The journal beside a large lab file: changes that are not in it yet, one line of JSON each, so that a
-//! change need not write everything there is. The first line says to which state of the lab file the
-//! others come; beside any other the journal is left over and counts for nothing. A line without
-//! its end was never answered, and counts for nothing either. Written only under the lab's lock.
+//! The journal beside a large lab file: changes that are not in it yet, one line of JSON each, so
+//! that a change need not write everything there is. The first line says to which state of the lab
+//! file the others come; beside any other the journal is left over and counts for nothing. A line
+//! without its end was never answered, and counts for nothing either. Written only under the lab's
+//! lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -49,17 +50,22 @@ impl Journal {
         Journal { path }
     }
 
-    /// The lines from an offset on, or from the first change on where that is 0. None where the journal does not
-    /// reach so far any more: it is another one.
+    /// The lines from an offset on, or from the first change on where that is 0. None where the
+    /// journal does not reach so far any more: it is another one.
     ///
     /// # Errors
     /// When it cannot be read, or its first line cannot be understood.
     pub(super) fn read(&self, base: u64, from: u64) -> Result<Option<Lines>, LabError> {
         match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.len() == from => Ok(Some(Lines { from, bytes: Vec::new() })),
+            Ok(metadata) if metadata.len() == from => Ok(Some(Lines {
+                from,
+                bytes: Vec::new(),
+            })),
             Ok(metadata) if metadata.len() < from => Ok(None),
             Ok(_) => self.read_on(base, from),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok((from == 0).then(Lines::default)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Ok((from == 0).then(Lines::default))
+            }
             Err(source) => Err(self.failed("read", source)),
         }
     }
@@ -69,16 +75,22 @@ impl Journal {
         let mut file = match File::open(&self.path) {
             Ok(file) => BufReader::new(file),
             // Gone since it was looked at.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((from == 0).then(Lines::default)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok((from == 0).then(Lines::default));
+            }
             Err(source) => return Err(failed(source)),
         };
         if from == 0 {
             let mut line = Vec::new();
-            file.by_ref().take(FIRST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+            file.by_ref()
+                .take(FIRST_LINE)
+                .read_until(b'\n', &mut line)
+                .map_err(failed)?;
             if line.last() != Some(&b'\n') && (line.len() as u64) < FIRST_LINE {
                 return Ok(Some(Lines::default()));
             }
-            let first: First = serde_json::from_slice(&line).map_err(|source| self.damaged(1, &source))?;
+            let first: First =
+                serde_json::from_slice(&line).map_err(|source| self.damaged(1, &source))?;
             if first.base != base {
                 return Ok(Some(Lines::default()));
             }
@@ -88,7 +100,12 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+        bytes.truncate(
+            bytes
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1),
+        );
         Ok(Some(Lines { from, bytes }))
     }
 
@@ -99,21 +116,26 @@ impl Journal {
     pub(super) fn apply(&self, lines: &Lines, cloud: &mut Cloud) -> Result<(), LabError> {
         let mut at = 0;
         for line in lines.bytes.split_inclusive(|byte| *byte == b'\n') {
-            let entry: Entry =
-                serde_json::from_slice(line).map_err(|source| self.damaged(self.line_at(lines.from + at as u64), &source))?;
+            let entry: Entry = serde_json::from_slice(line)
+                .map_err(|source| self.damaged(self.line_at(lines.from + at as u64), &source))?;
             cloud.apply(entry);
             at += line.len();
         }
         Ok(())
     }
 
-    /// Writes a change behind `end` and says where the end is then. Where `end` is 0, a journal to the state `base` is
-    /// begun. None, and nothing is written, where an unfinished line is in the way: it is not cut off, since somebody
-    /// may be reading it, and would read a mixture.
+    /// Writes a change behind `end` and says where the end is then. Where `end` is 0, a journal to
+    /// the state `base` is begun. None, and nothing is written, where an unfinished line is in the
+    /// way: it is not cut off, since somebody may be reading it, and would read a mixture.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn append(&self, base: u64, end: u64, entry: &Entry) -> Result<Option<u64>, LabError> {
+    pub(super) fn append(
+        &self,
+        base: u64,
+        end: u64,
+        entry: &Entry,
+    ) -> Result<Option<u64>, LabError> {
         let unwritable = |source: serde_json::Error| self.failed("write", source.into());
         let mut bytes = Vec::new();
         let mut options = OpenOptions::new();
@@ -144,7 +166,9 @@ impl Journal {
     /// When it cannot be removed.
     pub(super) fn remove(&self) -> Result<(), LabError> {
         match fs::remove_file(&self.path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => Err(self.failed("remove", source)),
+            Err(source) if source.kind() != ErrorKind::NotFound => {
+                Err(self.failed("remove", source))
+            }
             _ => Ok(()),
         }
     }
@@ -152,17 +176,35 @@ impl Journal {
     /// The number of the line that begins at an offset, counted from 1.
     fn line_at(&self, offset: u64) -> usize {
         let before = fs::read(&self.path).unwrap_or_default();
-        before.iter().take(usize::try_from(offset).unwrap_or(usize::MAX)).filter(|byte| **byte == b'\n').count() + 1
+        before
+            .iter()
+            .take(usize::try_from(offset).unwrap_or(usize::MAX))
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1
     }
 
     fn failed(&self, doing: &'static str, source: std::io::Error) -> LabError {
-        LabError::Io { doing, path: self.path.clone(), source }
+        LabError::Io {
+            doing,
+            path: self.path.clone(),
+            source,
+        }
     }
 
     fn damaged(&self, line: usize, source: &serde_json::Error) -> LabError {
         // It counts lines from where it began to read; we know better.
         let said = source.to_string();
-        let why = said.split(" at line ").next().unwrap_or_default().to_owned();
-        LabError::Damaged { path: self.path.clone(), line, column: source.column(), why }
+        let why = said
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        LabError::Damaged {
+            path: self.path.clone(),
+            line,
+            column: source.column(),
+            why,
+        }
     }
 }

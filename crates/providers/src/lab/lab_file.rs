@@ -1,16 +1,16 @@
-//! The lab's world on disk: one JSON file that every lab process and the operator share, and, while it is
-//! large and being changed, a journal beside it. What is on disk is the truth; in memory is what was read
-//! last, brought up to date whenever it is used.
+//! The lab's world on disk: one JSON file that every lab process and the operator share, and, while
+//! it is large and being changed, a journal beside it. What is on disk is the truth; in memory is
+//! what was read last, brought up to date whenever it is used.
 //!
-//! - A small lab file is replaced with each change. A change of a large one is a line in the journal, which is
-//!   folded into the lab file (one replacement, then the journal goes) once it is the longer of the two: a
-//!   change costs the same however much there is. It is folded as well when a process has been quiet for a
-//!   moment or ends, by the first change of a process that finds one, and by the first one after the lab
-//!   file was edited by hand.
-//! - Killed between the replacement and the removal, a process leaves a journal of an older serial than
-//!   the lab file's, which counts for nothing.
-//! - Changes hold the lock beside the file. Readers need none: the journal is read first, and counts if the lab
-//!   file is still the same after that.
+//! - A small lab file is replaced with each change. A change of a large one is a line in the
+//!   journal, which is folded into the lab file (one replacement, then the journal goes) once it is
+//!   the longer of the two: a change costs the same however much there is. It is folded as well
+//!   when a process has been quiet for a moment or ends, by the first change of a process that
+//!   finds one, and by the first one after the lab file was edited by hand.
+//! - Killed between the replacement and the removal, a process leaves a journal of an older serial
+//!   than the lab file's, which counts for nothing.
+//! - Changes hold the lock beside the file. Readers need none: the journal is read first, and
+//!   counts if the lab file is still the same after that.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,12 +63,21 @@ impl LabFile {
     /// The file at a path; it need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> LabFile {
         let file = SharedFile::new(path);
-        LabFile { journal: Journal::new(file.beside(".journal")), file, held: Arc::default(), folds_when_quiet: false }
+        LabFile {
+            journal: Journal::new(file.beside(".journal")),
+            file,
+            held: Arc::default(),
+            folds_when_quiet: false,
+        }
     }
 
-    /// The same, for a process that goes on after its changes: it folds what they left once it has been quiet for a moment.
+    /// The same, for a process that goes on after its changes: it folds what they left once it has
+    /// been quiet for a moment.
     pub(super) fn folding_when_quiet(self) -> LabFile {
-        LabFile { folds_when_quiet: true, ..self }
+        LabFile {
+            folds_when_quiet: true,
+            ..self
+        }
     }
 
     /// Where it is.
@@ -87,16 +96,20 @@ impl LabFile {
         Ok(look(&seen.base.content))
     }
 
-    /// Changes the lab under its lock, and counts the change. Nothing is written when `change` fails or changes
-    /// nothing. Once this has answered, the change outlives the process.
+    /// Changes the lab under its lock, and counts the change. Nothing is written when `change`
+    /// fails or changes nothing. Once this has answered, the change outlives the process.
     ///
     /// # Errors
     /// When the files cannot be locked, read or written, or when `change` fails.
-    pub fn update<R, E: From<LabError>>(&self, change: impl FnOnce(&mut Change<'_>) -> Result<R, E>) -> Result<R, E> {
+    pub fn update<R, E: From<LabError>>(
+        &self,
+        change: impl FnOnce(&mut Change<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
         let _turn = self.turn()?;
         let _lock = self.file.lock()?;
         let mut held = self.seen();
-        // Whatever fails from here on without a word of its own leaves nothing held: it is all read again.
+        // Whatever fails from here on without a word of its own leaves nothing held: it is all read
+        // again.
         let mut seen = self.current(held.take())?;
         let mut begun = Change::new(&mut seen.base.content);
         match change(&mut begun) {
@@ -118,7 +131,8 @@ impl LabFile {
     /// Folds the journal into the lab file, if this process has used one.
     ///
     /// # Errors
-    /// When the files cannot be locked, read or written. Nothing is lost then: the journal is still there.
+    /// When the files cannot be locked, read or written. Nothing is lost then: the journal is still
+    /// there.
     pub fn fold(&self) -> Result<(), LabError> {
         if self.seen().as_ref().is_none_or(|seen| seen.journal == 0) {
             return Ok(());
@@ -142,7 +156,8 @@ impl LabFile {
             None => self.load(None)?,
         };
         loop {
-            // The journal first: as long as the lab file is the same after that, no other journal can have been begun.
+            // The journal first: as long as the lab file is the same after that, no other journal
+            // can have been begun.
             let lines = self.journal.read(seen.serial, seen.journal)?;
             if seen.base.is_current(self.path())?
                 && let Some(lines) = lines
@@ -152,7 +167,10 @@ impl LabFile {
                 return Ok(seen);
             }
             if Instant::now() >= deadline {
-                return Err(LabError::Restless { path: self.path().to_owned(), waited_s: LOCK_DEADLINE.as_secs() });
+                return Err(LabError::Restless {
+                    path: self.path().to_owned(),
+                    waited_s: LOCK_DEADLINE.as_secs(),
+                });
             }
             seen = self.load(Some(seen.serial))?;
         }
@@ -163,7 +181,12 @@ impl LabFile {
         let serial = base.content.serial;
         // Another process that folds leaves another serial; a hand that edits leaves the same one.
         let fold = serial_before.is_none_or(|before| before == serial);
-        Ok(Seen { base, serial, journal: 0, fold })
+        Ok(Seen {
+            base,
+            serial,
+            journal: 0,
+            fold,
+        })
     }
 
     fn write(&self, seen: &mut Seen, entry: &Entry) -> Result<(), LabError> {
@@ -171,7 +194,9 @@ impl LabFile {
         if seen.base.length() <= SMALL || folds {
             return self.replace(seen);
         }
-        let Some(end) = self.journal.append(seen.serial, seen.journal, entry)? else { return self.replace(seen) };
+        let Some(end) = self.journal.append(seen.serial, seen.journal, entry)? else {
+            return self.replace(seen);
+        };
         seen.journal = end;
         seen.fold = false;
         self.fold_when_quiet();
@@ -207,10 +232,17 @@ impl LabFile {
             }
             file.held.waited_for.store(false, Ordering::Release);
             if let Err(error) = file.fold() {
-                sdk::log::warn("the lab's journal stays beside its file", &[("reason", &error)]);
+                sdk::log::warn(
+                    "the lab's journal stays beside its file",
+                    &[("reason", &error)],
+                );
             }
         };
-        if std::thread::Builder::new().name("lab-fold".into()).spawn(wait).is_err() {
+        if std::thread::Builder::new()
+            .name("lab-fold".into())
+            .spawn(wait)
+            .is_err()
+        {
             // Then it is folded at the end.
             self.held.waited_for.store(false, Ordering::Release);
         }
@@ -218,17 +250,23 @@ impl LabFile {
 
     fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
         // Who panics has taken what was held, so that nothing half-changed is left in it.
-        self.held.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn turn(&self) -> Result<Taken<'_>, LabError> {
-        let locked = || LabError::Locked { path: self.path().to_owned(), waited_s: LOCK_DEADLINE.as_secs() };
+        let locked = || LabError::Locked {
+            path: self.path().to_owned(),
+            waited_s: LOCK_DEADLINE.as_secs(),
+        };
         self.held.turn.take().ok_or_else(locked)
     }
 }
 
-/// Whose turn it is among the threads of this process. They would find the file locked by one another, and would have to
-/// look again and again.
+/// Whose turn it is among the threads of this process. They would find the file locked by one
+/// another, and would have to look again and again.
 #[derive(Debug, Default)]
 struct Turn {
     taken: Mutex<bool>,
@@ -241,7 +279,9 @@ impl Turn {
     /// None when it has not been given back for too long.
     fn take(&self) -> Option<Taken<'_>> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.given_back.wait_timeout_while(taken, LOCK_DEADLINE, |taken| *taken);
+        let waited = self
+            .given_back
+            .wait_timeout_while(taken, LOCK_DEADLINE, |taken| *taken);
         let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if *taken {
             return None;

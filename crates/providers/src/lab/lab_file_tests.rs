@@ -9,7 +9,11 @@ use super::super::cloud::Object;
 use super::*;
 
 fn thing(name: &str, text: &str) -> Object {
-    Object { kind: "lab_thing".into(), name: name.into(), attributes: json!({"text": text}).as_object().unwrap().clone() }
+    Object {
+        kind: "lab_thing".into(),
+        name: name.into(),
+        attributes: json!({"text": text}).as_object().unwrap().clone(),
+    }
 }
 
 /// A lab in a folder of its own.
@@ -24,7 +28,8 @@ impl Place {
     fn large() -> Place {
         let place = Place::new();
         let fill = |change: &mut Change<'_>| {
-            (0..300).for_each(|number| change.put(number.to_string(), thing("old", &"x".repeat(200))));
+            (0..300)
+                .for_each(|number| change.put(number.to_string(), thing("old", &"x".repeat(200))));
             Ok::<_, LabError>(())
         };
         place.open().update(fill).unwrap();
@@ -46,7 +51,10 @@ impl Place {
     }
 
     fn files(&self) -> Vec<String> {
-        let mut all: Vec<_> = fs::read_dir(self.0.path()).unwrap().map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+        let mut all: Vec<_> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|one| one.unwrap().file_name().into_string().unwrap())
+            .collect();
         all.sort();
         all
     }
@@ -87,10 +95,18 @@ fn a_small_lab_is_one_file_after_each_change() {
     for number in 0..20 {
         put(&file, &number.to_string());
         assert_eq!(place.files(), ALONE);
-        assert_eq!((place.alone().serial, place.alone().objects.len()), (number + 1, number as usize + 1));
+        assert_eq!(
+            (place.alone().serial, place.alone().objects.len()),
+            (number + 1, number as usize + 1)
+        );
     }
     let text = fs::read_to_string(place.path("lab.json")).unwrap();
-    assert!(text.starts_with("{\n  \"serial\": 20,\n  \"objects\": {\n    \"0\": {\n      \"type\": \"lab_thing\","), "{text}");
+    assert!(
+        text.starts_with(
+            "{\n  \"serial\": 20,\n  \"objects\": {\n    \"0\": {\n      \"type\": \"lab_thing\","
+        ),
+        "{text}"
+    );
     assert!(text.ends_with("}\n") && !text.contains("fired") && !text.contains("index"));
 }
 
@@ -124,9 +140,15 @@ fn writers_at_the_same_time_lose_nothing_while_the_lab_grows_large() {
         let seen = whole(&file);
         assert_eq!(seen.objects.len(), there + 12 * 20);
         assert_eq!(seen.serial, 12 * 30 + u64::from(there > 0));
-        assert!(large.length("lab.json") > SMALL, "the test is about large ones");
+        assert!(
+            large.length("lab.json") > SMALL,
+            "the test is about large ones"
+        );
         file.fold().unwrap();
-        assert_eq!((large.files(), large.alone()), (ALONE.map(str::to_owned).to_vec(), seen));
+        assert_eq!(
+            (large.files(), large.alone()),
+            (ALONE.map(str::to_owned).to_vec(), seen)
+        );
     }
 }
 
@@ -137,16 +159,29 @@ fn a_change_of_a_large_lab_is_a_line_beside_it() {
     let before = fs::metadata(place.path("lab.json")).unwrap().ino();
     // In turns, so that each must see what the other one did.
     for number in 0..20 {
-        put(if number % 2 == 0 { &file } else { &other }, &format!("new-{number}"));
+        put(
+            if number % 2 == 0 { &file } else { &other },
+            &format!("new-{number}"),
+        );
         assert!(has(&file, &format!("new-{number}")) && has(&other, &format!("new-{number}")));
     }
     // The other one found a journal, and folded it at its first change, and never again.
     assert_eq!(place.alone().serial, 3);
     assert_eq!(place.files(), WITH_JOURNAL);
     assert_ne!(fs::metadata(place.path("lab.json")).unwrap().ino(), before);
-    assert_eq!(fs::read_to_string(place.path("lab.json.journal")).unwrap().lines().count(), 1 + 18);
+    assert_eq!(
+        fs::read_to_string(place.path("lab.json.journal"))
+            .unwrap()
+            .lines()
+            .count(),
+        1 + 18
+    );
     for name in WITH_JOURNAL {
-        assert_eq!(fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert_eq!(
+            fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{name}"
+        );
     }
     // Both know what they did: nothing is lost, and the file is whole.
     other.fold().unwrap();
@@ -162,9 +197,12 @@ fn a_journal_longer_than_the_lab_file_is_folded() {
     let mut folded = 0;
     for number in 0..1_000 {
         let before = place.alone_serial();
-        alter(&file, |change| change.put("one", thing(&number.to_string(), &"z".repeat(500))));
+        alter(&file, |change| {
+            change.put("one", thing(&number.to_string(), &"z".repeat(500)))
+        });
         folded += u32::from(place.alone_serial() != before);
-        let journal = fs::metadata(place.path("lab.json.journal")).map_or(0, |metadata| metadata.len());
+        let journal =
+            fs::metadata(place.path("lab.json.journal")).map_or(0, |metadata| metadata.len());
         assert!(journal < place.length("lab.json") + 1_000);
     }
     assert!((2..20).contains(&folded), "{folded} times");
@@ -174,7 +212,12 @@ fn a_journal_longer_than_the_lab_file_is_folded() {
 impl Place {
     /// The lab file's own serial, without reading all of it.
     fn alone_serial(&self) -> String {
-        fs::read_to_string(self.path("lab.json")).unwrap().lines().nth(1).unwrap().to_owned()
+        fs::read_to_string(self.path("lab.json"))
+            .unwrap()
+            .lines()
+            .nth(1)
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -186,9 +229,15 @@ fn a_lab_that_shrinks_becomes_one_file_again() {
         alter(&file, |change| assert!(change.remove(&number.to_string())));
     }
     file.fold().unwrap();
-    assert_eq!((place.files(), place.alone().objects.len()), (ALONE.map(str::to_owned).to_vec(), 0));
+    assert_eq!(
+        (place.files(), place.alone().objects.len()),
+        (ALONE.map(str::to_owned).to_vec(), 0)
+    );
     put(&file, "a");
-    assert_eq!((place.files(), place.alone().objects.len()), (ALONE.map(str::to_owned).to_vec(), 1));
+    assert_eq!(
+        (place.files(), place.alone().objects.len()),
+        (ALONE.map(str::to_owned).to_vec(), 1)
+    );
 }
 
 #[test]
@@ -202,20 +251,39 @@ fn a_process_killed_at_any_byte_of_a_change_loses_only_that_change() {
     for cut in 0..=journal.len() {
         fs::write(place.path("lab.json.journal"), &journal[..cut]).unwrap();
         let next = place.open();
-        assert_eq!((has(&next, "answered"), has(&next, "unanswered")), (cut >= answered, cut == journal.len()), "at {cut}");
+        assert_eq!(
+            (has(&next, "answered"), has(&next, "unanswered")),
+            (cut >= answered, cut == journal.len()),
+            "at {cut}"
+        );
         assert!(has(&next, "7"));
     }
     // One that lives on takes what it finds for what it is, too.
-    for cut in (0..=journal.len()).step_by(7).chain([answered, answered + 1, journal.len()]) {
+    for cut in (0..=journal.len())
+        .step_by(7)
+        .chain([answered, answered + 1, journal.len()])
+    {
         let place = Place::large();
         fs::write(place.path("lab.json.journal"), &journal[..cut]).unwrap();
         let next = place.open();
         put(&next, "next");
         let seen = whole(&place.open());
         assert_eq!(seen, whole(&next));
-        let expected = [("answered", cut >= answered), ("unanswered", cut == journal.len()), ("next", true)];
-        assert_eq!(expected.map(|(id, _)| (id, seen.objects.contains_key(id))), expected, "at {cut}");
-        assert_eq!(seen.serial, 2 + u64::from(cut >= answered) + u64::from(cut == journal.len()), "at {cut}");
+        let expected = [
+            ("answered", cut >= answered),
+            ("unanswered", cut == journal.len()),
+            ("next", true),
+        ];
+        assert_eq!(
+            expected.map(|(id, _)| (id, seen.objects.contains_key(id))),
+            expected,
+            "at {cut}"
+        );
+        assert_eq!(
+            seen.serial,
+            2 + u64::from(cut >= answered) + u64::from(cut == journal.len()),
+            "at {cut}"
+        );
     }
 }
 
@@ -229,9 +297,17 @@ fn what_another_process_left_unfinished_is_never_taken_up() {
     fs::write(place.path("lab.json.journal"), &journal).unwrap();
     assert!(has(&file, "mine") && !has(&file, "theirs"));
     put(&file, "next");
-    assert_eq!(place.files(), ALONE, "folded, so that nobody reads a mixture");
+    assert_eq!(
+        place.files(),
+        ALONE,
+        "folded, so that nobody reads a mixture"
+    );
     let seen = whole(&place.open());
-    assert!(seen.objects.contains_key("mine") && seen.objects.contains_key("next") && !seen.objects.contains_key("theirs"));
+    assert!(
+        seen.objects.contains_key("mine")
+            && seen.objects.contains_key("next")
+            && !seen.objects.contains_key("theirs")
+    );
 }
 
 #[test]
@@ -253,7 +329,10 @@ fn a_journal_that_outlived_its_folding_counts_for_nothing() {
         assert!(!has(&place.open(), "a") && has(&place.open(), "b"));
     }
     file.fold().unwrap();
-    assert_eq!((place.files(), place.alone().serial), (ALONE.map(str::to_owned).to_vec(), 6));
+    assert_eq!(
+        (place.files(), place.alone().serial),
+        (ALONE.map(str::to_owned).to_vec(), 6)
+    );
 }
 
 #[test]
@@ -274,10 +353,17 @@ fn edits_of_the_lab_file_hold_while_there_is_a_journal() {
         assert_eq!(there, [false, false, true]);
     }
     put(&file, "next");
-    assert_eq!(place.files(), ALONE, "folded soon, so that the file can be edited in all its parts");
+    assert_eq!(
+        place.files(),
+        ALONE,
+        "folded soon, so that the file can be edited in all its parts"
+    );
     let seen = place.alone();
     assert_eq!(seen.objects["7"].attributes["text"], "drift");
-    assert_eq!(["8", "9", "made", "next"].map(|id| seen.objects.contains_key(id)), [false, false, true, true]);
+    assert_eq!(
+        ["8", "9", "made", "next"].map(|id| seen.objects.contains_key(id)),
+        [false, false, true, true]
+    );
 }
 
 #[test]
@@ -287,7 +373,11 @@ fn an_edit_is_seen_however_soon_it_comes() {
     for round in 0..20 {
         put(&file, &format!("n-{round}"));
         let text = fs::read_to_string(place.path("lab.json")).unwrap();
-        let (old, new) = if round % 2 == 0 { ("\"old\"", "\"odd\"") } else { ("\"odd\"", "\"old\"") };
+        let (old, new) = if round % 2 == 0 {
+            ("\"old\"", "\"odd\"")
+        } else {
+            ("\"odd\"", "\"old\"")
+        };
         fs::write(place.path("lab.json"), text.replacen(old, new, 300)).unwrap();
         let name = file.read(|cloud| cloud.objects["7"].name.clone()).unwrap();
         assert_eq!(format!("{name:?}"), new, "round {round}");
@@ -303,7 +393,10 @@ fn a_lab_whose_file_is_removed_is_empty() {
     assert_eq!(whole(&file), Cloud::default());
     assert_eq!(whole(&place.open()), Cloud::default());
     put(&file, "b");
-    assert_eq!((place.files(), place.alone().objects.len()), (ALONE.map(str::to_owned).to_vec(), 1));
+    assert_eq!(
+        (place.files(), place.alone().objects.len()),
+        (ALONE.map(str::to_owned).to_vec(), 1)
+    );
 }
 
 #[test]
@@ -330,8 +423,17 @@ fn a_damaged_journal_is_refused_with_its_path_and_line() {
     let good = fs::read_to_string(place.path("lab.json.journal")).unwrap();
     let lines: Vec<&str> = good.lines().collect();
     let cases = [
-        (format!("{}\nnonsense\n{}\n", lines[0], lines[2]), "line 2, column 2"),
-        (format!("{}\n{}\n{{\"serial\": 3, \"objets\": {{}}}}\n", lines[0], lines[1]), "line 3, column"),
+        (
+            format!("{}\nnonsense\n{}\n", lines[0], lines[2]),
+            "line 2, column 2",
+        ),
+        (
+            format!(
+                "{}\n{}\n{{\"serial\": 3, \"objets\": {{}}}}\n",
+                lines[0], lines[1]
+            ),
+            "line 3, column",
+        ),
         (format!("nonsense\n{}\n", lines[1]), "line 1, column 2"),
         ("x".repeat(1_000), "line 1, column 1"),
     ];
@@ -339,8 +441,14 @@ fn a_damaged_journal_is_refused_with_its_path_and_line() {
         fs::write(place.path("lab.json.journal"), &text).unwrap();
         for file in [place.open(), file.clone()] {
             let error = file.read(|_| ()).unwrap_err().to_string();
-            assert!(error.contains("lab.json.journal") && error.contains(place_of_it), "{error}");
-            assert!(error.contains("mend it, or remove it") && !error.contains("at line"), "{error}");
+            assert!(
+                error.contains("lab.json.journal") && error.contains(place_of_it),
+                "{error}"
+            );
+            assert!(
+                error.contains("mend it, or remove it") && !error.contains("at line"),
+                "{error}"
+            );
             let error = file
                 .update(|change| -> Result<(), LabError> {
                     change.put("c", thing("c", ""));
@@ -350,7 +458,11 @@ fn a_damaged_journal_is_refused_with_its_path_and_line() {
                 .to_string();
             assert!(error.contains(place_of_it), "{error}");
         }
-        assert_eq!(fs::read_to_string(place.path("lab.json.journal")).unwrap(), text, "nothing is written over it");
+        assert_eq!(
+            fs::read_to_string(place.path("lab.json.journal")).unwrap(),
+            text,
+            "nothing is written over it"
+        );
     }
     fs::write(place.path("lab.json.journal"), &good).unwrap();
     assert!(has(&file, "b"), "mended");
@@ -372,7 +484,11 @@ fn a_change_that_fails_or_panics_leaves_everything_as_it_was() {
         let file = place.open();
         put(&file, "a");
         let before = whole(&file);
-        let bytes: Vec<_> = place.files().iter().map(|name| fs::read(place.path(name)).unwrap()).collect();
+        let bytes: Vec<_> = place
+            .files()
+            .iter()
+            .map(|name| fs::read(place.path(name)).unwrap())
+            .collect();
         let refused = file.update(|change| {
             change.put("a", thing("other", ""));
             assert!(change.remove("a"));
@@ -389,7 +505,11 @@ fn a_change_that_fails_or_panics_leaves_everything_as_it_was() {
         assert!(panicked.is_err());
         alter(&file, |change| change.put("a", before.objects["a"].clone()));
         assert_eq!(whole(&file), before);
-        let after: Vec<_> = place.files().iter().map(|name| fs::read(place.path(name)).unwrap()).collect();
+        let after: Vec<_> = place
+            .files()
+            .iter()
+            .map(|name| fs::read(place.path(name)).unwrap())
+            .collect();
         assert!(after == bytes);
         put(&file, "b");
         assert!(has(&place.open(), "b"));
@@ -405,7 +525,13 @@ fn counts_of_faults_are_kept_in_the_journal() {
     alter(&file, |change| change.count("f", None));
     assert_eq!(place.files(), WITH_JOURNAL);
     let next = place.open();
-    assert_eq!(next.read(|cloud| cloud.fired.clone()).unwrap(), [("g".to_owned(), 3)].into());
+    assert_eq!(
+        next.read(|cloud| cloud.fired.clone()).unwrap(),
+        [("g".to_owned(), 3)].into()
+    );
     next.fold().unwrap();
-    assert_eq!((place.files(), place.alone()), (ALONE.map(str::to_owned).to_vec(), whole(&file)));
+    assert_eq!(
+        (place.files(), place.alone()),
+        (ALONE.map(str::to_owned).to_vec(), whole(&file))
+    );
 }

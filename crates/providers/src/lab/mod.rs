@@ -1,6 +1,7 @@
-//! The lab: a fake cloud kept in a file, for the demo and for tests. It has networks, servers, databases,
-//! buckets, DNS records and things, and anything in it can be made to fail: see [`control`] and the
-//! `fault` blocks of its configuration. The file is the only state; a process of it can die at any time.
+//! The lab: a fake cloud kept in a file, for the demo and for tests. It has networks, servers,
+//! databases, buckets, DNS records and things, and anything in it can be made to fail: see
+//! [`control`] and the `fault` blocks of its configuration. The file is the only state; a process
+//! of it can die at any time.
 
 mod addresses;
 mod cloud;

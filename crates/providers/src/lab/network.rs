@@ -13,11 +13,20 @@ impl Cidr {
         let wrong = || format!("{text:?} is not an IPv4 network like 10.1.0.0/16");
         let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
         let base: std::net::Ipv4Addr = address.parse().map_err(|_| wrong())?;
-        let bits: u32 =
-            bits.parse().ok().filter(|bits| (8..=29).contains(bits)).ok_or_else(|| format!("{text:?}: between /8 and /29, please"))?;
-        let cidr = Cidr { base: base.into(), bits };
+        let bits: u32 = bits
+            .parse()
+            .ok()
+            .filter(|bits| (8..=29).contains(bits))
+            .ok_or_else(|| format!("{text:?}: between /8 and /29, please"))?;
+        let cidr = Cidr {
+            base: base.into(),
+            bits,
+        };
         if cidr.base & !cidr.mask() != 0 {
-            return Err(format!("{text:?} has bits set beyond its prefix; did you mean {}/{bits}?", cidr.address(0)));
+            return Err(format!(
+                "{text:?} has bits set beyond its prefix; did you mean {}/{bits}?",
+                cidr.address(0)
+            ));
         }
         Ok(cidr)
     }
@@ -57,9 +66,20 @@ mod tests {
 
     #[test]
     fn what_is_no_network_is_refused_with_a_reason() {
-        for text in ["", "10.0.0.0", "10.0.0/24", "10.0.0.0/33", "10.0.0.0/x", "300.0.0.0/8"] {
+        for text in [
+            "",
+            "10.0.0.0",
+            "10.0.0/24",
+            "10.0.0.0/33",
+            "10.0.0.0/x",
+            "300.0.0.0/8",
+        ] {
             assert!(Cidr::parse(text).is_err(), "{text}");
         }
-        assert!(Cidr::parse("10.0.0.7/24").unwrap_err().contains("10.0.0.0/24"));
+        assert!(
+            Cidr::parse("10.0.0.7/24")
+                .unwrap_err()
+                .contains("10.0.0.0/24")
+        );
     }
 }

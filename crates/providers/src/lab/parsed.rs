@@ -1,6 +1,6 @@
-//! What a file held when it was last looked at, kept for as long as the file is the same. A file that was
-//! changed within the same tick of the file system's clock as before cannot be told apart by its
-//! times; while it is that young, its bytes are compared.
+//! What a file held when it was last looked at, kept for as long as the file is the same. A file
+//! that was changed within the same tick of the file system's clock as before cannot be told apart
+//! by its times; while it is that young, its bytes are compared.
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::LabError;
 
-/// Longer than any tick of the clock by which file systems date changes (10 ms where it is slowest).
+/// Longer than any tick of the clock by which file systems date changes (10 ms where it is
+/// slowest).
 const TICK: Duration = Duration::from_millis(20);
 
 /// A file's content, and what tells whether it is still that.
@@ -46,14 +47,20 @@ impl Identity {
 
     /// Whether a change right now would get another time. To be asked before the file is read.
     fn is_settled(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let (seconds, nanos) = self.changed;
-        let changed = Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
+        let changed = Duration::new(
+            seconds.try_into().unwrap_or(0),
+            nanos.try_into().unwrap_or(0),
+        );
         now.checked_sub(changed).is_some_and(|age| age > TICK)
     }
 }
 
-/// The bytes of a file with its identity, and whether that settles what it holds; none where there is no file.
+/// The bytes of a file with its identity, and whether that settles what it holds; none where there
+/// is no file.
 fn read(path: &Path) -> Result<Option<(Identity, bool, Vec<u8>)>, LabError> {
     let reading = || -> std::io::Result<_> {
         let mut file = File::open(path)?;
@@ -66,7 +73,11 @@ fn read(path: &Path) -> Result<Option<(Identity, bool, Vec<u8>)>, LabError> {
     match reading() {
         Ok(read) => Ok(Some(read)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(LabError::Io { doing: "read", path: path.to_owned(), source }),
+        Err(source) => Err(LabError::Io {
+            doing: "read",
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -74,7 +85,11 @@ fn identity(path: &Path) -> Result<Option<Identity>, LabError> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(Identity::of(&metadata))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(LabError::Io { doing: "read", path: path.to_owned(), source }),
+        Err(source) => Err(LabError::Io {
+            doing: "read",
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -85,10 +100,21 @@ impl<T: Default + DeserializeOwned> Parsed<T> {
     /// When it cannot be read, or is not the JSON that is expected.
     pub(super) fn read(path: &Path) -> Result<Parsed<T>, LabError> {
         let Some((identity, settled, bytes)) = read(path)? else {
-            return Ok(Parsed { content: T::default(), identity: None, young: None });
+            return Ok(Parsed {
+                content: T::default(),
+                identity: None,
+                young: None,
+            });
         };
-        let content = serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable { path: path.to_owned(), source })?;
-        Ok(Parsed { content, identity: Some(identity), young: (!settled).then_some(bytes) })
+        let content = serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Parsed {
+            content,
+            identity: Some(identity),
+            young: (!settled).then_some(bytes),
+        })
     }
 }
 
@@ -101,7 +127,9 @@ impl<T> Parsed<T> {
         if identity(path)? != self.identity {
             return Ok(false);
         }
-        let Some(young) = &self.young else { return Ok(true) };
+        let Some(young) = &self.young else {
+            return Ok(true);
+        };
         match read(path)? {
             Some((identity, settled, bytes)) if bytes == *young => {
                 self.identity = Some(identity);

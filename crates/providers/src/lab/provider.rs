@@ -5,7 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cty::{Number, Value};
 use sdk::schema::{Attr, Schema};
-use sdk::{Context, DataSource, Diagnostic, Diagnostics, EphemeralResource, Failure, Object, Provider, Resource, async_trait};
+use sdk::{
+    Context, DataSource, Diagnostic, Diagnostics, EphemeralResource, Failure, Object, Provider,
+    Resource, async_trait,
+};
 
 use super::control::Watched;
 use super::fault::{Fault, On};
@@ -29,23 +32,35 @@ pub(super) struct Settings {
 impl Settings {
     /// How long a call takes where the resource says nothing, in milliseconds.
     pub(super) fn latency(&self, call: On) -> u64 {
-        self.latencies.iter().find(|(on, _)| *on == call).map_or(0, |(_, ms)| *ms)
+        self.latencies
+            .iter()
+            .find(|(on, _)| *on == call)
+            .map_or(0, |(_, ms)| *ms)
     }
 
     fn read(config: &Value) -> Result<Settings, Diagnostic> {
-        let config = Object::of(config).map_err(|problem| Diagnostic::error("the configuration cannot be read", problem))?;
+        let config = Object::of(config)
+            .map_err(|problem| Diagnostic::error("the configuration cannot be read", problem))?;
         if config.is_unknown("file") {
-            return Err(Diagnostic::error("the lab's file is not known yet", "its name must not depend on what is still to be made")
-                .at_attr("file"));
+            return Err(Diagnostic::error(
+                "the lab's file is not known yet",
+                "its name must not depend on what is still to be made",
+            )
+            .at_attr("file"));
         }
-        let file = config.text("file").map_or_else(|| super::directory().join("lab.json"), PathBuf::from);
+        let file = config
+            .text("file")
+            .map_or_else(|| super::directory().join("lab.json"), PathBuf::from);
         let ms = |name: &str| config.get(name).as_number().and_then(Number::to_u64);
         Ok(Settings {
             control: Watched::new(&file),
             file: LabFile::new(file).folding_when_quiet(),
             region: config.text("region").unwrap_or("eu-central").to_owned(),
             faults: fault_block::read(&config)?,
-            latencies: fault_block::LATENCIES.into_iter().filter_map(|(name, on)| Some((on, ms(name)?))).collect(),
+            latencies: fault_block::LATENCIES
+                .into_iter()
+                .filter_map(|(name, on)| Some((on, ms(name)?)))
+                .collect(),
         })
     }
 }
@@ -55,7 +70,10 @@ pub(super) type Configured = Arc<RwLock<Option<Arc<Settings>>>>;
 
 /// The settings, or why there are none.
 pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure> {
-    let held = configured.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let held = configured
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     held.ok_or_else(|| {
         Failure::new(
             "the lab is not configured",
@@ -64,7 +82,8 @@ pub(super) fn settings(configured: &Configured) -> Result<Arc<Settings>, Failure
     })
 }
 
-/// Serves the lab to the host that started this process, until the host ends it, and leaves everything in the lab file.
+/// Serves the lab to the host that started this process, until the host ends it, and leaves
+/// everything in the lab file.
 ///
 /// # Errors
 /// As [`sdk::serve`].
@@ -76,7 +95,10 @@ pub async fn serve() -> Result<(), sdk::ServeError> {
     if let Ok(settings) = settings(&configured)
         && let Err(error) = settings.file.fold()
     {
-        sdk::log::warn("the lab's journal stays beside its file", &[("reason", &error)]);
+        sdk::log::warn(
+            "the lab's journal stays beside its file",
+            &[("reason", &error)],
+        );
     }
     served
 }
@@ -106,7 +128,12 @@ impl Provider for Lab {
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        KINDS.iter().map(|kind| Arc::new(LabResource::new(kind, self.configured.clone())) as Arc<dyn Resource>).collect()
+        KINDS
+            .iter()
+            .map(|kind| {
+                Arc::new(LabResource::new(kind, self.configured.clone())) as Arc<dyn Resource>
+            })
+            .collect()
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
@@ -120,8 +147,17 @@ impl Provider for Lab {
     async fn configure(&self, _: &Context, config: &Value) -> Diagnostics {
         match Settings::read(config) {
             Ok(settings) => {
-                sdk::log::info("configured", &[("file", &settings.file.path().display().to_string()), ("region", &settings.region)]);
-                *self.configured.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(settings));
+                sdk::log::info(
+                    "configured",
+                    &[
+                        ("file", &settings.file.path().display().to_string()),
+                        ("region", &settings.region),
+                    ],
+                );
+                *self
+                    .configured
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(settings));
                 Diagnostics::new()
             }
             Err(diagnostic) => diagnostic.into(),

@@ -1,5 +1,5 @@
-//! The ephemeral resource `lab_session`: a token for as long as a run needs it. What was opened, renewed and closed stands in
-//! a log beside the lab's file, a line each: `opened NAME`.
+//! The ephemeral resource `lab_session`: a token for as long as a run needs it. What was opened,
+//! renewed and closed stands in a log beside the lab's file, a line each: `opened NAME`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -34,11 +34,13 @@ struct Kept {
 
 impl Kept {
     fn read(private: &[u8]) -> Result<Kept, Failure> {
-        serde_json::from_slice(private).map_err(|error| Failure::new("the session is not known", error.to_string()))
+        serde_json::from_slice(private)
+            .map_err(|error| Failure::new("the session is not known", error.to_string()))
     }
 
     fn private(&self) -> Result<Vec<u8>, Failure> {
-        serde_json::to_vec(self).map_err(|error| Failure::new("the session cannot be kept", error.to_string()))
+        serde_json::to_vec(self)
+            .map_err(|error| Failure::new("the session cannot be kept", error.to_string()))
     }
 
     fn renew_at(&self) -> Option<SystemTime> {
@@ -54,11 +56,27 @@ impl Session {
     /// Writes one line of the log, or fails where that is wished for.
     fn log(&self, done: &str, call: &str, kept: &Kept) -> Result<(), Failure> {
         if kept.fails.as_deref() == Some(call) {
-            return Err(Failure::new(format!("the session cannot be {done}"), format!("{} is set to fail at that", kept.name)));
+            return Err(Failure::new(
+                format!("the session cannot be {done}"),
+                format!("{} is set to fail at that", kept.name),
+            ));
         }
         let path = sessions(settings(&self.configured)?.file.path());
-        let write = || OpenOptions::new().create(true).append(true).open(&path)?.write_all(format!("{done} {}\n", kept.name).as_bytes());
-        write().map_err(|source| LabError::Io { doing: "write", path: path.clone(), source }.into())
+        let write = || {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&path)?
+                .write_all(format!("{done} {}\n", kept.name).as_bytes())
+        };
+        write().map_err(|source| {
+            LabError::Io {
+                doing: "write",
+                path: path.clone(),
+                source,
+            }
+            .into()
+        })
     }
 }
 
@@ -72,8 +90,14 @@ impl EphemeralResource for Session {
         Schema::new()
             .describe("A session: opened for as long as a run needs it, kept nowhere.")
             .attr(Attr::string("name").required())
-            .attr(Attr::number("renew_ms").describe("How long it lasts unless it is renewed, in milliseconds; default: to the end."))
-            .attr(Attr::string("fails").one_of(&["open", "renew", "close"]).describe("The call that fails; default: none."))
+            .attr(Attr::number("renew_ms").describe(
+                "How long it lasts unless it is renewed, in milliseconds; default: to the end.",
+            ))
+            .attr(
+                Attr::string("fails")
+                    .one_of(&["open", "renew", "close"])
+                    .describe("The call that fails; default: none."),
+            )
             .attr(Attr::string("token").computed().sensitive())
     }
 
@@ -89,13 +113,20 @@ impl EphemeralResource for Session {
         self.log("opened", "open", &kept)?;
         object.set("token", format!("token-of-{}", kept.name));
         let value = object.into_value().map_err(wrong)?;
-        Ok(Opened { value, private: kept.private()?, renew_at: kept.renew_at() })
+        Ok(Opened {
+            value,
+            private: kept.private()?,
+            renew_at: kept.renew_at(),
+        })
     }
 
     async fn renew(&self, _: &Context, private: Vec<u8>) -> Result<Renewed, Failure> {
         let kept = Kept::read(&private)?;
         self.log("renewed", "renew", &kept)?;
-        Ok(Renewed { private, renew_at: kept.renew_at() })
+        Ok(Renewed {
+            private,
+            renew_at: kept.renew_at(),
+        })
     }
 
     async fn close(&self, _: &Context, private: Vec<u8>) -> Result<Diagnostics, Failure> {

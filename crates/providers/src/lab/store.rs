@@ -1,6 +1,6 @@
-//! A JSON file that several processes and the operator share. A change holds the lock beside the file and
-//! replaces the file in one step, so that no reader sees half of one and no killed writer leaves it.
-//! Owns no memory between calls: the file is the truth.
+//! A JSON file that several processes and the operator share. A change holds the lock beside the
+//! file and replaces the file in one step, so that no reader sees half of one and no killed writer
+//! leaves it. Owns no memory between calls: the file is the truth.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -43,9 +43,18 @@ impl SharedFile {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(T::default()),
-            Err(source) => return Err(LabError::Io { doing: "read", path: self.path.clone(), source }),
+            Err(source) => {
+                return Err(LabError::Io {
+                    doing: "read",
+                    path: self.path.clone(),
+                    source,
+                });
+            }
         };
-        serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable { path: self.path.clone(), source })
+        serde_json::from_slice(&bytes).map_err(|source| LabError::Unreadable {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     /// Changes the file under its lock. Nothing is written when `change` fails or changes nothing.
@@ -77,11 +86,24 @@ impl SharedFile {
     /// Locks the file for as long as the answer lives.
     pub(super) fn lock(&self) -> Result<File, LabError> {
         let path = self.beside(".lock");
-        let failed = |source| LabError::Io { doing: "lock", path: path.clone(), source };
-        let open = || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let failed = |source| LabError::Io {
+            doing: "lock",
+            path: path.clone(),
+            source,
+        };
+        let open = || {
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .open(&path)
+        };
         let file = match open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(path.parent().unwrap_or(&path)).and_then(|()| open()).map_err(failed)?
+                fs::create_dir_all(path.parent().unwrap_or(&path))
+                    .and_then(|()| open())
+                    .map_err(failed)?
             }
             opened => opened.map_err(failed)?,
         };
@@ -92,7 +114,10 @@ impl SharedFile {
                 Ok(()) => return Ok(file),
                 Err(fs::TryLockError::Error(source)) => return Err(failed(source)),
                 Err(fs::TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    return Err(LabError::Locked { path, waited_s: LOCK_DEADLINE.as_secs() });
+                    return Err(LabError::Locked {
+                        path,
+                        waited_s: LOCK_DEADLINE.as_secs(),
+                    });
                 }
                 Err(fs::TryLockError::WouldBlock) => {
                     std::thread::sleep(retry);
@@ -102,22 +127,35 @@ impl SharedFile {
         }
     }
 
-    /// Writes the file anew, in one step; to be called under its lock. The answer is what was written.
+    /// Writes the file anew, in one step; to be called under its lock. The answer is what was
+    /// written.
     pub(super) fn replace<T: Serialize>(&self, content: &T) -> Result<Vec<u8>, LabError> {
         // Another writer's, who was killed: under the lock there is only one.
         let temporary = self.beside(".unfinished");
         let _nothing_there = fs::remove_file(&temporary);
-        let mut bytes = serde_json::to_vec_pretty(content).map_err(|source| LabError::Unreadable { path: self.path.clone(), source })?;
+        let mut bytes =
+            serde_json::to_vec_pretty(content).map_err(|source| LabError::Unreadable {
+                path: self.path.clone(),
+                source,
+            })?;
         bytes.push(b'\n');
         let write = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&temporary)?;
+            let mut file = OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .mode(0o600)
+                .open(&temporary)?;
             file.write_all(&bytes)?;
             file.sync_all()?;
             fs::rename(&temporary, &self.path)
         };
         write().map_err(|source| {
             let _nothing_was_made = fs::remove_file(&temporary);
-            LabError::Io { doing: "write", path: self.path.clone(), source }
+            LabError::Io {
+                doing: "write",
+                path: self.path.clone(),
+                source,
+            }
         })?;
         Ok(bytes)
     }
@@ -150,8 +188,15 @@ mod tests {
             }
         });
         assert_eq!(SharedFile::new(&path).load::<u32>().unwrap(), 160);
-        let left: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left.len(), 2, "only the file and its lock are left: {left:?}");
+        let left: Vec<_> = fs::read_dir(path.parent().unwrap())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(
+            left.len(),
+            2,
+            "only the file and its lock are left: {left:?}"
+        );
     }
 
     #[test]
@@ -162,7 +207,10 @@ mod tests {
         let before = fs::read(file.path()).unwrap();
         let refused = file.update(|count: &mut u32| {
             *count = 8;
-            Err::<(), _>(LabError::Locked { path: PathBuf::new(), waited_s: 0 })
+            Err::<(), _>(LabError::Locked {
+                path: PathBuf::new(),
+                waited_s: 0,
+            })
         });
         assert!(refused.is_err());
         assert_eq!(fs::read(file.path()).unwrap(), before);

@@ -16,9 +16,22 @@ pub(super) struct LocalDirectory;
 fn schema() -> Schema {
     Schema::new()
         .describe("A directory of this machine.")
-        .attr(Attr::string("path").required().replaces().describe("Missing folders above it are made too."))
-        .attr(Attr::string("permission").default("0755".into()).check(permission))
-        .attr(Attr::bool("force").default(Value::bool(false)).describe("Remove it with all that is in it."))
+        .attr(
+            Attr::string("path")
+                .required()
+                .replaces()
+                .describe("Missing folders above it are made too."),
+        )
+        .attr(
+            Attr::string("permission")
+                .default("0755".into())
+                .check(permission),
+        )
+        .attr(
+            Attr::bool("force")
+                .default(Value::bool(false))
+                .describe("Remove it with all that is in it."),
+        )
         .attr(Attr::string("id").computed().stable().describe("Its path."))
 }
 
@@ -27,8 +40,13 @@ async fn save(change: Change) -> Result<State, Failure> {
     blocking(move || {
         let path = object.text("path").unwrap_or_default().to_owned();
         let permissions = mode(object.text("permission").unwrap_or_default()).map_err(broken)?;
-        fs::DirBuilder::new().recursive(true).mode(permissions).create(&path).map_err(failed("make", &path))?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(permissions)).map_err(failed("set the permissions of", &path))?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(permissions)
+            .create(&path)
+            .map_err(failed("make", &path))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(permissions))
+            .map_err(failed("set the permissions of", &path))?;
         object.set("id", path);
         state(object)
     })
@@ -56,13 +74,20 @@ impl Resource for LocalDirectory {
             let found = match fs::metadata(&path) {
                 Ok(found) if found.is_dir() => found,
                 Ok(_) => return Ok(None),
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    return Ok(None);
+                }
                 Err(error) => return Err(failed("look at", &path)(error)),
             };
             let permissions = permission_text(found.mode(), object.text("permission"));
             object.set("permission", permissions);
             object.set("id", path);
-            Ok(Some(State { value: object.into_value().map_err(broken)?, ..state }))
+            Ok(Some(State {
+                value: object.into_value().map_err(broken)?,
+                ..state
+            }))
         })
         .await
     }
@@ -75,12 +100,19 @@ impl Resource for LocalDirectory {
         let object = Object::of(&state.value).map_err(broken)?;
         blocking(move || {
             let path = object.text("path").unwrap_or_default();
-            let removed = if object.bool("force") == Some(true) { fs::remove_dir_all(path) } else { fs::remove_dir(path) };
+            let removed = if object.bool("force") == Some(true) {
+                fs::remove_dir_all(path)
+            } else {
+                fs::remove_dir(path)
+            };
             match removed {
-                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
-                    Err(Failure::new(format!("{path} is not empty"), "empty it, or set force = true to remove all that is in it"))
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(Failure::new(
+                    format!("{path} is not empty"),
+                    "empty it, or set force = true to remove all that is in it",
+                )),
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err(failed("remove", path)(error))
                 }
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", path)(error)),
                 _ => Ok(Diagnostics::new()),
             }
         })

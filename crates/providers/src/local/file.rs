@@ -1,12 +1,17 @@
-//! `local_file`: a file with a content. A new path is a new file; content and permissions change in place.
+//! `local_file`: a file with a content. A new path is a new file; content and permissions change in
+//! place.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
 
 use sdk::schema::{Attr, Schema};
-use sdk::{Change, Context, Diagnostics, Failure, Object, Planned, Planning, Resource, State, async_trait};
+use sdk::{
+    Change, Context, Diagnostics, Failure, Object, Planned, Planning, Resource, State, async_trait,
+};
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
@@ -21,12 +26,38 @@ pub(super) struct LocalFile;
 fn schema() -> Schema {
     Schema::new()
         .describe("A file of this machine.")
-        .attr(Attr::string("filename").required().replaces().describe("Its path; missing folders are made."))
-        .attr(Attr::string("content").default("".into()).describe("What is in it."))
-        .attr(Attr::string("file_permission").default("0644".into()).check(permission))
-        .attr(Attr::string("directory_permission").default("0755".into()).check(permission).describe("Of folders that are made."))
-        .attr(Attr::string("id").computed().describe("SHA-1 of the content, in hex."))
-        .attr(Attr::string("content_sha256").computed().describe("SHA-256 of the content, in hex."))
+        .attr(
+            Attr::string("filename")
+                .required()
+                .replaces()
+                .describe("Its path; missing folders are made."),
+        )
+        .attr(
+            Attr::string("content")
+                .default("".into())
+                .describe("What is in it."),
+        )
+        .attr(
+            Attr::string("file_permission")
+                .default("0644".into())
+                .check(permission),
+        )
+        .attr(
+            Attr::string("directory_permission")
+                .default("0755".into())
+                .check(permission)
+                .describe("Of folders that are made."),
+        )
+        .attr(
+            Attr::string("id")
+                .computed()
+                .describe("SHA-1 of the content, in hex."),
+        )
+        .attr(
+            Attr::string("content_sha256")
+                .computed()
+                .describe("SHA-256 of the content, in hex."),
+        )
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -43,17 +74,34 @@ fn write(object: &mut Object) -> Result<(), Failure> {
     let path = object.text("filename").unwrap_or_default().to_owned();
     let content = object.text("content").unwrap_or_default().to_owned();
     let permissions = |name: &str| mode(object.text(name).unwrap_or_default()).map_err(broken);
-    let (file_mode, folder_mode) = (permissions("file_permission")?, permissions("directory_permission")?);
-    if let Some(folder) = Path::new(&path).parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let made = fs::DirBuilder::new().recursive(true).mode(folder_mode).create(folder);
+    let (file_mode, folder_mode) = (
+        permissions("file_permission")?,
+        permissions("directory_permission")?,
+    );
+    if let Some(folder) = Path::new(&path)
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(folder_mode)
+            .create(folder);
         made.map_err(failed("make the folder of", &path))?;
     }
     if Path::new(&path).is_dir() {
-        return Err(Failure::new(format!("cannot write {path}"), "there is a directory of that name"));
+        return Err(Failure::new(
+            format!("cannot write {path}"),
+            "there is a directory of that name",
+        ));
     }
     let temporary = format!("{path}.{}.tmp", std::process::id());
     let written = (|| {
-        let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;
+        let mut file = fs::OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&temporary)?;
         file.write_all(content.as_bytes())?;
         file.set_permissions(fs::Permissions::from_mode(file_mode))?;
         file.sync_all()?;
@@ -82,13 +130,18 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     let found = match fs::metadata(&path) {
         Ok(found) if found.is_file() => found,
         Ok(_) => return Ok(None),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(failed("look at", &path)(error)),
     };
     if found.len() > LIMIT {
         return Err(Failure::new(
             format!("{path} is too large"),
-            format!("it has grown to {} bytes; at most {LIMIT} are kept", found.len()),
+            format!(
+                "it has grown to {} bytes; at most {LIMIT} are kept",
+                found.len()
+            ),
         ));
     }
     let content = fs::read(&path).map_err(failed("read", &path))?;
@@ -98,9 +151,15 @@ fn look(state: State) -> Result<Option<State>, Failure> {
     let text = String::from_utf8_lossy(&content);
     let exact = matches!(text, std::borrow::Cow::Borrowed(_));
     object.set("content", &*text);
-    let mut state = State { value: object.into_value().map_err(broken)?, ..state };
+    let mut state = State {
+        value: object.into_value().map_err(broken)?,
+        ..state
+    };
     if !exact {
-        state.warnings.warning(format!("{path} is no UTF-8 text"), "what cannot be shown is replaced in the state");
+        state.warnings.warning(
+            format!("{path} is no UTF-8 text"),
+            "what cannot be shown is replaced in the state",
+        );
     }
     Ok(Some(state))
 }
@@ -139,9 +198,15 @@ impl Resource for LocalFile {
     }
 
     async fn delete(&self, _: &Context, state: State) -> Result<Diagnostics, Failure> {
-        let path = state.value.get_attr("filename").and_then(|path| path.as_str().map(str::to_owned)).unwrap_or_default();
+        let path = state
+            .value
+            .get_attr("filename")
+            .and_then(|path| path.as_str().map(str::to_owned))
+            .unwrap_or_default();
         blocking(move || match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", &path)(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(failed("remove", &path)(error))
+            }
             _ => Ok(Diagnostics::new()),
         })
         .await

@@ -18,7 +18,10 @@ impl Provider for Local {
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        vec![Arc::new(file::LocalFile), Arc::new(directory::LocalDirectory)]
+        vec![
+            Arc::new(file::LocalFile),
+            Arc::new(directory::LocalDirectory),
+        ]
     }
 }
 
@@ -28,7 +31,9 @@ fn permission(value: &Value) -> Result<(), String> {
 }
 
 fn mode(text: &str) -> Result<u32, String> {
-    let parsed = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && (3..=4).contains(&text.len()));
+    let parsed = u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o777 && (3..=4).contains(&text.len()));
     parsed.ok_or_else(|| format!("{text:?} are no permissions like 0644 (octal)"))
 }
 
@@ -50,9 +55,16 @@ fn broken(problem: String) -> Failure {
 }
 
 /// Runs work on files where it may block.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Failure::new("the work on the file system was lost", error.to_string())))
+    done.unwrap_or_else(|error| {
+        Err(Failure::new(
+            "the work on the file system was lost",
+            error.to_string(),
+        ))
+    })
 }
 
 fn state(object: sdk::Object) -> Result<State, Failure> {

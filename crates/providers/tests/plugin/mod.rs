@@ -48,7 +48,9 @@ impl Plugin {
         let (mut command, sockets) = command(name, lab, &identity);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let said = Arc::new(Mutex::new(String::new()));
         let (sink, mut stderr) = (said.clone(), BufReader::new(child.stderr.take().unwrap()));
         let reader = std::thread::spawn(move || {
@@ -57,8 +59,16 @@ impl Plugin {
                 sink.lock().unwrap().push_str(&std::mem::take(&mut text));
             }
         });
-        let channel = common::connect(line.trim_end(), Some(&identity)).await.unwrap();
-        Plugin { child, host: Host::new(channel).await, sockets, said, reader: Some(reader) }
+        let channel = common::connect(line.trim_end(), Some(&identity))
+            .await
+            .unwrap();
+        Plugin {
+            child,
+            host: Host::new(channel).await,
+            sockets,
+            said,
+            reader: Some(reader),
+        }
     }
 
     /// A lab with its file in a folder, configured further as given.
@@ -100,9 +110,24 @@ pub fn wait(child: &mut Child) -> ExitStatus {
 
 /// Runs a process that ends by itself: exit code, standard output, standard error.
 pub fn run(mut command: Command) -> (i32, String, String) {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let (mut out, mut err) = (String::new(), String::new());
-    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
     (wait(&mut child).code().unwrap(), out, err)
 }

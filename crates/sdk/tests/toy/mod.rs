@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cty::{Type, Value};
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
-use sdk::{Change, Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource, State, async_trait};
+use sdk::{
+    Change, Context, DataSource, Diagnostic, Diagnostics, Failure, Object, Provider, Resource,
+    State, async_trait,
+};
 
 #[derive(Default)]
 pub struct Toy {
@@ -24,7 +27,9 @@ impl Provider for Toy {
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        vec![Arc::new(ToyBox { stopped: self.stopped.clone() })]
+        vec![Arc::new(ToyBox {
+            stopped: self.stopped.clone(),
+        })]
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
@@ -40,7 +45,14 @@ impl Provider for Toy {
 
     async fn configure(&self, _: &Context, config: &Value) -> Diagnostics {
         let mut said = Diagnostics::new();
-        said.warning("configured", config.get_attr("token").unwrap().as_str().unwrap_or("unknown"));
+        said.warning(
+            "configured",
+            config
+                .get_attr("token")
+                .unwrap()
+                .as_str()
+                .unwrap_or("unknown"),
+        );
         said
     }
 }
@@ -60,7 +72,10 @@ impl Resource for ToyBox {
             .attr(Attr::string("shape").required())
             .attr(Attr::string("serial").computed().stable())
             .attr(Attr::number("weight").default(Value::int(1)));
-        let inner = [Attr::string("label").required(), Attr::string("mark").computed()];
+        let inner = [
+            Attr::string("label").required(),
+            Attr::string("mark").computed(),
+        ];
         Schema::new()
             .version(2)
             .attr(Attr::string("name").required())
@@ -88,7 +103,13 @@ impl Resource for ToyBox {
                 lid.fill("serial", "s1");
                 lid.into_value().unwrap()
             });
-            object.set("lid", Value::list(lids.ty().element_type().unwrap().clone(), finished.collect()));
+            object.set(
+                "lid",
+                Value::list(
+                    lids.ty().element_type().unwrap().clone(),
+                    finished.collect(),
+                ),
+            );
         }
         object.clear_unknown();
         let finished = state_of(object.clone());
@@ -97,7 +118,10 @@ impl Resource for ToyBox {
             "panics" => panic!("toy panic"),
             "half" => Err(Failure::new("half", "").with_partial(state())),
             "fails" => Err(Failure::new("fails", "")),
-            "silent" => Err(Failure { diagnostics: Diagnostics::new(), partial: None }),
+            "silent" => Err(Failure {
+                diagnostics: Diagnostics::new(),
+                partial: None,
+            }),
             "forgets" => {
                 object.set("etag", Value::unknown(Type::String));
                 Ok(state_of(object))
@@ -109,7 +133,13 @@ impl Resource for ToyBox {
                 Err(Failure::new("stopped", ""))
             }
             "tells" => {
-                let secret = change.config.get_attr("secret").unwrap().as_str().unwrap().to_owned();
+                let secret = change
+                    .config
+                    .get_attr("secret")
+                    .unwrap()
+                    .as_str()
+                    .unwrap()
+                    .to_owned();
                 Ok(state().with_warning("told", secret))
             }
             _ => Ok(state()),
@@ -146,8 +176,16 @@ impl Resource for ToyBox {
         sdk::import_by(&self.schema(), "id", id)
     }
 
-    async fn upgrade(&self, _: &Context, from: i64, mut state: serde_json::Value) -> Result<serde_json::Value, Failure> {
-        let title = state.as_object_mut().and_then(|state| state.remove("title")).unwrap_or_default();
+    async fn upgrade(
+        &self,
+        _: &Context,
+        from: i64,
+        mut state: serde_json::Value,
+    ) -> Result<serde_json::Value, Failure> {
+        let title = state
+            .as_object_mut()
+            .and_then(|state| state.remove("title"))
+            .unwrap_or_default();
         state["name"] = title;
         state["origin"] = format!("version {from}").into();
         Ok(state)
@@ -167,7 +205,9 @@ impl DataSource for Big {
     }
 
     fn schema(&self) -> Schema {
-        Schema::new().attr(Attr::number("megabytes").required()).attr(Attr::string("text").computed())
+        Schema::new()
+            .attr(Attr::number("megabytes").required())
+            .attr(Attr::string("text").computed())
     }
 
     async fn read(&self, _: &Context, config: Value) -> Result<Value, Failure> {

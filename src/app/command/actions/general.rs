@@ -18,12 +18,20 @@ pub fn always(_: &State) -> Available {
 
 /// There is something under the cursor.
 pub fn has_row(state: &State) -> Available {
-    if state.selected().is_some() { Ok(()) } else { Err("there is nothing under the cursor".into()) }
+    if state.selected().is_some() {
+        Ok(())
+    } else {
+        Err("there is nothing under the cursor".into())
+    }
 }
 
 /// What is looked at is a list of ours; the engine's own log is kept by another library.
 pub fn has_list(state: &State) -> Available {
-    if state.context() == Context::Tracing { Err("the engine's own log has no such thing".into()) } else { Ok(()) }
+    if state.context() == Context::Tracing {
+        Err("the engine's own log has no such thing".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// List and detail are both on the screen.
@@ -39,39 +47,74 @@ pub fn has_pane(state: &State) -> Available {
 
 /// There is more than one order.
 pub fn can_sort(state: &State) -> Available {
-    if rows::sorts(state.context()).len() > 1 { Ok(()) } else { Err("there is one order only here".into()) }
+    if rows::sorts(state.context()).len() > 1 {
+        Ok(())
+    } else {
+        Err("there is one order only here".into())
+    }
 }
 
 /// Something was looked for.
 pub fn has_find(state: &State) -> Available {
-    if state.list().find.is_empty() { Err("nothing was looked for yet: press / first".into()) } else { Ok(()) }
+    if state.list().find.is_empty() {
+        Err("nothing was looked for yet: press / first".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Something went wrong.
 pub fn has_incident(state: &State) -> Available {
-    if state.incidents().is_empty() { Err("there was no incident".into()) } else { Ok(()) }
+    if state.incidents().is_empty() {
+        Err("there was no incident".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Something has no end on record.
 pub fn has_unknown(state: &State) -> Available {
-    if state.view.unknown.is_empty() { Err("nothing is unknown".into()) } else { Ok(()) }
+    if state.view.unknown.is_empty() {
+        Err("nothing is unknown".into())
+    } else {
+        Ok(())
+    }
 }
 
 pub fn show_unknown(state: &mut State, _: &mut Vec<Effect>) {
     // The one under the cursor, where it is one of them.
-    let here = state.selected().and_then(|r| r.key.text()).unwrap_or_default();
-    let selected = state.view.unknown.iter().position(|u| u.name() == here).unwrap_or(0);
-    state.frame.popup = Some(Popup::Unknown { selected, refused: false });
+    let here = state
+        .selected()
+        .and_then(|r| r.key.text())
+        .unwrap_or_default();
+    let selected = state
+        .view
+        .unknown
+        .iter()
+        .position(|u| u.name() == here)
+        .unwrap_or(0);
+    state.frame.popup = Some(Popup::Unknown {
+        selected,
+        refused: false,
+    });
 }
 
 /// Something can be broken on purpose.
 pub fn has_faults(state: &State) -> Available {
-    if state.faults.is_empty() { Err("only the demo breaks things on purpose".into()) } else { Ok(()) }
+    if state.faults.is_empty() {
+        Err("only the demo breaks things on purpose".into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Half a page, for the part that has the keys.
 fn half_page(state: &State) -> isize {
-    let height = if layout::detail_has_keys(state) { layout::detail_size(state).1 } else { layout::list_height(state) };
+    let height = if layout::detail_has_keys(state) {
+        layout::detail_size(state).1
+    } else {
+        layout::list_height(state)
+    };
     isize::try_from((height / 2).max(1)).unwrap_or(1)
 }
 
@@ -142,7 +185,11 @@ pub fn last(state: &mut State, effects: &mut Vec<Effect>) {
 /// Puts the cursor on the row at an index.
 pub fn goto(state: &mut State, index: usize) {
     let rows = std::mem::take(&mut state.frame.rows);
-    let index = if index >= rows.len() { rows.iter().rposition(|r| !r.heading).unwrap_or(0) } else { index };
+    let index = if index >= rows.len() {
+        rows.iter().rposition(|r| !r.heading).unwrap_or(0)
+    } else {
+        index
+    };
     let list = state.list_mut();
     list.moved = true;
     list.place(&rows, index);
@@ -159,7 +206,11 @@ pub fn open_detail(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn next_pane(state: &mut State, _: &mut Vec<Effect>) {
     let list = state.list_mut();
-    list.focus = if list.focus == Pane::List { Pane::Detail } else { Pane::List };
+    list.focus = if list.focus == Pane::List {
+        Pane::Detail
+    } else {
+        Pane::List
+    };
 }
 
 /// One step back; says whether there was one.
@@ -235,12 +286,24 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         .collect();
     if state.deploying() {
         let deploy = state.view.deploy.as_ref().map_or(0, |d| d.deploy);
-        let mut body = vec![line(Role::Plain, "Nothing new is started then; what runs is waited for:"), Line::new()];
+        let mut body = vec![
+            line(
+                Role::Plain,
+                "Nothing new is started then; what runs is waited for:",
+            ),
+            Line::new(),
+        ];
         body.extend(running.iter().map(|r| line(Role::Busy, format!("  ◐ {r}"))));
         body.push(Line::new());
-        body.push(vec![span(Role::Dim, "The cancel ladder ("), span(Role::Key, "c"), span(Role::Dim, ") stops it in steps.")]);
+        body.push(vec![
+            span(Role::Dim, "The cancel ladder ("),
+            span(Role::Key, "c"),
+            span(Role::Dim, ") stops it in steps."),
+        ]);
         state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-            title: format!("deploy #{deploy} is running: stop starting, and leave when it has ended?"),
+            title: format!(
+                "deploy #{deploy} is running: stop starting, and leave when it has ended?"
+            ),
             body,
             yes: false,
             typed: None,
@@ -251,8 +314,14 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         })));
     } else if let Some(s) = &state.view.staging {
         state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
-            title: format!("stage #{} is being worked out: leave all the same?", s.stage),
-            body: vec![line(Role::Plain, "Staging changes nothing: it can be done again.")],
+            title: format!(
+                "stage #{} is being worked out: leave all the same?",
+                s.stage
+            ),
+            body: vec![line(
+                Role::Plain,
+                "Staging changes nothing: it can be done again.",
+            )],
             yes: false,
             typed: None,
             effects: vec![Effect::Cancel(CancelRung::StopStarting)],
@@ -267,8 +336,18 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
 
 fn prompt(state: &mut State, kind: PromptKind) {
     let list = state.list();
-    let text = if kind == PromptKind::Find { &list.find } else { &list.filter }.clone();
-    state.frame.prompt = Some(Prompt { kind, entry: Entry::new(&text), before: list.key.clone(), text_before: text });
+    let text = if kind == PromptKind::Find {
+        &list.find
+    } else {
+        &list.filter
+    }
+    .clone();
+    state.frame.prompt = Some(Prompt {
+        kind,
+        entry: Entry::new(&text),
+        before: list.key.clone(),
+        text_before: text,
+    });
 }
 
 pub fn find(state: &mut State, _: &mut Vec<Effect>) {
@@ -279,7 +358,8 @@ pub fn filter(state: &mut State, _: &mut Vec<Effect>) {
     prompt(state, PromptKind::Filter);
 }
 
-/// Goes to the next hit from an index on (itself included), round the end; in the detail where that has the keys.
+/// Goes to the next hit from an index on (itself included), round the end; in the detail where that
+/// has the keys.
 pub fn seek(state: &mut State, forward: bool, from_next: bool) {
     let needle = state.list().find.to_lowercase();
     if needle.is_empty() {
@@ -292,8 +372,17 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
     let context = state.context();
     let (n, at) = (state.frame.rows.len(), state.list().index);
     let hit = (usize::from(from_next)..n + usize::from(from_next))
-        .map(|step| if forward { (at + step) % n } else { (at + n - step % n) % n })
-        .find(|i| !state.frame.rows[*i].heading && contains(&rows::text(state, context, &state.frame.rows[*i]), &needle));
+        .map(|step| {
+            if forward {
+                (at + step) % n
+            } else {
+                (at + n - step % n) % n
+            }
+        })
+        .find(|i| {
+            !state.frame.rows[*i].heading
+                && contains(&rows::text(state, context, &state.frame.rows[*i]), &needle)
+        });
     match hit {
         Some(i) => {
             if context == Context::Logs {
@@ -301,7 +390,10 @@ pub fn seek(state: &mut State, forward: bool, from_next: bool) {
             }
             goto(state, i);
         }
-        None => state.complain(format!("nothing here has {:?} in it", state.list().find.clone())),
+        None => state.complain(format!(
+            "nothing here has {:?} in it",
+            state.list().find.clone()
+        )),
     }
 }
 
@@ -309,7 +401,13 @@ fn seek_in_detail(state: &mut State, needle: &str, forward: bool, from_next: boo
     let lines = crate::app::doc::wrap(&state.detail(), layout::detail_size(state).0);
     let (n, at) = (lines.len(), state.list().scroll);
     let hit = (usize::from(from_next)..n + usize::from(from_next))
-        .map(|step| if forward { (at + step) % n } else { (at + n - step % n) % n })
+        .map(|step| {
+            if forward {
+                (at + step) % n
+            } else {
+                (at + n - step % n) % n
+            }
+        })
         .find(|i| contains(&crate::app::doc::plain(&lines[*i]), needle));
     match hit {
         Some(i) => state.list_mut().scroll = i,
@@ -336,7 +434,11 @@ pub fn next_sort(state: &mut State, _: &mut Vec<Effect>) {
 pub fn reverse_sort(state: &mut State, _: &mut Vec<Effect>) {
     let list = state.list_mut();
     list.descending = !list.descending;
-    let text = if list.descending { "order turned round" } else { "order as it was" };
+    let text = if list.descending {
+        "order turned round"
+    } else {
+        "order as it was"
+    };
     state.say(text);
 }
 
@@ -346,7 +448,11 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
     } else {
         let Some(row) = state.selected() else { return };
         match (state.context(), &row.key) {
-            (Context::Logs, _) => state.log.get(row.index).map(|e| e.line.text.clone()).unwrap_or_default(),
+            (Context::Logs, _) => state
+                .log
+                .get(row.index)
+                .map(|e| e.line.text.clone())
+                .unwrap_or_default(),
             (_, RowKey::Text(t)) => t.clone(),
             (_, RowKey::Number(n)) => n.to_string(),
         }
@@ -356,7 +462,10 @@ pub fn copy(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn palette(state: &mut State, _: &mut Vec<Effect>) {
-    state.frame.popup = Some(Popup::Palette { entry: Entry::default(), selected: 0 });
+    state.frame.popup = Some(Popup::Palette {
+        entry: Entry::default(),
+        selected: 0,
+    });
 }
 
 pub fn help(state: &mut State, _: &mut Vec<Effect>) {
@@ -380,10 +489,15 @@ pub fn next_theme(state: &mut State, _: &mut Vec<Effect>) {
 pub fn toggle_mouse(state: &mut State, effects: &mut Vec<Effect>) {
     state.frame.mouse = !state.frame.mouse;
     effects.push(Effect::Mouse(state.frame.mouse));
-    state.say(if state.frame.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
+    state.say(if state.frame.mouse {
+        "mouse on"
+    } else {
+        "mouse off: the terminal selects text"
+    });
 }
 
-/// What a short list leaves goes to its detail all the same, so that not every step is seen: it is said.
+/// What a short list leaves goes to its detail all the same, so that not every step is seen: it is
+/// said.
 fn split(state: &mut State, percent: u16) {
     state.frame.split = percent;
     state.say(format!("list {percent} %, detail {} %", 100 - percent));
@@ -403,13 +517,26 @@ pub fn redraw(_: &mut State, effects: &mut Vec<Effect>) {
 
 /// There is a shell that brings it back.
 pub fn has_shell(state: &State) -> Available {
-    if state.shell { Ok(()) } else { Err("there is no shell to go to: this terminal was opened for flightdeck alone".into()) }
+    if state.shell {
+        Ok(())
+    } else {
+        Err("there is no shell to go to: this terminal was opened for flightdeck alone".into())
+    }
 }
 
 pub fn suspend(state: &mut State, effects: &mut Vec<Effect>) {
     let running = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
-    let what = running.map_or_else(String::new, |d| format!("flightdeck: deploy #{} begins nothing while it is stopped; ", d.deploy));
-    effects.push(Effect::Suspend(if what.is_empty() { what } else { what + "`bg` lets it go on, `fg` brings the console back" }));
+    let what = running.map_or_else(String::new, |d| {
+        format!(
+            "flightdeck: deploy #{} begins nothing while it is stopped; ",
+            d.deploy
+        )
+    });
+    effects.push(Effect::Suspend(if what.is_empty() {
+        what
+    } else {
+        what + "`bg` lets it go on, `fg` brings the console back"
+    }));
 }
 
 /// Shows a screen, and asks for what it needs.
@@ -430,10 +557,23 @@ macro_rules! screens {
 screens!(screen_plugins Plugins, screen_calls Calls, screen_stage Stage, screen_deploy Deploy, screen_history History, screen_state State, screen_logs Logs);
 
 pub fn goto_incident(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some((_, plugin)) = state.incidents().pop() else { return };
-    let (plugin, crashed) = (plugin.clone(), state.view.plugins.get(plugin).is_some_and(|p| !p.crashes.is_empty()));
+    let Some((_, plugin)) = state.incidents().pop() else {
+        return;
+    };
+    let (plugin, crashed) = (
+        plugin.clone(),
+        state
+            .view
+            .plugins
+            .get(plugin)
+            .is_some_and(|p| !p.crashes.is_empty()),
+    );
     show(state, effects, Screen::Plugins);
-    state.filters.plugin_tab = if crashed { PluginTab::About } else { PluginTab::Attempts };
+    state.filters.plugin_tab = if crashed {
+        PluginTab::About
+    } else {
+        PluginTab::Attempts
+    };
     let list = &mut state.lists[Context::Plugins as usize];
     list.filter.clear();
     (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);

@@ -12,7 +12,11 @@ use crate::engine::plugin::record::{LogLevel, PluginId, PluginState};
 /// There is a plugin under the cursor that we may command.
 pub fn on_plugin(state: &State) -> Available {
     super::writable(state)?;
-    if state.plugin().is_some() { Ok(()) } else { Err("there is no plugin under the cursor".into()) }
+    if state.plugin().is_some() {
+        Ok(())
+    } else {
+        Err("there is no plugin under the cursor".into())
+    }
 }
 
 /// There is a plugin under the cursor that is a program of its own.
@@ -27,7 +31,9 @@ pub fn on_program(state: &State) -> Available {
 /// There is a process under the cursor, or one about to be, that we may stop.
 pub fn on_process(state: &State) -> Available {
     on_program(state)?;
-    let Some(p) = state.plugin() else { return Ok(()) };
+    let Some(p) = state.plugin() else {
+        return Ok(());
+    };
     match p.state {
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
@@ -40,18 +46,38 @@ pub fn on_process(state: &State) -> Available {
 }
 
 /// Sends a command to the plugin; asks first where calls would be hit.
-fn command_plugin(state: &mut State, effects: &mut Vec<Effect>, command: PluginCommand, word: &str) {
+fn command_plugin(
+    state: &mut State,
+    effects: &mut Vec<Effect>,
+    command: PluginCommand,
+    word: &str,
+) {
     let Some(p) = state.plugin() else { return };
     let id = p.id.clone();
-    let hit: Vec<_> = state.view.calls.values().filter(|c| c.plugin == id && c.started_at.is_some()).collect();
+    let hit: Vec<_> = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.plugin == id && c.started_at.is_some())
+        .collect();
     if hit.is_empty() || command == PluginCommand::Start || command == PluginCommand::Enable {
         effects.push(Effect::Plugin(id, command));
         return;
     }
-    let mut body =
-        vec![line(Role::Warn, format!("{} would be cut off; an apply among them ends with an unknown outcome:", count(hit.len(), "call")))];
+    let mut body = vec![line(
+        Role::Warn,
+        format!(
+            "{} would be cut off; an apply among them ends with an unknown outcome:",
+            count(hit.len(), "call")
+        ),
+    )];
     body.push(Line::new());
-    body.extend(hit.iter().map(|c| line(Role::Plain, format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")))));
+    body.extend(hit.iter().map(|c| {
+        line(
+            Role::Plain,
+            format!("  {} {}", c.method, c.resource.as_deref().unwrap_or("")),
+        )
+    }));
     state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
         title: format!("{word} {id}?"),
         body,
@@ -77,8 +103,14 @@ pub fn plugin_stop(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub fn plugin_toggle(state: &mut State, effects: &mut Vec<Effect>) {
-    let disabled = state.plugin().is_some_and(|p| p.state == PluginState::Disabled);
-    let (command, word) = if disabled { (PluginCommand::Enable, "enable") } else { (PluginCommand::Disable, "disable") };
+    let disabled = state
+        .plugin()
+        .is_some_and(|p| p.state == PluginState::Disabled);
+    let (command, word) = if disabled {
+        (PluginCommand::Enable, "enable")
+    } else {
+        (PluginCommand::Disable, "disable")
+    };
     command_plugin(state, effects, command, word);
 }
 
@@ -107,7 +139,10 @@ pub fn operation_logs(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 fn turn_tab(state: &mut State, by: usize) {
-    let at = PluginTab::ALL.iter().position(|t| *t == state.filters.plugin_tab).unwrap_or(0);
+    let at = PluginTab::ALL
+        .iter()
+        .position(|t| *t == state.filters.plugin_tab)
+        .unwrap_or(0);
     state.filters.plugin_tab = PluginTab::ALL[(at + by) % PluginTab::ALL.len()];
     state.lists[Context::Plugins as usize].scroll = 0;
 }
@@ -121,7 +156,13 @@ pub fn tab_previous(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn unfold(state: &mut State, _: &mut Vec<Effect>) {
-    let Some(path) = state.selected().and_then(|r| r.key.text()).map(str::to_owned) else { return };
+    let Some(path) = state
+        .selected()
+        .and_then(|r| r.key.text())
+        .map(str::to_owned)
+    else {
+        return;
+    };
     if !state.filters.unfolded.remove(&path) {
         state.filters.unfolded.insert(path);
     }
@@ -134,7 +175,11 @@ fn blocker(state: &State) -> Option<u64> {
 
 /// The call under the cursor waits for another.
 pub fn has_blocker(state: &State) -> Available {
-    if blocker(state).is_some() { Ok(()) } else { Err("this call waits for no other".into()) }
+    if blocker(state).is_some() {
+        Ok(())
+    } else {
+        Err("this call waits for no other".into())
+    }
 }
 
 pub fn goto_blocker(state: &mut State, _: &mut Vec<Effect>) {
@@ -143,7 +188,12 @@ pub fn goto_blocker(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn open_replay(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(d) = state.selected().and_then(|r| state.loaded.history.as_ref()?.get(r.index)) else { return };
+    let Some(d) = state
+        .selected()
+        .and_then(|r| state.loaded.history.as_ref()?.get(r.index))
+    else {
+        return;
+    };
     effects.push(Effect::LoadRecord(d.deploy));
 }
 
@@ -196,18 +246,29 @@ pub fn replay_end(state: &mut State, _: &mut Vec<Effect>) {
 
 pub fn toggle_failures(state: &mut State, effects: &mut Vec<Effect>) {
     state.filters.failures = !state.filters.failures;
-    effects.push(if state.filters.failures { Effect::LoadFailures } else { Effect::LoadHistory });
+    effects.push(if state.filters.failures {
+        Effect::LoadFailures
+    } else {
+        Effect::LoadHistory
+    });
 }
 
 /// There is a deploy to write out.
 pub fn has_row_or_replay(state: &State) -> Available {
-    if state.loaded.replay.is_some() { Ok(()) } else { super::has_row(state) }
+    if state.loaded.replay.is_some() {
+        Ok(())
+    } else {
+        super::has_row(state)
+    }
 }
 
 pub fn export(state: &mut State, effects: &mut Vec<Effect>) {
     let deploy = match &state.loaded.replay {
         Some(r) => Some(r.record.summary.deploy),
-        None => state.selected().and_then(|r| state.loaded.history.as_ref()?.get(r.index)).map(|d| d.deploy),
+        None => state
+            .selected()
+            .and_then(|r| state.loaded.history.as_ref()?.get(r.index))
+            .map(|d| d.deploy),
     };
     effects.extend(deploy.map(Effect::Export));
 }
@@ -238,7 +299,13 @@ pub fn next_source(state: &mut State, _: &mut Vec<Effect>) {
     let sources = state.log.sources();
     let next = match &state.log.source {
         None => sources.iter().next().copied(),
-        Some(s) => sources.range::<str, _>((std::ops::Bound::Excluded(s.as_str()), std::ops::Bound::Unbounded)).next().copied(),
+        Some(s) => sources
+            .range::<str, _>((
+                std::ops::Bound::Excluded(s.as_str()),
+                std::ops::Bound::Unbounded,
+            ))
+            .next()
+            .copied(),
     };
     state.log.source = next.map(str::to_owned);
 }
@@ -252,7 +319,9 @@ pub fn toggle_times(state: &mut State, _: &mut Vec<Effect>) {
 }
 
 pub fn toggle_mark(state: &mut State, _: &mut Vec<Effect>) {
-    let Some(n) = state.selected().and_then(|r| r.key.number()) else { return };
+    let Some(n) = state.selected().and_then(|r| r.key.number()) else {
+        return;
+    };
     if !state.log.marks.remove(&n) {
         state.log.marks.insert(n);
     }
@@ -261,13 +330,27 @@ pub fn toggle_mark(state: &mut State, _: &mut Vec<Effect>) {
 pub fn save_log(state: &mut State, effects: &mut Vec<Effect>) {
     let marks = &state.log.marks;
     let mut text = String::new();
-    for e in state.frame.rows.iter().filter_map(|r| state.log.get(r.index)) {
+    for e in state
+        .frame
+        .rows
+        .iter()
+        .filter_map(|r| state.log.get(r.index))
+    {
         if marks.is_empty() || marks.contains(&e.n) {
             let time = clock_ms(e.line.at, state.utc_offset);
-            text.push_str(&format!("{time} {} {} {}\n", e.line.level.word(), e.line.plugin, crate::app::text::clean(&e.line.text)));
+            text.push_str(&format!(
+                "{time} {} {} {}\n",
+                e.line.level.word(),
+                e.line.plugin,
+                crate::app::text::clean(&e.line.text)
+            ));
         }
     }
-    effects.push(Effect::Save { stem: "flightdeck-log".to_owned(), extension: "txt", text });
+    effects.push(Effect::Save {
+        stem: "flightdeck-log".to_owned(),
+        extension: "txt",
+        text,
+    });
 }
 
 pub fn toggle_tracing(state: &mut State, _: &mut Vec<Effect>) {

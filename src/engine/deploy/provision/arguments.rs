@@ -1,5 +1,5 @@
-//! Arguments of a provisioner or of its connection: evaluated with the object as `self`, each looked at by itself, and told
-//! to the register of secrets.
+//! Arguments of a provisioner or of its connection: evaluated with the object as `self`, each
+//! looked at by itself, and told to the register of secrets.
 
 use crate::engine::Secrets;
 use crate::engine::stage::scope::ModuleScope;
@@ -50,10 +50,22 @@ pub(super) struct Arguments<'a, 's> {
 }
 
 impl<'a, 's> Arguments<'a, 's> {
-    /// `secrets` learn of what is given. Without them nothing is run yet, and what is not known is no error.
-    pub(super) fn of(scope: &'a ModuleScope<'s>, body: &Body, schema: &BodySchema, secrets: Option<&'a Secrets>) -> Self {
+    /// `secrets` learn of what is given. Without them nothing is run yet, and what is not known is
+    /// no error.
+    pub(super) fn of(
+        scope: &'a ModuleScope<'s>,
+        body: &Body,
+        schema: &BodySchema,
+        secrets: Option<&'a Secrets>,
+    ) -> Self {
         let (content, diags) = body.content(schema);
-        Self { scope, secrets, content, diags, secret: false }
+        Self {
+            scope,
+            secrets,
+            content,
+            diags,
+            secret: false,
+        }
     }
 
     /// Whether nothing is run yet.
@@ -67,7 +79,9 @@ impl<'a, 's> Arguments<'a, 's> {
     }
 
     pub(super) fn get(&mut self, name: &str, ty: &Type) -> Given<Value> {
-        let Some(attribute) = self.content.attribute(name) else { return Given::No };
+        let Some(attribute) = self.content.attribute(name) else {
+            return Given::No;
+        };
         let faults = self.scope.check(&attribute.expr.traversals());
         if faults.has_errors() {
             self.diags.append(faults);
@@ -80,7 +94,8 @@ impl<'a, 's> Arguments<'a, 's> {
         if let Some(secrets) = self.secrets {
             secrets.learn(&value);
         }
-        self.secret |= value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral);
+        self.secret |=
+            value.contains_mark(&Mark::Sensitive) || value.contains_mark(&Mark::Ephemeral);
         let value = value.unmark_deep().0;
         match () {
             () if faulty => Given::Unknown,
@@ -89,7 +104,8 @@ impl<'a, 's> Arguments<'a, 's> {
             () => {
                 if !self.early() {
                     let detail = format!("The argument {name:?} must be known by now, and is not.");
-                    self.diags.push(Diagnostic::error("Unknown value", detail).at(attribute.expr.span));
+                    self.diags
+                        .push(Diagnostic::error("Unknown value", detail).at(attribute.expr.span));
                 }
                 Given::Unknown
             }
@@ -97,7 +113,8 @@ impl<'a, 's> Arguments<'a, 's> {
     }
 
     pub(super) fn text(&mut self, name: &str) -> Given<String> {
-        self.get(name, &Type::String).map(|v| v.as_str().unwrap_or_default().to_owned())
+        self.get(name, &Type::String)
+            .map(|v| v.as_str().unwrap_or_default().to_owned())
     }
 
     /// A text; none where it is empty.
@@ -107,12 +124,19 @@ impl<'a, 's> Arguments<'a, 's> {
 
     /// A list of texts; those that are null are none.
     pub(super) fn texts(&mut self, name: &str) -> Given<Vec<Option<String>>> {
-        let all = |v: Value| v.as_slice().unwrap_or_default().iter().map(|e| e.as_str().map(str::to_owned)).collect();
+        let all = |v: Value| {
+            v.as_slice()
+                .unwrap_or_default()
+                .iter()
+                .map(|e| e.as_str().map(str::to_owned))
+                .collect()
+        };
         self.get(name, &Type::list(Type::String)).map(all)
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Given<bool> {
-        self.get(name, &Type::Bool).map(|v| v.as_bool().unwrap_or_default())
+        self.get(name, &Type::Bool)
+            .map(|v| v.as_bool().unwrap_or_default())
     }
 
     pub(super) fn fault(&mut self, diagnostic: Diagnostic) {
@@ -126,6 +150,10 @@ impl<'a, 's> Arguments<'a, 's> {
 
     /// What is wrong with it, where anything is.
     pub(super) fn end(self) -> Result<(), Diagnostics> {
-        if self.diags.has_errors() { Err(self.diags) } else { Ok(()) }
+        if self.diags.has_errors() {
+            Err(self.diags)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! A `connection` block: which machine, who to be there, and how it is proven. The resource's and the provisioner's own are
-//! one block by then.
+//! A `connection` block: which machine, who to be there, and how it is proven. The resource's and
+//! the provisioner's own are one block by then.
 
 use super::arguments::{Arguments, Given};
 use crate::engine::Secrets;
@@ -60,14 +60,23 @@ impl Connection {
 }
 
 fn schema() -> BodySchema {
-    BodySchema::new().required(&TEXTS[..1]).optional(&TEXTS[1..]).optional(&NUMBERS).optional(&FLAGS)
+    BodySchema::new()
+        .required(&TEXTS[..1])
+        .optional(&TEXTS[1..])
+        .optional(&NUMBERS)
+        .optional(&FLAGS)
 }
 
 /// What is wrong with the block of a provisioner before there is an object.
 pub(super) fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
-    let Some(body) = &provisioner.connection else { return Diagnostics::new() };
+    let Some(body) = &provisioner.connection else {
+        return Diagnostics::new();
+    };
     let mut arguments = Arguments::of(scope, body, &schema(), None);
-    let all = TEXTS.iter().map(|name| (name, Type::String)).chain(NUMBERS.iter().map(|name| (name, Type::Number)));
+    let all = TEXTS
+        .iter()
+        .map(|name| (name, Type::String))
+        .chain(NUMBERS.iter().map(|name| (name, Type::Number)));
     for (name, ty) in all.chain(FLAGS.iter().map(|name| (name, Type::Bool))) {
         arguments.get(name, &ty);
     }
@@ -86,22 +95,36 @@ fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
     }
 }
 
-/// Why there is no machine: the block has no values, or they are no good. The latter is a failure of the provisioner, which
-/// may be told to go on.
+/// Why there is no machine: the block has no values, or they are no good. The latter is a failure
+/// of the provisioner, which may be told to go on.
 pub(super) enum Unread {
     Faulty(Diagnostics),
     Wrong(Diagnostics),
 }
 
 /// The machine of a provisioner.
-pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: &Secrets) -> Result<Connection, Unread> {
+pub(super) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: &Secrets,
+) -> Result<Connection, Unread> {
     let Some(body) = &provisioner.connection else {
-        let detail =
-            format!("A {:?} provisioner needs a connection block, of its own or of its resource, and there is none.", &*provisioner.kind);
-        return Err(Unread::Wrong(Diagnostic::error("Missing connection configuration", detail).at(provisioner.span).into()));
+        let detail = format!(
+            "A {:?} provisioner needs a connection block, of its own or of its resource, and there is none.",
+            &*provisioner.kind
+        );
+        return Err(Unread::Wrong(
+            Diagnostic::error("Missing connection configuration", detail)
+                .at(provisioner.span)
+                .into(),
+        ));
     };
     let arguments = Arguments::of(scope, body, &schema(), Some(secrets));
-    let mut reading = Reading { arguments, provisioner, wrong: Diagnostics::new() };
+    let mut reading = Reading {
+        arguments,
+        provisioner,
+        wrong: Diagnostics::new(),
+    };
     let connection = reading.connection(body, scope);
     reading.arguments.end().map_err(Unread::Faulty)?;
     match connection {
@@ -120,14 +143,26 @@ struct Reading<'a, 's> {
 impl Reading<'_, '_> {
     fn connection(&mut self, body: &Body, scope: &ModuleScope<'_>) -> Option<Connection> {
         no_winrm(&mut self.arguments, self.provisioner);
-        if let Some(other) = self.arguments.filled("type").filter(|t| !matches!(t.as_str(), "ssh" | "winrm")) {
-            self.wrong("type", body, format!("There is no connection type {other:?}. There is \"ssh\"."));
+        if let Some(other) = self
+            .arguments
+            .filled("type")
+            .filter(|t| !matches!(t.as_str(), "ssh" | "winrm"))
+        {
+            self.wrong(
+                "type",
+                body,
+                format!("There is no connection type {other:?}. There is \"ssh\"."),
+            );
         }
         let windows = match self.arguments.filled("target_platform").as_deref() {
             None | Some("unix") => false,
             Some("windows") => true,
             Some(_) => {
-                self.wrong("target_platform", body, "The target_platform is \"unix\" or \"windows\".".to_owned());
+                self.wrong(
+                    "target_platform",
+                    body,
+                    "The target_platform is \"unix\" or \"windows\".".to_owned(),
+                );
                 false
             }
         };
@@ -138,7 +173,10 @@ impl Reading<'_, '_> {
         let to = Endpoint {
             host: bare(&host),
             port: self.port("port", body).unwrap_or(PORT),
-            user: self.arguments.filled("user").unwrap_or_else(|| USER.to_owned()),
+            user: self
+                .arguments
+                .filled("user")
+                .unwrap_or_else(|| USER.to_owned()),
             password: self.arguments.filled("password"),
             private_key: self.arguments.filled("private_key"),
             certificate: self.arguments.filled("certificate"),
@@ -148,15 +186,34 @@ impl Reading<'_, '_> {
         let proxy = self.proxy(body);
         let agent = self.agent(body, scope);
         let timeout = self.timeout();
-        let standard = if windows { "C:/windows/temp/terraform_%RAND%.cmd" } else { "/tmp/terraform_%RAND%.sh" };
-        let script_path = self.arguments.filled("script_path").unwrap_or_else(|| standard.to_owned());
-        Some(Connection { target: Target { to, bastion, proxy, agent, timeout, windows }, script_path })
+        let standard = if windows {
+            "C:/windows/temp/terraform_%RAND%.cmd"
+        } else {
+            "/tmp/terraform_%RAND%.sh"
+        };
+        let script_path = self
+            .arguments
+            .filled("script_path")
+            .unwrap_or_else(|| standard.to_owned());
+        Some(Connection {
+            target: Target {
+                to,
+                bastion,
+                proxy,
+                agent,
+                timeout,
+                windows,
+            },
+            script_path,
+        })
     }
 
     /// What is not given for the bastion is as for the machine itself.
     fn bastion(&mut self, body: &Body, to: &Endpoint) -> Option<Endpoint> {
         let host = self.arguments.filled("bastion_host")?;
-        let mut or = |name: &str, other: &Option<String>| self.arguments.filled(name).or_else(|| other.clone());
+        let mut or = |name: &str, other: &Option<String>| {
+            self.arguments.filled(name).or_else(|| other.clone())
+        };
         Some(Endpoint {
             host: bare(&host),
             user: or("bastion_user", &None).unwrap_or_else(|| to.user.clone()),
@@ -172,17 +229,28 @@ impl Reading<'_, '_> {
         let host = self.arguments.filled("proxy_host")?;
         let scheme = self.arguments.filled("proxy_scheme");
         if let Some(other) = scheme.filter(|s| !matches!(s.as_str(), "http" | "https")) {
-            self.wrong("proxy_scheme", body, format!("Proxies of the scheme {other:?} are not supported; \"http\" is."));
+            self.wrong(
+                "proxy_scheme",
+                body,
+                format!("Proxies of the scheme {other:?} are not supported; \"http\" is."),
+            );
         }
         let port = self.port("proxy_port", body);
         if port.is_none() && !self.wrong.has_errors() {
-            self.wrong("proxy_host", body, "A proxy needs its proxy_port.".to_owned());
+            self.wrong(
+                "proxy_host",
+                body,
+                "A proxy needs its proxy_port.".to_owned(),
+            );
         }
         Some(Proxy {
             host: bare(&host),
             port: port.unwrap_or_default(),
             user: self.arguments.filled("proxy_user_name").unwrap_or_default(),
-            password: self.arguments.filled("proxy_user_password").unwrap_or_default(),
+            password: self
+                .arguments
+                .filled("proxy_user_password")
+                .unwrap_or_default(),
         })
     }
 
@@ -200,12 +268,17 @@ impl Reading<'_, '_> {
             return None;
         };
         let identity = identity.map(|name| (name.clone(), scope.around.dir.join(name)));
-        Some(Agent { socket: socket.into(), identity })
+        Some(Agent {
+            socket: socket.into(),
+            identity,
+        })
     }
 
     /// What is no duration is as if it were not there, as in the reference engine.
     fn timeout(&mut self) -> Duration {
-        let Some(text) = self.arguments.filled("timeout") else { return TIMEOUT };
+        let Some(text) = self.arguments.filled("timeout") else {
+            return TIMEOUT;
+        };
         match lang::functions::duration(&text) {
             Ok(nanos) => Duration::from_nanos(u64::try_from(nanos).unwrap_or_default()),
             Err(_) => TIMEOUT,
@@ -215,20 +288,34 @@ impl Reading<'_, '_> {
     /// Zero is as if it were not there.
     fn port(&mut self, name: &str, body: &Body) -> Option<u16> {
         let number = self.arguments.get(name, &Type::Number).known()?;
-        let port = number.as_number().and_then(|n| n.to_u64()).and_then(|n| u16::try_from(n).ok());
+        let port = number
+            .as_number()
+            .and_then(|n| n.to_u64())
+            .and_then(|n| u16::try_from(n).ok());
         if port.is_none() {
-            self.wrong(name, body, format!("The {name} is a whole number from 0 to 65535."));
+            self.wrong(
+                name,
+                body,
+                format!("The {name} is a whole number from 0 to 65535."),
+            );
         }
         port.filter(|p| *p != 0)
     }
 
     fn wrong(&mut self, name: &str, body: &Body, detail: String) {
-        let place = self.arguments.place(name).unwrap_or_else(|| body.missing_span());
-        self.wrong.push(Diagnostic::error("Invalid connection", detail).at(place));
+        let place = self
+            .arguments
+            .place(name)
+            .unwrap_or_else(|| body.missing_span());
+        self.wrong
+            .push(Diagnostic::error("Invalid connection", detail).at(place));
     }
 }
 
 /// An address of version 6 may stand in brackets.
 fn bare(host: &str) -> String {
-    host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host).to_owned()
+    host.strip_prefix('[')
+        .and_then(|h| h.strip_suffix(']'))
+        .unwrap_or(host)
+        .to_owned()
 }

@@ -23,13 +23,25 @@ pub(super) struct LocalExec {
     secret: bool,
 }
 
-pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<LocalExec, Diagnostics> {
-    let schema = BodySchema::new().required(&["command"]).optional(&["interpreter", "working_dir", "environment", "when", "quiet"]);
+pub(super) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<LocalExec, Diagnostics> {
+    let schema = BodySchema::new().required(&["command"]).optional(&[
+        "interpreter",
+        "working_dir",
+        "environment",
+        "when",
+        "quiet",
+    ]);
     let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
     let command = arguments.text("command");
     let interpreter = arguments.texts("interpreter").known().unwrap_or_default();
     let dir = arguments.text("working_dir").known();
-    let environment = arguments.get("environment", &Type::map(Type::String)).known();
+    let environment = arguments
+        .get("environment", &Type::map(Type::String))
+        .known();
     let quiet = arguments.flag("quiet").known().unwrap_or(false);
     let (early, secret) = (arguments.early(), arguments.secret);
     arguments.end()?;
@@ -37,11 +49,20 @@ pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: 
         Given::Yes(command) if !command.is_empty() => command,
         Given::Unknown if early => String::new(),
         _ => {
-            let fault = Diagnostic::error("Invalid local-exec command", "The command must be a known, non-empty text.");
+            let fault = Diagnostic::error(
+                "Invalid local-exec command",
+                "The command must be a known, non-empty text.",
+            );
             return Err(fault.at(provisioner.span).into());
         }
     };
-    let pairs = |e: Value| e.as_map().map(|m| m.iter().filter_map(|(k, v)| Some((k.to_string(), v.as_str()?.to_owned()))).collect());
+    let pairs = |e: Value| {
+        e.as_map().map(|m| {
+            m.iter()
+                .filter_map(|(k, v)| Some((k.to_string(), v.as_str()?.to_owned())))
+                .collect()
+        })
+    };
     Ok(LocalExec {
         command,
         interpreter: interpreter.into_iter().flatten().collect(),
@@ -53,18 +74,40 @@ pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: 
 }
 
 pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault> {
-    let shown = if what.secret { "with sensitive values".to_owned() } else { format!("{:?}", what.command) };
-    let interpreter = if what.interpreter.is_empty() { vec!["/bin/sh".to_owned(), "-c".to_owned()] } else { what.interpreter.clone() };
-    let words: Vec<String> = interpreter.into_iter().chain([what.command.clone()]).collect();
+    let shown = if what.secret {
+        "with sensitive values".to_owned()
+    } else {
+        format!("{:?}", what.command)
+    };
+    let interpreter = if what.interpreter.is_empty() {
+        vec!["/bin/sh".to_owned(), "-c".to_owned()]
+    } else {
+        what.interpreter.clone()
+    };
+    let words: Vec<String> = interpreter
+        .into_iter()
+        .chain([what.command.clone()])
+        .collect();
     if !what.quiet {
-        let words = if what.secret { "a command with sensitive values".to_owned() } else { format!("{words:?}") };
+        let words = if what.secret {
+            "a command with sensitive values".to_owned()
+        } else {
+            format!("{words:?}")
+        };
         doing.say(&format!("executing: {words}"));
     }
     if what.secret {
         doing.say(HIDDEN);
     }
-    let dir = what.dir.as_ref().map_or_else(|| doing.base.to_owned(), |d| doing.base.join(d));
-    let command = Command { words, dir, environment: what.environment.clone() };
+    let dir = what
+        .dir
+        .as_ref()
+        .map_or_else(|| doing.base.to_owned(), |d| doing.base.join(d));
+    let command = Command {
+        words,
+        dir,
+        environment: what.environment.clone(),
+    };
     let say = |line: &str| {
         if !what.secret {
             doing.say(line);
@@ -73,13 +116,24 @@ pub(super) async fn run(what: &LocalExec, doing: &Doing<'_>) -> Result<(), Fault
     match command.run(&say, doing.cancel).await {
         Err(error) => Err(doing.fault(format!("Error running command {shown}: {error}."))),
         Ok(Ended::Killed) => {
-            let killed = doing.fault(format!("Command {shown} was killed with the deploy, and all that it had started."));
-            Err(Fault { class: Some(FailureClass::Cancelled), ..killed })
+            let killed = doing.fault(format!(
+                "Command {shown} was killed with the deploy, and all that it had started."
+            ));
+            Err(Fault {
+                class: Some(FailureClass::Cancelled),
+                ..killed
+            })
         }
         Ok(Ended::Status(status, _)) if status.success() => Ok(()),
         Ok(Ended::Status(status, last)) => {
-            let output = if what.secret { HIDDEN.to_owned() } else { last.join("\n") };
-            Err(doing.fault(format!("Error running command {shown}: {status}. Output: {output}")))
+            let output = if what.secret {
+                HIDDEN.to_owned()
+            } else {
+                last.join("\n")
+            };
+            Err(doing.fault(format!(
+                "Error running command {shown}: {status}. Output: {output}"
+            )))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Provisioners: what is run on this machine or another, or copied there, with the object as `self`. The intent is on record
-//! before it is done and the outcome after it, what is written goes to the log.
+//! Provisioners: what is run on this machine or another, or copied there, with the object as
+//! `self`. The intent is on record before it is done and the outcome after it, what is written goes
+//! to the log.
 
 mod arguments;
 mod connection;
@@ -23,7 +24,8 @@ use lang::diag::{Diagnostic, Diagnostics};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// What is told in the place of what a command says that was given secrets: it may say them in any spelling.
+/// What is told in the place of what a command says that was given secrets: it may say them in any
+/// spelling.
 const HIDDEN: &str = "(output hidden: the command was given a sensitive value)";
 
 /// Why a provisioner did not end well.
@@ -66,8 +68,8 @@ struct Doing<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a failure counts unless it is
-/// told to go on.
+/// Runs one provisioner of the object of `change`, the one at `place` in its block (from 1); a
+/// failure counts unless it is told to go on.
 pub async fn run(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
@@ -84,32 +86,64 @@ pub async fn run(
             read => Some(read),
         },
     };
-    let step = OperationStep::Provisioner { kind: provisioner.kind.to_string(), place };
-    recorder.intend(change, "", step.clone(), &Value::null(Type::Dynamic)).await.map_err(|e| Failed::Store(e, false))?;
-    let doing = Doing { recorder, provisioner, name: change.address.to_string(), base: &scope.around.dir, cancel };
+    let step = OperationStep::Provisioner {
+        kind: provisioner.kind.to_string(),
+        place,
+    };
+    recorder
+        .intend(change, "", step.clone(), &Value::null(Type::Dynamic))
+        .await
+        .map_err(|e| Failed::Store(e, false))?;
+    let doing = Doing {
+        recorder,
+        provisioner,
+        name: change.address.to_string(),
+        base: &scope.around.dir,
+        cancel,
+    };
     let done = match (&what, connection) {
-        (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault { diags, class: None, unknown: false }),
-        (What::Remote(what), Some(Ok(connection))) => Box::pin(remote::run(what, &connection, &doing)).await,
-        (What::File(what), Some(Ok(connection))) => Box::pin(file::run(what, &connection, &doing)).await,
+        (_, Some(Err(Unread::Faulty(diags) | Unread::Wrong(diags)))) => Err(Fault {
+            diags,
+            class: None,
+            unknown: false,
+        }),
+        (What::Remote(what), Some(Ok(connection))) => {
+            Box::pin(remote::run(what, &connection, &doing)).await
+        }
+        (What::File(what), Some(Ok(connection))) => {
+            Box::pin(file::run(what, &connection, &doing)).await
+        }
         (What::Local(what), _) => local::run(what, &doing).await,
         (What::Remote(_) | What::File(_), None) => Ok(()),
     };
     let go_on = done.is_err() && provisioner.go_on_after_failure && !cancel.is_cancelled();
     // What may still go on over there has no outcome.
     if go_on || done.as_ref().err().is_none_or(|fault| !fault.unknown) {
-        recorder.settle(change, &step, done.is_ok() || go_on, Vec::new()).await.map_err(|e| Failed::Store(e, true))?;
+        recorder
+            .settle(change, &step, done.is_ok() || go_on, Vec::new())
+            .await
+            .map_err(|e| Failed::Store(e, true))?;
     }
     match done {
         Err(fault) if go_on => {
-            let why = fault.diags.errors().next().map(|d| d.detail.as_str()).unwrap_or_default();
-            doing.say(&format!("the provisioner failed; on_failure = continue. {why}"));
+            let why = fault
+                .diags
+                .errors()
+                .next()
+                .map(|d| d.detail.as_str())
+                .unwrap_or_default();
+            doing.say(&format!(
+                "the provisioner failed; on_failure = continue. {why}"
+            ));
             Ok(())
         }
-        done => done.map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
+        done => done
+            .map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
     }
 }
 
-/// What is wrong with a provisioner before there is an object: kinds that are not supported, arguments.
+/// What is wrong with a provisioner before there is an object: kinds that are not supported,
+/// arguments.
 pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
     let mut diags = read(scope, provisioner, None).err().unwrap_or_default();
     diags.append(connection::validate(scope, provisioner));
@@ -119,22 +153,35 @@ pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnosti
 /// Whether a provisioner refers to this resource by its name.
 pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
     let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
-    [Some(&provisioner.body), provisioner.connection.as_ref()].into_iter().flatten().any(|body| {
-        let attributes = body.just_attributes().0;
-        attributes.values().any(|attribute| attribute.expr.traversals().into_iter().any(named))
-    })
+    [Some(&provisioner.body), provisioner.connection.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|body| {
+            let attributes = body.just_attributes().0;
+            attributes
+                .values()
+                .any(|attribute| attribute.expr.traversals().into_iter().any(named))
+        })
 }
 
-/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and values that are not known
-/// yet are no error.
-fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<What, Diagnostics> {
+/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and
+/// values that are not known yet are no error.
+fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<What, Diagnostics> {
     match &*provisioner.kind {
         "local-exec" => local::read(scope, provisioner, secrets).map(What::Local),
         "remote-exec" => remote::read(scope, provisioner, secrets).map(What::Remote),
         "file" => file::read(scope, provisioner, secrets).map(What::File),
         other => {
-            let detail = format!("There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\".");
-            Err(Diagnostic::error("Missing provisioner", detail).at(provisioner.span).into())
+            let detail = format!(
+                "There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\"."
+            );
+            Err(Diagnostic::error("Missing provisioner", detail)
+                .at(provisioner.span)
+                .into())
         }
     }
 }
@@ -146,15 +193,30 @@ impl Doing<'_> {
 
     fn fault(&self, detail: String) -> Fault {
         let summary = format!("{} provisioner error", self.provisioner.kind);
-        let diagnostic = Diagnostic::error(summary, detail).at(self.provisioner.span).about(self.name.as_str());
-        Fault { diags: diagnostic.into(), class: None, unknown: false }
+        let diagnostic = Diagnostic::error(summary, detail)
+            .at(self.provisioner.span)
+            .about(self.name.as_str());
+        Fault {
+            diags: diagnostic.into(),
+            class: None,
+            unknown: false,
+        }
     }
 
     fn ssh_fault(&self, error: &SshError) -> Fault {
         let text = error.to_string();
-        let mut detail: String = text.chars().take(1).flat_map(char::to_uppercase).chain(text.chars().skip(1)).collect();
+        let mut detail: String = text
+            .chars()
+            .take(1)
+            .flat_map(char::to_uppercase)
+            .chain(text.chars().skip(1))
+            .collect();
         detail.push('.');
-        Fault { class: Some(error.class()), unknown: error.leaves_unknown(), ..self.fault(detail) }
+        Fault {
+            class: Some(error.class()),
+            unknown: error.leaves_unknown(),
+            ..self.fault(detail)
+        }
     }
 
     async fn connect<'t>(&self, target: &'t Target) -> Result<Remote<'t>, Fault> {
@@ -163,7 +225,9 @@ impl Doing<'_> {
         if let Some(bastion) = &target.bastion {
             self.say(&format!("through the bastion {}", bastion.text(agent)));
         }
-        let remote = Remote::connect(target, &|text| self.say(text), self.cancel).await.map_err(|e| self.ssh_fault(&e))?;
+        let remote = Remote::connect(target, &|text| self.say(text), self.cancel)
+            .await
+            .map_err(|e| self.ssh_fault(&e))?;
         self.say("connected");
         Ok(remote)
     }

@@ -36,16 +36,26 @@ enum Scripts {
     Files(&'static str, Vec<Option<String>>),
 }
 
-pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: Option<&Secrets>) -> Result<RemoteExec, Diagnostics> {
+pub(super) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<RemoteExec, Diagnostics> {
     let schema = BodySchema::new().optional(&["inline", "script", "scripts"]);
     let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
     let inline = arguments.texts("inline");
     let script = arguments.text("script").map(|one| vec![Some(one)]);
     let scripts = arguments.texts("scripts");
-    let given = [inline.is_given(), script.is_given(), scripts.is_given()].iter().filter(|g| **g).count();
+    let given = [inline.is_given(), script.is_given(), scripts.is_given()]
+        .iter()
+        .filter(|g| **g)
+        .count();
     if given != 1 && !arguments.is_wrong() {
         let detail = "One of \"inline\", \"script\" and \"scripts\" must be set, and no other.";
-        arguments.fault(Diagnostic::error("Invalid remote-exec provisioner configuration", detail).at(provisioner.span));
+        arguments.fault(
+            Diagnostic::error("Invalid remote-exec provisioner configuration", detail)
+                .at(provisioner.span),
+        );
     }
     let secret = arguments.secret;
     arguments.end()?;
@@ -58,8 +68,16 @@ pub(super) fn read(scope: &ModuleScope<'_>, provisioner: &Provisioner, secrets: 
     Ok(RemoteExec { scripts, secret })
 }
 
-pub(super) async fn run(what: &RemoteExec, connection: &Connection, doing: &Doing<'_>) -> Result<(), Fault> {
-    let scripts = what.scripts.contents(doing.base, connection.target.windows).await.map_err(|text| doing.fault(text))?;
+pub(super) async fn run(
+    what: &RemoteExec,
+    connection: &Connection,
+    doing: &Doing<'_>,
+) -> Result<(), Fault> {
+    let scripts = what
+        .scripts
+        .contents(doing.base, connection.target.windows)
+        .await
+        .map_err(|text| doing.fault(text))?;
     if what.secret {
         doing.say(HIDDEN);
     }
@@ -78,7 +96,10 @@ async fn all(
 ) -> Result<(), Fault> {
     for (name, script) in scripts {
         let path = connection.script_path();
-        remote.copy(&Source::Bytes(script), &path, MODE, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))?;
+        remote
+            .copy(&Source::Bytes(script), &path, MODE, doing.cancel)
+            .await
+            .map_err(|e| doing.ssh_fault(&e))?;
         let done = one(what, name, &path, connection, remote, doing).await;
         if done.as_ref().err().is_none_or(|fault| !fault.unknown) {
             remove(&path, connection.target.windows, remote, doing).await;
@@ -99,9 +120,15 @@ async fn one(
     let nothing = |_: &str| {};
     if !connection.target.windows {
         let output = Output::new(&nothing);
-        let ended = remote.run(&format!("chmod {MODE:04o} {path}"), &output, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))?;
+        let ended = remote
+            .run(&format!("chmod {MODE:04o} {path}"), &output, doing.cancel)
+            .await
+            .map_err(|e| doing.ssh_fault(&e))?;
         if ended != Ended::Status(0) {
-            return Err(doing.fault(format!("The script cannot be made executable as {path}: {}", output.last().join("\n"))));
+            return Err(doing.fault(format!(
+                "The script cannot be made executable as {path}: {}",
+                output.last().join("\n")
+            )));
         }
     }
     doing.say(&format!("running {name} as {path}"));
@@ -111,27 +138,49 @@ async fn one(
         }
     };
     let output = Output::new(&say);
-    let how = match remote.run(path, &output, doing.cancel).await.map_err(|e| doing.ssh_fault(&e))? {
+    let how = match remote
+        .run(path, &output, doing.cancel)
+        .await
+        .map_err(|e| doing.ssh_fault(&e))?
+    {
         Ended::Status(0) => return Ok(()),
         Ended::Killed => {
-            let killed = doing.fault(format!("The script {name} was stopped with the deploy, in the middle of its work."));
-            return Err(Fault { class: Some(FailureClass::Cancelled), ..killed });
+            let killed = doing.fault(format!(
+                "The script {name} was stopped with the deploy, in the middle of its work."
+            ));
+            return Err(Fault {
+                class: Some(FailureClass::Cancelled),
+                ..killed
+            });
         }
         Ended::Status(code) => format!("exit status: {code}"),
         Ended::Signal(name) => format!("signal: {name}"),
     };
-    let output = if what.secret { HIDDEN.to_owned() } else { output.last().join("\n") };
-    Err(doing.fault(format!("Error running {name} on {}: {how}. Output: {output}", connection.target.to.address())))
+    let output = if what.secret {
+        HIDDEN.to_owned()
+    } else {
+        output.last().join("\n")
+    };
+    Err(doing.fault(format!(
+        "Error running {name} on {}: {how}. Output: {output}",
+        connection.target.to.address()
+    )))
 }
 
 /// Nothing of a script stays; that it does where it cannot be removed is told.
 async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doing<'_>) {
     let nothing = |_: &str| {};
     let (output, none) = (Output::new(&nothing), CancellationToken::new());
-    let command = if windows { format!("cmd /c del {}", path.replace('/', "\\")) } else { format!("rm -f {path}") };
+    let command = if windows {
+        format!("cmd /c del {}", path.replace('/', "\\"))
+    } else {
+        format!("rm -f {path}")
+    };
     let removed = tokio::time::timeout(REMOVE, remote.run(&command, &output, &none)).await;
     if !matches!(removed, Ok(Ok(Ended::Status(0)))) {
-        doing.say(&format!("the script stays at {path}: it could not be removed"));
+        doing.say(&format!(
+            "the script stays at {path}: it could not be removed"
+        ));
     }
 }
 
@@ -144,16 +193,25 @@ impl Scripts {
             Self::Inline(lines) => {
                 let mut text = String::new();
                 for line in lines {
-                    text += line.as_deref().filter(|l| !l.is_empty()).ok_or_else(|| empty("inline"))?;
+                    text += line
+                        .as_deref()
+                        .filter(|l| !l.is_empty())
+                        .ok_or_else(|| empty("inline"))?;
                     text.push('\n');
                 }
                 all.push(("the inline script".to_owned(), text.into_bytes()));
             }
             Self::Files(argument, names) => {
                 for name in names {
-                    let name = name.as_deref().filter(|n| !n.is_empty()).ok_or_else(|| empty(argument))?;
+                    let name = name
+                        .as_deref()
+                        .filter(|n| !n.is_empty())
+                        .ok_or_else(|| empty(argument))?;
                     let read = tokio::fs::read(base.join(name)).await;
-                    all.push((format!("{name:?}"), read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?));
+                    all.push((
+                        format!("{name:?}"),
+                        read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?,
+                    ));
                 }
             }
         }

@@ -1,5 +1,6 @@
-//! One deploy from beginning to end: the walk over its steps, with every call that changes the world on record before
-//! and after. Owns the values of the deploy; state and history belong to the store.
+//! One deploy from beginning to end: the walk over its steps, with every call that changes the
+//! world on record before and after. Owns the values of the deploy; state and history belong to the
+//! store.
 
 mod apply;
 mod approved;
@@ -68,8 +69,8 @@ pub struct Deploying {
     pub stops: Stops,
     /// Objects of the state as the deploy goes on, current ones only.
     pub state: Mutex<HashMap<AbsInstance, StateObject>>,
-    /// An operation's turn is given back when the plugin has answered: while the outcome is being written down, the next one
-    /// can begin.
+    /// An operation's turn is given back when the plugin has answered: while the outcome is being
+    /// written down, the next one can begin.
     turns: Arc<Turns>,
     /// Second halves of replacements whose first one is done, and what they need.
     urgency: Arc<Urgency>,
@@ -113,11 +114,20 @@ impl Deploying {
         stops: Stops,
         state: Vec<StateObject>,
     ) -> Self {
-        let state = state.into_iter().filter(|o| o.deposed.is_empty()).filter_map(|o| Some((o.address.parse().ok()?, o))).collect();
+        let state = state
+            .into_iter()
+            .filter(|o| o.deposed.is_empty())
+            .filter_map(|o| Some((o.address.parse().ok()?, o)))
+            .collect();
         let urgency = Arc::<Urgency>::default();
         Self {
             walk,
-            places: stage.changes.iter().enumerate().map(|(i, change)| (change.id(), i)).collect(),
+            places: stage
+                .changes
+                .iter()
+                .enumerate()
+                .map(|(i, change)| (change.id(), i))
+                .collect(),
             stage,
             taken,
             recorder,
@@ -152,8 +162,18 @@ impl Deploying {
                     let (this, all) = (this.clone(), all.clone());
                     async move { this.step(&all, step).await }
                 };
-                let walking = all.graph.walk_urgent_first(STEPS_AT_A_TIME, &self.urgency, || this.starts(), run, told);
-                let ended = self.walk.leases.beside(&self.walk, &all.graph, walking).await;
+                let walking = all.graph.walk_urgent_first(
+                    STEPS_AT_A_TIME,
+                    &self.urgency,
+                    || this.starts(),
+                    run,
+                    told,
+                );
+                let ended = self
+                    .walk
+                    .leases
+                    .beside(&self.walk, &all.graph, walking)
+                    .await;
                 self.outputs(&outputs, &all, &ended).await;
             }
         }
@@ -170,16 +190,26 @@ impl Deploying {
     /// Whoever destroys everything must know of what is there still.
     fn left_behind(&self, cancelled: bool) {
         let changes = self.taken.iter().map(|&i| &self.stage.changes[i]);
-        let forgotten: Vec<String> = changes.filter(|c| c.action == Action::Forget).map(Change::id).collect();
+        let forgotten: Vec<String> = changes
+            .filter(|c| c.action == Action::Forget)
+            .map(Change::id)
+            .collect();
         let failed = self.walk.cells.has_errors();
-        if self.stage.request.mode != StageMode::Destroy || forgotten.is_empty() || failed || cancelled {
+        if self.stage.request.mode != StageMode::Destroy
+            || forgotten.is_empty()
+            || failed
+            || cancelled
+        {
             return;
         }
         let detail = format!(
             "Everything was destroyed but what the configuration says to keep (destroy = false). These objects are there still, and the state has forgotten them: {}.",
             forgotten.join(", ")
         );
-        let said = Diagnostic::error("Destroy was successful but left behind forgotten instances", detail);
+        let said = Diagnostic::error(
+            "Destroy was successful but left behind forgotten instances",
+            detail,
+        );
         self.walk.cells.beside(AT_THE_END, said);
     }
 
@@ -189,7 +219,8 @@ impl Deploying {
             Task::Apply(i) | Task::Destroy(i) => Some(*i),
             _ => None,
         };
-        // What stands before each step, worked out once: through steps that are no operations themselves.
+        // What stands before each step, worked out once: through steps that are no operations
+        // themselves.
         let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); steps.tasks.len()];
         for step in steps.graph.order() {
             let mut all = BTreeSet::new();
@@ -205,7 +236,12 @@ impl Deploying {
                 }
             }
             if let Some(i) = operation(step) {
-                self.recorder.waits_for(&self.stage.changes[i].id(), all.iter().take(REMEMBERED).map(|j| self.stage.changes[*j].id()));
+                self.recorder.waits_for(
+                    &self.stage.changes[i].id(),
+                    all.iter()
+                        .take(REMEMBERED)
+                        .map(|j| self.stage.changes[*j].id()),
+                );
             }
             before[step] = all;
         }
@@ -214,7 +250,9 @@ impl Deploying {
     /// What may start now.
     fn starts(&self) -> Starts {
         match () {
-            () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => Starts::None,
+            () if self.stops.all.is_cancelled() || self.store_failed.load(Ordering::Relaxed) => {
+                Starts::None
+            }
             () if self.stops.starting.is_cancelled() => Starts::Urgent,
             () => Starts::All,
         }
@@ -234,12 +272,20 @@ impl Deploying {
                 let cell = self.node(*node, Some(step)).await;
                 self.walk.absorb(*node, cell)
             }
-            Task::Part(node) => self.walk.nodes.nodes[*node].resource().is_none_or(|address| self.close(address)),
+            Task::Part(node) => self.walk.nodes.nodes[*node]
+                .resource()
+                .is_none_or(|address| self.close(address)),
             Task::Open(node) => self.open(*node),
             Task::Gate => true,
             task @ (Task::Apply(i) | Task::Destroy(i)) => {
                 let handed = lock(&self.handed).remove(&step);
-                let Some(turn) = (if handed.is_some() { handed } else { self.turns.take(step).await }) else { return false };
+                let Some(turn) = (if handed.is_some() {
+                    handed
+                } else {
+                    self.turns.take(step).await
+                }) else {
+                    return false;
+                };
                 if !self.may_start(step) {
                     return false;
                 }
@@ -260,19 +306,24 @@ impl Deploying {
         ok
     }
 
-    /// A replacement has to be ended before others begin: what it has destroyed is missing. Its second half keeps the turn
-    /// where it can start at once; else what it waits for goes before all others.
+    /// A replacement has to be ended before others begin: what it has destroyed is missing. Its
+    /// second half keeps the turn where it can start at once; else what it waits for goes before
+    /// all others.
     fn half_done(&self, steps: &Steps, first: Step, second: Step, turn: Option<Turn>) {
         self.urgency.hurry(&steps.graph, second);
         let done = lock(&self.done);
-        if steps.graph.needs(second).all(|need| need == first || done.contains(&need))
+        if steps
+            .graph
+            .needs(second)
+            .all(|need| need == first || done.contains(&need))
             && let Some(turn) = turn
         {
             lock(&self.handed).insert(second, turn);
         }
     }
 
-    /// `within`: the step of the deploy, for as long as which something may be open; outside of one nothing is opened.
+    /// `within`: the step of the deploy, for as long as which something may be open; outside of one
+    /// nothing is opened.
     async fn node(&self, node: Step, within: Option<Step>) -> Cell {
         let node = &self.walk.nodes.nodes[node];
         if let Some(cell) = self.walk.common(node).await {
@@ -293,16 +344,30 @@ impl Deploying {
         Some((module, module.resources.get(&address.resource)?))
     }
 
-    fn expansion(&self, module: &Module, resource: &Resource, abs: &AbsResource) -> Option<Arc<Expansion>> {
+    fn expansion(
+        &self,
+        module: &Module,
+        resource: &Resource,
+        abs: &AbsResource,
+    ) -> Option<Arc<Expansion>> {
         if let Some(known) = lock(&self.expansions).get(abs) {
             return Some(known.clone());
         }
         let scope = ModuleScope::new(&self.walk.around, module, &abs.module);
-        let meta =
-            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let meta = Meta {
+            count: resource.count.as_ref(),
+            for_each: resource.for_each.as_ref(),
+            enabled: resource.lifecycle.enabled.as_ref(),
+        };
         let (expansion, diags) = expand::expand(&scope, meta);
         let good = !diags.has_errors();
-        self.walk.cells.beside(self.walk.nodes.step(&Node::Resource(abs.config())).unwrap_or(AT_THE_END), diags);
+        self.walk.cells.beside(
+            self.walk
+                .nodes
+                .step(&Node::Resource(abs.config()))
+                .unwrap_or(AT_THE_END),
+            diags,
+        );
         let expansion = Arc::new(expansion.filter(|_| good)?);
         let mut repetitions = lock(&self.repetitions);
         for (key, repetition) in expansion.instances() {
@@ -313,22 +378,41 @@ impl Deploying {
     }
 
     fn open(&self, step: Step) -> bool {
-        let Node::Resource(address) = &self.walk.nodes.nodes[step] else { return true };
-        let Some((module, resource)) = self.declared(address) else { return true };
-        self.walk.around.values.instances(&address.module).iter().all(|instance| {
-            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
-            self.expansion(module, resource, &abs).is_some()
-        })
+        let Node::Resource(address) = &self.walk.nodes.nodes[step] else {
+            return true;
+        };
+        let Some((module, resource)) = self.declared(address) else {
+            return true;
+        };
+        self.walk
+            .around
+            .values
+            .instances(&address.module)
+            .iter()
+            .all(|instance| {
+                let abs = AbsResource {
+                    module: instance.clone(),
+                    resource: address.resource.clone(),
+                };
+                self.expansion(module, resource, &abs).is_some()
+            })
     }
 
     /// Puts the value of a resource together from its instances.
     pub(super) fn close(&self, address: &ConfigResource) -> bool {
-        let Some((module, resource)) = self.declared(address) else { return true };
+        let Some((module, resource)) = self.declared(address) else {
+            return true;
+        };
         let key = provider_addr::for_resource(&self.walk.around.root, module, resource);
-        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else { return false };
+        let Some(schema) = self.walk.around.schema(&key.address, &address.resource) else {
+            return false;
+        };
         let mut good = true;
         for instance in self.walk.around.values.instances(&address.module).iter() {
-            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+            let abs = AbsResource {
+                module: instance.clone(),
+                resource: address.resource.clone(),
+            };
             let Some(expansion) = self.expansion(module, resource, &abs) else {
                 good = false;
                 continue;
@@ -338,10 +422,18 @@ impl Deploying {
                 .into_iter()
                 .filter_map(|(key, _)| Some((key.clone(), self.value(&abs.instance(key), schema)?)))
                 .collect();
-            // Of what is not there at all nothing is known, not even what type it has: as the reference engine has it.
+            // Of what is not there at all nothing is known, not even what type it has: as the
+            // reference engine has it.
             let nothing = *expansion == Expansion::Single && values.is_empty();
-            let value = if nothing { Value::dynamic() } else { assemble(&expansion, &values, schema) };
-            self.walk.around.values.absorb([Worked::Resource(abs, value)]);
+            let value = if nothing {
+                Value::dynamic()
+            } else {
+                assemble(&expansion, &values, schema)
+            };
+            self.walk
+                .around
+                .values
+                .absorb([Worked::Resource(abs, value)]);
         }
         good
     }
@@ -358,27 +450,66 @@ impl Deploying {
         Some(managed::mark(schema, plain, &marks))
     }
 
-    fn scope<'s>(&'s self, module: &'s Module, resource: &'s Resource, address: &'s AbsInstance) -> ModuleScope<'s> {
-        let repetition = lock(&self.repetitions).get(address).cloned().unwrap_or_default();
-        ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.walk.around, module, &address.module) }.repeated(repetition)
+    fn scope<'s>(
+        &'s self,
+        module: &'s Module,
+        resource: &'s Resource,
+        address: &'s AbsInstance,
+    ) -> ModuleScope<'s> {
+        let repetition = lock(&self.repetitions)
+            .get(address)
+            .cloned()
+            .unwrap_or_default();
+        ModuleScope {
+            own: Some(&resource.name),
+            ..ModuleScope::new(&self.walk.around, module, &address.module)
+        }
+        .repeated(repetition)
     }
 
-    fn conditions(&self, scope: &ModuleScope<'_>, all: &[Condition], kind: Kind) -> Result<(), Diagnostics> {
+    fn conditions(
+        &self,
+        scope: &ModuleScope<'_>,
+        all: &[Condition],
+        kind: Kind,
+    ) -> Result<(), Diagnostics> {
         let mut failed = Diagnostics::new();
         for condition in all {
             let (_, diags) = conditions::check(scope, condition, kind);
             failed.append(diags);
         }
-        if failed.has_errors() { Err(failed) } else { Ok(()) }
+        if failed.has_errors() {
+            Err(failed)
+        } else {
+            Ok(())
+        }
     }
 
     fn context(&self, change: &Change) -> CallContext {
         // Staging has said what is wrong with it.
-        let meta = self.walk.context_of(&change.provider.address, &change.address, &mut Cell::default()).and_then(|ctx| ctx.meta);
+        let meta = self
+            .walk
+            .context_of(
+                &change.provider.address,
+                &change.address,
+                &mut Cell::default(),
+            )
+            .and_then(|ctx| ctx.meta);
         let id = change.id();
         // What ends a replacement that has begun goes on when nothing more is to start.
-        let until = if self.recorder.is_half_done(&id) { &self.stops.all } else { &self.stops.starting };
-        let retrying = Retrying { told: Some(self.recorder.attempts(&id)), until: until.clone() };
-        CallContext { meta, retrying, ..CallContext::of(id, &self.walk.cancel) }
+        let until = if self.recorder.is_half_done(&id) {
+            &self.stops.all
+        } else {
+            &self.stops.starting
+        };
+        let retrying = Retrying {
+            told: Some(self.recorder.attempts(&id)),
+            until: until.clone(),
+        };
+        CallContext {
+            meta,
+            retrying,
+            ..CallContext::of(id, &self.walk.cancel)
+        }
     }
 }

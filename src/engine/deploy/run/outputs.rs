@@ -7,8 +7,8 @@ use lang::addr::ModulePath;
 type Kept<'c> = (&'c Arc<str>, &'c lang::config::Output, Value);
 
 impl Deploying {
-    /// Changes of the outputs that rest on nothing that was left out; of a destroy with something left out none. The others
-    /// stay as they are.
+    /// Changes of the outputs that rest on nothing that was left out; of a destroy with something
+    /// left out none. The others stay as they are.
     pub(super) fn outputs_to_keep(&self) -> Vec<&OutputChange> {
         let left = self.left();
         let all = self.stage.outputs.iter();
@@ -19,34 +19,58 @@ impl Deploying {
             return Vec::new();
         }
         let left: Vec<String> = left.into_iter().map(Change::id).collect();
-        let stays = |o: &&OutputChange| o.needs.iter().any(|need| left.iter().any(|address| names(need, address)));
+        let stays = |o: &&OutputChange| {
+            o.needs
+                .iter()
+                .any(|need| left.iter().any(|address| names(need, address)))
+        };
         all.filter(|o| !stays(o)).collect()
     }
 
     /// Changes that would do something and were left out.
     fn left(&self) -> Vec<&Change> {
-        let acting = self.stage.changes.iter().enumerate().filter(|(_, c)| steps::acts(c));
-        acting.filter(|(i, _)| !self.taken.contains(i)).map(|(_, c)| c).collect()
+        let acting = self
+            .stage
+            .changes
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| steps::acts(c));
+        acting
+            .filter(|(i, _)| !self.taken.contains(i))
+            .map(|(_, c)| c)
+            .collect()
     }
 
     /// Writes the root outputs that could be worked out.
     pub(super) async fn outputs(&self, changes: &[&OutputChange], steps: &Steps, ended: &[Ended]) {
         let root = ModuleInstance::root();
-        let narrowed_refresh = self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
+        let narrowed_refresh =
+            self.stage.request.mode == StageMode::RefreshOnly && self.is_narrowed();
         let mut edits = Vec::new();
         for change in changes.iter().filter(|c| c.action != Action::NoOp) {
             let declared = self.walk.around.root.outputs.get(&change.name);
-            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy) else {
-                edits.push(StateEdit::RemoveOutput { name: change.name.to_string() });
+            let Some(output) = declared.filter(|_| self.stage.request.mode != StageMode::Destroy)
+            else {
+                edits.push(StateEdit::RemoveOutput {
+                    name: change.name.to_string(),
+                });
                 continue;
             };
-            let node = self.walk.nodes.step(&Node::Output(ModulePath::root(), change.name.clone()));
-            let done =
-                steps.tasks.iter().zip(ended).any(|(task, end)| *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node));
-            // What was known when it was staged holds whatever has failed since: as the reference engine has it.
+            let node = self
+                .walk
+                .nodes
+                .step(&Node::Output(ModulePath::root(), change.name.clone()));
+            let done = steps.tasks.iter().zip(ended).any(|(task, end)| {
+                *end == Ended::Done && matches!(task, Task::Node(n) if Some(*n) == node)
+            });
+            // What was known when it was staged holds whatever has failed since: as the reference
+            // engine has it.
             let value = match done {
                 true => self.walk.around.values.output(&root, &change.name),
-                false => change.after.clone().filter(|v| v.is_wholly_known() && !output.ephemeral),
+                false => change
+                    .after
+                    .clone()
+                    .filter(|v| v.is_wholly_known() && !output.ephemeral),
             };
             // What a narrowed refresh could not tell is left to the next stage.
             if let Some(value) = value.filter(|v| v.is_wholly_known() || !narrowed_refresh) {
@@ -60,7 +84,10 @@ impl Deploying {
             && let Err(error) = self.recorder.edit(edits).await
         {
             self.store_failed.store(true, Ordering::Relaxed);
-            self.walk.cells.beside(AT_THE_END, Diagnostic::error("Outputs could not be kept", error.to_string()));
+            self.walk.cells.beside(
+                AT_THE_END,
+                Diagnostic::error("Outputs could not be kept", error.to_string()),
+            );
         }
     }
 
@@ -72,7 +99,9 @@ impl Deploying {
     fn edit_of(&self, (name, output, value): Kept<'_>) -> Option<StateEdit> {
         let value = value.unmark_deep().0;
         if value.is_known() && value.is_null() {
-            return Some(StateEdit::RemoveOutput { name: name.to_string() });
+            return Some(StateEdit::RemoveOutput {
+                name: name.to_string(),
+            });
         }
         let value = value.unknown_as_null();
         let ty = value.ty().clone();
@@ -85,34 +114,71 @@ impl Deploying {
             })),
             Err(error) => {
                 let detail = format!("The value of output {name} cannot be kept: {error}.");
-                self.walk.cells.beside(AT_THE_END, Diagnostic::error("Output could not be kept", detail).at(output.span));
+                self.walk.cells.beside(
+                    AT_THE_END,
+                    Diagnostic::error("Output could not be kept", detail).at(output.span),
+                );
                 None
             }
         }
     }
 
-    /// Outputs that targets or excludes kept out of the stage and that rest on something which has changed now. They follow it
-    /// where all else that they rest on was not staged either, and is named by themselves alone: so it is with the
-    /// reference engine. Nobody asked for them, so what goes wrong with them is no fault of the deploy.
+    /// Outputs that targets or excludes kept out of the stage and that rest on something which has
+    /// changed now. They follow it where all else that they rest on was not staged either, and is
+    /// named by themselves alone: so it is with the reference engine. Nobody asked for them, so
+    /// what goes wrong with them is no fault of the deploy.
     async fn beside(&self) -> Vec<Kept<'_>> {
         let mut kept = Vec::new();
         if self.stage.request.mode != StageMode::Normal || !self.is_narrowed() {
             return kept;
         }
-        let changed: HashSet<ConfigResource> = lock(&self.values).keys().map(AbsInstance::config).collect();
-        let left: HashSet<ConfigResource> = self.left().into_iter().map(|c| c.address.config()).collect();
-        let staged: HashSet<ConfigResource> = self.stage.changes.iter().map(|c| c.address.config()).collect();
+        let changed: HashSet<ConfigResource> =
+            lock(&self.values).keys().map(AbsInstance::config).collect();
+        let left: HashSet<ConfigResource> = self
+            .left()
+            .into_iter()
+            .map(|c| c.address.config())
+            .collect();
+        let staged: HashSet<ConfigResource> = self
+            .stage
+            .changes
+            .iter()
+            .map(|c| c.address.config())
+            .collect();
         let nodes = &self.walk.nodes;
         let dependents = nodes.graph.dependents();
-        for (name, output) in self.walk.around.root.outputs.iter().filter(|(_, o)| !o.ephemeral) {
+        for (name, output) in self
+            .walk
+            .around
+            .root
+            .outputs
+            .iter()
+            .filter(|(_, o)| !o.ephemeral)
+        {
             let step = nodes.step(&Node::Output(ModulePath::root(), name.clone()));
-            let Some(step) = step.filter(|_| !self.stage.outputs.iter().any(|o| o.name == *name)) else { continue };
-            // What was not staged stands for itself: what it needs in turn makes no difference to the output.
-            let unstaged = |s: Step| nodes.nodes[s].resource().is_some_and(|r| !staged.contains(r));
+            let Some(step) = step.filter(|_| !self.stage.outputs.iter().any(|o| o.name == *name))
+            else {
+                continue;
+            };
+            // What was not staged stands for itself: what it needs in turn makes no difference to
+            // the output.
+            let unstaged = |s: Step| {
+                nodes.nodes[s]
+                    .resource()
+                    .is_some_and(|r| !staged.contains(r))
+            };
             let below = nodes.graph.closure_until([step], unstaged);
-            let rests = |on: &HashSet<ConfigResource>| below.iter().filter_map(|s| nodes.nodes[*s].resource()).any(|r| on.contains(r));
-            let through_others =
-                below.iter().filter(|s| unstaged(**s)).any(|s| dependents[*s].iter().any(|d| *d != step && below.contains(d)));
+            let rests = |on: &HashSet<ConfigResource>| {
+                below
+                    .iter()
+                    .filter_map(|s| nodes.nodes[*s].resource())
+                    .any(|r| on.contains(r))
+            };
+            let through_others = below.iter().filter(|s| unstaged(**s)).any(|s| {
+                dependents[*s]
+                    .iter()
+                    .any(|d| *d != step && below.contains(d))
+            });
             if !rests(&changed) || rests(&left) || through_others {
                 continue;
             }
@@ -125,7 +191,11 @@ impl Deploying {
                     self.walk.around.values.absorb(cell.values);
                 }
             }
-            let value = self.walk.around.values.output(&ModuleInstance::root(), name);
+            let value = self
+                .walk
+                .around
+                .values
+                .output(&ModuleInstance::root(), name);
             kept.extend(value.filter(|_| good).map(|value| (name, output, value)));
         }
         kept

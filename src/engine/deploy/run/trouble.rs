@@ -16,37 +16,65 @@ pub enum Trouble {
         unknown: bool,
     },
     /// A provider's answer says so, or there was none.
-    Provider { failed: Failed, method: Option<Method> },
+    Provider {
+        failed: Failed,
+        method: Option<Method>,
+    },
 }
 
 impl Trouble {
     /// What we have found ourselves.
     pub fn of(diags: Diagnostics, class: Option<FailureClass>, unknown: bool) -> Box<Self> {
-        Box::new(Self::Found { diags, class: class.unwrap_or(FailureClass::BadInput), unknown })
+        Box::new(Self::Found {
+            diags,
+            class: class.unwrap_or(FailureClass::BadInput),
+            unknown,
+        })
     }
 
     /// A fault of ours, in words.
     pub fn text(text: impl Into<lang::diag::Said>) -> Box<Self> {
-        Diagnostics::from(Diagnostic::error("The operation cannot be carried out", text)).into()
+        Diagnostics::from(Diagnostic::error(
+            "The operation cannot be carried out",
+            text,
+        ))
+        .into()
     }
 
     /// What came of an apply that did not succeed.
     pub(super) fn applied(failed: Failed) -> Box<Self> {
-        Box::new(Self::Provider { failed, method: Some(Method::Apply) })
+        Box::new(Self::Provider {
+            failed,
+            method: Some(Method::Apply),
+        })
     }
 
-    /// The plugin has acted, and what it left is on record nowhere: the intent stays open, and whoever comes next has to look.
+    /// The plugin has acted, and what it left is on record nowhere: the intent stays open, and
+    /// whoever comes next has to look.
     fn unsettled(summary: &str, detail: String) -> Box<Self> {
         let diagnostics = vec![ProviderDiagnostic::error(summary, detail)];
-        Self::applied(Failed { class: FailureClass::Unexpected, diagnostics, error: None, unknown: true })
+        Self::applied(Failed {
+            class: FailureClass::Unexpected,
+            diagnostics,
+            error: None,
+            unknown: true,
+        })
     }
 
-    /// A provider answered with an object that no state can hold; `acted` if it may have changed the world to get there.
+    /// A provider answered with an object that no state can hold; `acted` if it may have changed
+    /// the world to get there.
     pub(super) fn unkept(why: &str, acted: bool) -> Box<Self> {
-        let (summary, detail) = ("Object cannot be kept", format!("{why}. This is a bug in the provider; report it there."));
+        let (summary, detail) = (
+            "Object cannot be kept",
+            format!("{why}. This is a bug in the provider; report it there."),
+        );
         match acted {
             true => Self::unsettled(summary, format!("{detail} {WHAT_NOW}")),
-            false => Self::of(Diagnostic::error(summary, detail).into(), Some(FailureClass::Unexpected), false),
+            false => Self::of(
+                Diagnostic::error(summary, detail).into(),
+                Some(FailureClass::Unexpected),
+                false,
+            ),
         }
     }
 
@@ -65,7 +93,12 @@ impl Trouble {
             Self::NotBegun => return None,
             Self::Found { diags, class, .. } => {
                 let first = diags.errors().next();
-                (*class, first.map(|d| (d.summary.clone(), d.detail.clone())).unwrap_or_default())
+                (
+                    *class,
+                    first
+                        .map(|d| (d.summary.clone(), d.detail.clone()))
+                        .unwrap_or_default(),
+                )
             }
             Self::Provider { failed, .. } => (failed.class, failed.text()),
         };
@@ -78,12 +111,16 @@ impl Trouble {
         }
         // Whatever calls a crash took down, of whatever types: it is one crash.
         let crash = match error {
-            Some(ProviderError::Crashed { plugin, text, .. }) => Some(fingerprint(class, &plugin.base().0, "", text)),
+            Some(ProviderError::Crashed { plugin, text, .. }) => {
+                Some(fingerprint(class, &plugin.base().0, "", text))
+            }
             _ => None,
         };
         Some(Failure {
             class,
-            fingerprint: crash.unwrap_or_else(|| fingerprint(class, &change.address.resource.kind, &summary, &detail)),
+            fingerprint: crash.unwrap_or_else(|| {
+                fingerprint(class, &change.address.resource.kind, &summary, &detail)
+            }),
             summary,
             detail,
             address: Some(change.id()),
@@ -105,7 +142,12 @@ impl From<Diagnostics> for Box<Trouble> {
 impl From<ProviderError> for Box<Trouble> {
     fn from(error: ProviderError) -> Self {
         let method = error.method();
-        let failed = Failed { class: error.class(), diagnostics: Vec::new(), error: Some(error), unknown: false };
+        let failed = Failed {
+            class: error.class(),
+            diagnostics: Vec::new(),
+            error: Some(error),
+            unknown: false,
+        };
         Box::new(Trouble::Provider { failed, method })
     }
 }
@@ -125,23 +167,52 @@ impl Deploying {
 
     /// What is said of operations comes after what is said of nodes, in the order of the changes.
     fn place(&self, change: &Change) -> Step {
-        self.walk.nodes.nodes.len() + self.places.get(&change.id()).copied().unwrap_or(self.stage.changes.len())
+        self.walk.nodes.nodes.len()
+            + self
+                .places
+                .get(&change.id())
+                .copied()
+                .unwrap_or(self.stage.changes.len())
     }
 
     /// Errors among what a provider said end the operation; warnings are kept.
-    pub(super) fn said(&self, said: &[ProviderDiagnostic], change: &Change, resource: &Resource) -> Result<(), Box<Trouble>> {
+    pub(super) fn said(
+        &self,
+        said: &[ProviderDiagnostic],
+        change: &Change,
+        resource: &Resource,
+    ) -> Result<(), Box<Trouble>> {
         if !said.iter().any(|d| d.severity == Severity::Error) {
-            self.say(change, placed(said, &change.address.to_string(), Some(&resource.body), Some(resource.span)));
+            self.say(
+                change,
+                placed(
+                    said,
+                    &change.address.to_string(),
+                    Some(&resource.body),
+                    Some(resource.span),
+                ),
+            );
             return Ok(());
         }
-        let failed = Failed { class: class_of(said), diagnostics: said.to_vec(), error: None, unknown: false };
-        Err(Box::new(Trouble::Provider { failed, method: None }))
+        let failed = Failed {
+            class: class_of(said),
+            diagnostics: said.to_vec(),
+            error: None,
+            unknown: false,
+        };
+        Err(Box::new(Trouble::Provider {
+            failed,
+            method: None,
+        }))
     }
 
     /// What cannot be written down is not done: nothing more starts, this neither.
     pub(super) fn store_trouble(&self, error: StoreError) -> Box<Trouble> {
         if !self.store_failed.swap(true, Ordering::Relaxed) {
-            self.walk.cells.beside(AT_THE_END, Diagnostic::error("The deploy cannot be written down", error.to_string()));
+            self.walk.cells.beside(
+                AT_THE_END,
+                Diagnostic::error("The deploy cannot be written down", error.to_string()),
+            );
         }
         Box::new(Trouble::NotBegun)
     }
@@ -155,9 +226,15 @@ impl Deploying {
     /// Records a failed operation and reports it at its place.
     pub(super) async fn fail(&self, change: &Change, trouble: Trouble) {
         let id = change.id();
-        let declared = self.declared(&change.address.config()).map(|(_, r)| (r.span, r.body.clone()));
-        let plugin = self.walk.ready(&change.provider).map(|p| p.info().plugin.clone());
-        let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled()) else {
+        let declared = self
+            .declared(&change.address.config())
+            .map(|(_, r)| (r.span, r.body.clone()));
+        let plugin = self
+            .walk
+            .ready(&change.provider)
+            .map(|p| p.info().plugin.clone());
+        let Some(failure) = trouble.failure(change, plugin.as_ref(), self.stops.all.is_cancelled())
+        else {
             self.recorder.not_begun(&id).await;
             return;
         };
@@ -165,10 +242,19 @@ impl Deploying {
         match trouble {
             Trouble::NotBegun => {}
             Trouble::Provider { failed, .. } if failed.error.is_none() => {
-                self.say(change, placed(&failed.diagnostics, &id, declared.as_ref().map(|d| &d.1), span));
+                self.say(
+                    change,
+                    placed(
+                        &failed.diagnostics,
+                        &id,
+                        declared.as_ref().map(|d| &d.1),
+                        span,
+                    ),
+                );
             }
             Trouble::Provider { .. } => {
-                let mut d = Diagnostic::error(&failure.summary, failure.detail.clone()).about(id.as_str());
+                let mut d =
+                    Diagnostic::error(&failure.summary, failure.detail.clone()).about(id.as_str());
                 d.subject = span;
                 self.say(change, d);
             }

@@ -1,4 +1,5 @@
-//! Turns of operations: so many at a time, first come, first served, but for what is urgent. Owned by one deploy.
+//! Turns of operations: so many at a time, first come, first served, but for what is urgent. Owned
+//! by one deploy.
 
 use crate::engine::calls::lock;
 use crate::engine::graph::{Step, Urgency};
@@ -23,7 +24,13 @@ pub struct Turn(Arc<Turns>);
 impl Turns {
     /// `at_a_time` turns.
     pub fn new(at_a_time: usize, urgency: Arc<Urgency>) -> Arc<Self> {
-        Arc::new(Self { line: Mutex::new(Line { free: at_a_time.max(1), waiting: VecDeque::new() }), urgency })
+        Arc::new(Self {
+            line: Mutex::new(Line {
+                free: at_a_time.max(1),
+                waiting: VecDeque::new(),
+            }),
+            urgency,
+        })
     }
 
     /// Waits for a turn; nobody who waits is passed over for ever, since what is urgent ends.
@@ -43,7 +50,11 @@ impl Turns {
 
     fn next(&self) -> Option<oneshot::Sender<Turn>> {
         let mut line = lock(&self.line);
-        let first = line.waiting.iter().position(|(step, _)| self.urgency.is_urgent(*step)).unwrap_or(0);
+        let first = line
+            .waiting
+            .iter()
+            .position(|(step, _)| self.urgency.is_urgent(*step))
+            .unwrap_or(0);
         match line.waiting.remove(first) {
             Some((_, grant)) => Some(grant),
             None => {
@@ -81,7 +92,9 @@ mod tests {
         let mut ordinary = Box::pin(turns.take(1));
         let mut gone = Box::pin(turns.take(2));
         let mut urgent = Box::pin(turns.take(3));
-        assert!(ordinary.as_mut().now_or_never().is_none() && gone.as_mut().now_or_never().is_none());
+        assert!(
+            ordinary.as_mut().now_or_never().is_none() && gone.as_mut().now_or_never().is_none()
+        );
         assert!(urgent.as_mut().now_or_never().is_none());
         urgency.hurry(&graph, 3);
         urgency.hurry(&graph, 2);

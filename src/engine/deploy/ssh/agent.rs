@@ -20,13 +20,20 @@ impl Agent {
     }
 
     pub(super) async fn connect(&self) -> Result<AgentClient<UnixStream>, SshError> {
-        AgentClient::connect_uds(&self.socket).await.map_err(|e| self.error(e))
+        AgentClient::connect_uds(&self.socket)
+            .await
+            .map_err(|e| self.error(e))
     }
 
     /// Its keys, in the order in which they are tried.
-    pub(super) async fn keys(&self, client: &mut AgentClient<UnixStream>) -> Result<Vec<AgentIdentity>, SshError> {
+    pub(super) async fn keys(
+        &self,
+        client: &mut AgentClient<UnixStream>,
+    ) -> Result<Vec<AgentIdentity>, SshError> {
         let asked = tokio::time::timeout(ANSWER, client.request_identities()).await;
-        let mut all = asked.map_err(|_| self.error("no answer"))?.map_err(|e| self.error(e))?;
+        let mut all = asked
+            .map_err(|_| self.error("no answer"))?
+            .map_err(|e| self.error(e))?;
         if let Some((name, file)) = &self.identity {
             let key = key_in(file).await;
             all.sort_by_key(|one| rank(one, name, key.as_ref()));
@@ -35,9 +42,11 @@ impl Agent {
     }
 }
 
-/// The one that is meant comes first, then those whose comment ends like it: agents have whole paths there.
+/// The one that is meant comes first, then those whose comment ends like it: agents have whole
+/// paths there.
 fn rank(one: &AgentIdentity, name: &str, key: Option<&PublicKey>) -> u8 {
-    let (AgentIdentity::PublicKey { comment, .. } | AgentIdentity::Certificate { comment, .. }) = one;
+    let (AgentIdentity::PublicKey { comment, .. } | AgentIdentity::Certificate { comment, .. }) =
+        one;
     let same = key.is_some_and(|key| key.key_data() == one.public_key().key_data());
     match () {
         () if same || comment == name => 0,
@@ -51,8 +60,14 @@ async fn key_in(file: &Path) -> Option<PublicKey> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".pub");
     for path in [file.to_owned(), PathBuf::from(beside)] {
-        let Ok(text) = tokio::fs::read_to_string(&path).await else { continue };
-        let private = || russh::keys::decode_secret_key(&text, None).ok().map(|key| key.public_key().clone());
+        let Ok(text) = tokio::fs::read_to_string(&path).await else {
+            continue;
+        };
+        let private = || {
+            russh::keys::decode_secret_key(&text, None)
+                .ok()
+                .map(|key| key.public_key().clone())
+        };
         if let Some(key) = PublicKey::from_openssh(text.trim()).ok().or_else(private) {
             return Some(key);
         }
@@ -62,7 +77,11 @@ async fn key_in(file: &Path) -> Option<PublicKey> {
 
 /// Joins a channel that the other machine has opened with the agent's socket, to the end of either.
 pub(super) async fn forward(channel: Channel<Msg>, socket: PathBuf) {
-    let Ok(mut agent) = UnixStream::connect(&socket).await else { return };
+    let Ok(mut agent) = UnixStream::connect(&socket).await else {
+        return;
+    };
     let mut channel = channel.into_stream();
-    tokio::io::copy_bidirectional(&mut channel, &mut agent).await.ok();
+    tokio::io::copy_bidirectional(&mut channel, &mut agent)
+        .await
+        .ok();
 }

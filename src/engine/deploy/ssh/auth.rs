@@ -1,4 +1,5 @@
-//! Being let in: with a private key or a certificate, a password, or the keys of an agent, in this order.
+//! Being let in: with a private key or a certificate, a password, or the keys of an agent, in this
+//! order.
 
 use super::error::SshError;
 use super::keys::Keys;
@@ -14,22 +15,39 @@ use std::sync::Arc;
 const ROUNDS: usize = 10;
 
 /// Proves who we are until the server lets us in.
-pub(super) async fn prove(line: &mut Handle<Ours>, to: &Endpoint, keys: &Keys, agent: Option<&Agent>) -> Result<(), SshError> {
+pub(super) async fn prove(
+    line: &mut Handle<Ours>,
+    to: &Endpoint,
+    keys: &Keys,
+    agent: Option<&Agent>,
+) -> Result<(), SshError> {
     let address = to.address();
     let lost = |e: russh::Error| SshError::Lost(address.clone(), e.to_string());
     let mut tried = Vec::new();
-    if line.authenticate_none(&to.user).await.map_err(lost)?.success() {
+    if line
+        .authenticate_none(&to.user)
+        .await
+        .map_err(lost)?
+        .success()
+    {
         return Ok(());
     }
     if let Some(key) = &keys.private {
-        tried.push(if keys.certificate.is_some() { "the certificate" } else { "the private key" });
+        tried.push(if keys.certificate.is_some() {
+            "the certificate"
+        } else {
+            "the private key"
+        });
         if with_key(line, &to.user, key, keys).await.map_err(lost)? {
             return Ok(());
         }
     }
     if let Some(password) = &to.password {
         tried.push("the password");
-        if with_password(line, &to.user, password).await.map_err(lost)? {
+        if with_password(line, &to.user, password)
+            .await
+            .map_err(lost)?
+        {
             return Ok(());
         }
     }
@@ -48,49 +66,87 @@ pub(super) async fn prove(line: &mut Handle<Ours>, to: &Endpoint, keys: &Keys, a
     Err(SshError::Denied(address, to.user.clone(), tried))
 }
 
-async fn with_key(line: &mut Handle<Ours>, user: &str, key: &Arc<PrivateKey>, keys: &Keys) -> Result<bool, russh::Error> {
+async fn with_key(
+    line: &mut Handle<Ours>,
+    user: &str,
+    key: &Arc<PrivateKey>,
+    keys: &Keys,
+) -> Result<bool, russh::Error> {
     if let Some(certificate) = &keys.certificate {
-        return Ok(line.authenticate_openssh_cert(user, key.clone(), certificate.clone()).await?.success());
+        return Ok(line
+            .authenticate_openssh_cert(user, key.clone(), certificate.clone())
+            .await?
+            .success());
     }
     let hash = hash_for(line, &key.algorithm()).await?;
-    Ok(line.authenticate_publickey(user, PrivateKeyWithHashAlg::new(key.clone(), hash)).await?.success())
+    Ok(line
+        .authenticate_publickey(user, PrivateKeyWithHashAlg::new(key.clone(), hash))
+        .await?
+        .success())
 }
 
 /// How an RSA key signs there; others have one way.
-async fn hash_for(line: &Handle<Ours>, algorithm: &Algorithm) -> Result<Option<HashAlg>, russh::Error> {
+async fn hash_for(
+    line: &Handle<Ours>,
+    algorithm: &Algorithm,
+) -> Result<Option<HashAlg>, russh::Error> {
     match algorithm {
-        Algorithm::Rsa { .. } => Ok(line.best_supported_rsa_hash().await?.unwrap_or(Some(HashAlg::Sha512))),
+        Algorithm::Rsa { .. } => Ok(line
+            .best_supported_rsa_hash()
+            .await?
+            .unwrap_or(Some(HashAlg::Sha512))),
         _ => Ok(None),
     }
 }
 
 /// As a password, and as the answer to whatever is asked.
-async fn with_password(line: &mut Handle<Ours>, user: &str, password: &str) -> Result<bool, russh::Error> {
+async fn with_password(
+    line: &mut Handle<Ours>,
+    user: &str,
+    password: &str,
+) -> Result<bool, russh::Error> {
     if line.authenticate_password(user, password).await?.success() {
         return Ok(true);
     }
-    let mut answer = line.authenticate_keyboard_interactive_start(user, None::<String>).await?;
+    let mut answer = line
+        .authenticate_keyboard_interactive_start(user, None::<String>)
+        .await?;
     for _ in 0..ROUNDS {
         answer = match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
             KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
             KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
-                line.authenticate_keyboard_interactive_respond(vec![password.to_owned(); prompts.len()]).await?
+                line.authenticate_keyboard_interactive_respond(vec![
+                    password.to_owned();
+                    prompts.len()
+                ])
+                .await?
             }
         };
     }
     Ok(false)
 }
 
-async fn with_agent(line: &mut Handle<Ours>, user: &str, agent: &Agent, address: &str) -> Result<bool, SshError> {
+async fn with_agent(
+    line: &mut Handle<Ours>,
+    user: &str,
+    agent: &Agent,
+    address: &str,
+) -> Result<bool, SshError> {
     let mut client = agent.connect().await?;
     for key in agent.keys(&mut client).await? {
         let lost = |e: russh::Error| SshError::Lost(address.to_owned(), e.to_string());
-        let hash = hash_for(line, &key.public_key().algorithm()).await.map_err(lost)?;
+        let hash = hash_for(line, &key.public_key().algorithm())
+            .await
+            .map_err(lost)?;
         let answer = match key {
-            AgentIdentity::PublicKey { key, .. } => line.authenticate_publickey_with(user, key, hash, &mut client).await,
+            AgentIdentity::PublicKey { key, .. } => {
+                line.authenticate_publickey_with(user, key, hash, &mut client)
+                    .await
+            }
             AgentIdentity::Certificate { certificate, .. } => {
-                line.authenticate_certificate_with(user, certificate, hash, &mut client).await
+                line.authenticate_certificate_with(user, certificate, hash, &mut client)
+                    .await
             }
         };
         match answer {

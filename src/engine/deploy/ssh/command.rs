@@ -1,5 +1,5 @@
-//! A command on another machine: in a terminal where there are such, so that it ends with its connection; its output is told
-//! line by line.
+//! A command on another machine: in a terminal where there are such, so that it ends with its
+//! connection; its output is told line by line.
 
 use super::connect::Remote;
 use super::error::SshError;
@@ -41,14 +41,22 @@ impl Remote<'_> {
     ) -> Result<Ended, SshError> {
         let mut channel = self.channel().await?;
         if !self.target.windows {
-            let modes = [(Pty::ECHO, 0), (Pty::TTY_OP_ISPEED, 14400), (Pty::TTY_OP_OSPEED, 14400)];
-            let asked = channel.request_pty(true, "xterm", 40, 80, 0, 0, &modes).await;
+            let modes = [
+                (Pty::ECHO, 0),
+                (Pty::TTY_OP_ISPEED, 14400),
+                (Pty::TTY_OP_OSPEED, 14400),
+            ];
+            let asked = channel
+                .request_pty(true, "xterm", 40, 80, 0, 0, &modes)
+                .await;
             self.granted(&mut channel, asked, "a terminal").await?;
         }
         let asked = channel.exec(true, format!("{}\n", command.trim())).await;
-        self.granted(&mut channel, asked, "to run a command").await?;
+        self.granted(&mut channel, asked, "to run a command")
+            .await?;
         let (ours, theirs) = (duplex(WAITING), duplex(WAITING));
-        let telling = async { tokio::join!(output.lines(Some(ours.1)), output.lines(Some(theirs.1))) };
+        let telling =
+            async { tokio::join!(output.lines(Some(ours.1)), output.lines(Some(theirs.1))) };
         let (mut out, mut err) = (ours.0, theirs.0);
         let reading = async {
             let ended = tokio::select! { biased;
@@ -73,7 +81,12 @@ impl Remote<'_> {
     }
 
     /// Waits for the answer to a request in a channel.
-    pub(super) async fn granted(&self, channel: &mut Channel<Msg>, asked: Result<(), russh::Error>, what: &str) -> Result<(), SshError> {
+    pub(super) async fn granted(
+        &self,
+        channel: &mut Channel<Msg>,
+        asked: Result<(), russh::Error>,
+        what: &str,
+    ) -> Result<(), SshError> {
         asked.map_err(|e| self.lost(e))?;
         let answer = async {
             loop {
@@ -95,14 +108,20 @@ impl Remote<'_> {
 }
 
 /// Passes output on until the channel is closed; how the command ended, where that was said.
-async fn hear(channel: &mut Channel<Msg>, out: &mut DuplexStream, err: &mut DuplexStream) -> Option<Ended> {
+async fn hear(
+    channel: &mut Channel<Msg>,
+    out: &mut DuplexStream,
+    err: &mut DuplexStream,
+) -> Option<Ended> {
     let mut ended = None;
     while let Some(message) = channel.wait().await {
         match message {
             ChannelMsg::Data { data } => drop(out.write_all(&data).await),
             ChannelMsg::ExtendedData { data, .. } => drop(err.write_all(&data).await),
             ChannelMsg::ExitStatus { exit_status } => ended = Some(Ended::Status(exit_status)),
-            ChannelMsg::ExitSignal { signal_name, .. } => ended = Some(Ended::Signal(format!("{signal_name:?}"))),
+            ChannelMsg::ExitSignal { signal_name, .. } => {
+                ended = Some(Ended::Signal(format!("{signal_name:?}")))
+            }
             ChannelMsg::Close => break,
             _ => {}
         }
@@ -110,7 +129,8 @@ async fn hear(channel: &mut Channel<Msg>, out: &mut DuplexStream, err: &mut Dupl
     ended
 }
 
-/// Kills a command as far as the server lets us: some take signals, and a terminal has a key for it. Whether its end was seen.
+/// Kills a command as far as the server lets us: some take signals, and a terminal has a key for
+/// it. Whether its end was seen.
 async fn kill(channel: &mut Channel<Msg>, out: &mut DuplexStream, err: &mut DuplexStream) -> bool {
     let killing = async {
         channel.signal(Sig::KILL).await.ok();

@@ -1,4 +1,5 @@
-//! Connecting until it works: whoever was made a moment ago is not reachable at once, and may not know its users yet.
+//! Connecting until it works: whoever was made a moment ago is not reachable at once, and may not
+//! know its users yet.
 
 use super::Target;
 use super::error::{SshError, shown};
@@ -10,7 +11,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The pause after the first attempt that failed; each further one is twice as long, up to the longest.
+/// The pause after the first attempt that failed; each further one is twice as long, up to the
+/// longest.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(20);
 
@@ -44,11 +46,21 @@ impl<'t> Remote<'t> {
             };
             match outcome {
                 Err(_) => return Err(SshError::Timeout(target.timeout, last)),
-                Ok(Ok(line)) => return Ok(Self { target, to, bastion, line: Some(line) }),
+                Ok(Ok(line)) => {
+                    return Ok(Self {
+                        target,
+                        to,
+                        bastion,
+                        line: Some(line),
+                    });
+                }
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => {
                     pause = (pause * 2).clamp(PAUSE, LONGEST);
-                    say(&format!("no connection yet: {error}; next attempt in {}", shown(pause)));
+                    say(&format!(
+                        "no connection yet: {error}; next attempt in {}",
+                        shown(pause)
+                    ));
                     last = Some(Box::new(error));
                 }
             }

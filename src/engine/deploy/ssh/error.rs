@@ -32,9 +32,13 @@ pub(in crate::engine::deploy) enum SshError {
     Interrupted(Option<Box<SshError>>),
     #[error("the connection to {0} was lost: {1}")]
     Lost(String, String),
-    #[error("the connection to {0} was lost, and whether what was begun there has ended is not known: {1}")]
+    #[error(
+        "the connection to {0} was lost, and whether what was begun there has ended is not known: {1}"
+    )]
     Broken(String, String),
-    #[error("the connection to {0} was closed with the deploy; whether what was begun there has ended is not known")]
+    #[error(
+        "the connection to {0} was closed with the deploy; whether what was begun there has ended is not known"
+    )]
     Left(String),
     #[error("{0} refused {1}")]
     Refused(String, String),
@@ -51,23 +55,38 @@ pub(in crate::engine::deploy) enum SshError {
 impl SshError {
     pub(in crate::engine::deploy) fn class(&self) -> FailureClass {
         match self {
-            Self::Unreachable(..) | Self::Proxy(..) | Self::Bastion(..) | Self::NotSsh(..) | Self::Lost(..) | Self::Broken(..) => {
-                FailureClass::Transient
-            }
+            Self::Unreachable(..)
+            | Self::Proxy(..)
+            | Self::Bastion(..)
+            | Self::NotSsh(..)
+            | Self::Lost(..)
+            | Self::Broken(..) => FailureClass::Transient,
             Self::Denied(..) => FailureClass::Denied,
             Self::Timeout(_, Some(last)) => last.class(),
             Self::Timeout(_, None) => FailureClass::Transient,
             Self::Interrupted(_) | Self::Left(_) => FailureClass::Cancelled,
-            Self::PrivateKey(..) | Self::Certificate(..) | Self::HostKeyUnread(..) | Self::HostKey(..) | Self::Agent(..) => {
-                FailureClass::BadInput
-            }
-            Self::Refused(..) | Self::Local(..) | Self::Shrunk(_) | Self::NoScp(_) | Self::Scp(..) => FailureClass::BadInput,
+            Self::PrivateKey(..)
+            | Self::Certificate(..)
+            | Self::HostKeyUnread(..)
+            | Self::HostKey(..)
+            | Self::Agent(..) => FailureClass::BadInput,
+            Self::Refused(..)
+            | Self::Local(..)
+            | Self::Shrunk(_)
+            | Self::NoScp(_)
+            | Self::Scp(..) => FailureClass::BadInput,
         }
     }
 
     /// Whether it is no use to try again.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self, Self::PrivateKey(..) | Self::Certificate(..) | Self::HostKeyUnread(..) | Self::Agent(..))
+        matches!(
+            self,
+            Self::PrivateKey(..)
+                | Self::Certificate(..)
+                | Self::HostKeyUnread(..)
+                | Self::Agent(..)
+        )
     }
 
     /// Whether what was begun may go on, or have ended.

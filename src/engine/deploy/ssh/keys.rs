@@ -17,16 +17,27 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn of(endpoint: &Endpoint) -> Result<Self, SshError> {
-        let private =
-            endpoint.private_key.as_deref().map(|text| private(text).map_err(|why| SshError::PrivateKey(endpoint.address(), why)));
-        let private = private.transpose()?.map(Arc::new);
-        let certificate = endpoint.certificate.as_deref().filter(|_| private.is_some());
-        let certificate = certificate.map(|text| certificate_of(text).map_err(|why| SshError::Certificate(endpoint.address(), why)));
-        let host = endpoint
-            .host_key
+        let private = endpoint
+            .private_key
             .as_deref()
-            .map(|text| PublicKey::from_openssh(text.trim()).map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.to_string())));
-        Ok(Self { private, certificate: certificate.transpose()?, host: host.transpose()? })
+            .map(|text| private(text).map_err(|why| SshError::PrivateKey(endpoint.address(), why)));
+        let private = private.transpose()?.map(Arc::new);
+        let certificate = endpoint
+            .certificate
+            .as_deref()
+            .filter(|_| private.is_some());
+        let certificate = certificate.map(|text| {
+            certificate_of(text).map_err(|why| SshError::Certificate(endpoint.address(), why))
+        });
+        let host = endpoint.host_key.as_deref().map(|text| {
+            PublicKey::from_openssh(text.trim())
+                .map_err(|e| SshError::HostKeyUnread(endpoint.address(), e.to_string()))
+        });
+        Ok(Self {
+            private,
+            certificate: certificate.transpose()?,
+            host: host.transpose()?,
+        })
     }
 }
 
@@ -52,15 +63,24 @@ fn certificate_of(text: &str) -> Result<Certificate, String> {
 }
 
 /// Whether the server at `host` is the one whose key, or whose authority's key, is expected.
-pub(super) fn is_expected(expected: &PublicKey, host: &str, shown: &PublicKeyOrCertificate) -> bool {
+pub(super) fn is_expected(
+    expected: &PublicKey,
+    host: &str,
+    shown: &PublicKeyOrCertificate,
+) -> bool {
     let wanted = expected.key_data();
     match shown {
         PublicKeyOrCertificate::PublicKey { key, .. } => key.key_data() == wanted,
         PublicKeyOrCertificate::Certificate(certificate) => {
-            let signed = || certificate.validate([&expected.fingerprint(HashAlg::Sha256)]).is_ok();
+            let signed = || {
+                certificate
+                    .validate([&expected.fingerprint(HashAlg::Sha256)])
+                    .is_ok()
+            };
             let names = certificate.valid_principals();
             let named = || names.is_empty() || names.iter().any(|name| name == host);
-            certificate.public_key() == wanted || certificate.cert_type() == CertType::Host && named() && signed()
+            certificate.public_key() == wanted
+                || certificate.cert_type() == CertType::Host && named() && signed()
         }
     }
 }
@@ -68,8 +88,12 @@ pub(super) fn is_expected(expected: &PublicKey, host: &str, shown: &PublicKeyOrC
 /// What a server has shown, in the short form of such keys.
 pub(super) fn fingerprint(shown: &PublicKeyOrCertificate) -> String {
     let (kind, print) = match shown {
-        PublicKeyOrCertificate::PublicKey { key, .. } => (key.algorithm(), key.fingerprint(HashAlg::Sha256)),
-        PublicKeyOrCertificate::Certificate(c) => (c.algorithm(), c.public_key().fingerprint(HashAlg::Sha256)),
+        PublicKeyOrCertificate::PublicKey { key, .. } => {
+            (key.algorithm(), key.fingerprint(HashAlg::Sha256))
+        }
+        PublicKeyOrCertificate::Certificate(c) => {
+            (c.algorithm(), c.public_key().fingerprint(HashAlg::Sha256))
+        }
     };
     format!("{kind} {print}")
 }

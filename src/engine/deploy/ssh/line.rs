@@ -35,7 +35,11 @@ pub(super) struct Line {
 
 impl Line {
     /// One attempt to connect.
-    pub(super) async fn open(target: &Target, to: &Keys, bastion: Option<&Keys>) -> Result<Self, SshError> {
+    pub(super) async fn open(
+        target: &Target,
+        to: &Keys,
+        bastion: Option<&Keys>,
+    ) -> Result<Self, SshError> {
         let (forwards, end) = (TaskTracker::new(), CancellationToken::new());
         let first = target.bastion.as_ref().unwrap_or(&target.to);
         let stream = match &target.proxy {
@@ -57,16 +61,34 @@ impl Line {
                 let handle = greet(stream, &at.address(), ours(keys, &at.host)).await?;
                 let mut handle = handle;
                 auth::prove(&mut handle, at, keys, target.agent.as_ref()).await?;
-                let refused = |why: String| SshError::Bastion(at.address(), target.to.address(), why);
-                let asked = handle.channel_open_direct_tcpip(&target.to.host, u32::from(target.to.port), "127.0.0.1", 0);
-                let channel = tokio::time::timeout(DIAL, asked).await.map_err(|_| refused("no answer".to_owned()))?;
+                let refused =
+                    |why: String| SshError::Bastion(at.address(), target.to.address(), why);
+                let asked = handle.channel_open_direct_tcpip(
+                    &target.to.host,
+                    u32::from(target.to.port),
+                    "127.0.0.1",
+                    0,
+                );
+                let channel = tokio::time::timeout(DIAL, asked)
+                    .await
+                    .map_err(|_| refused("no answer".to_owned()))?;
                 let channel = channel.map_err(|e| refused(e.to_string()))?;
                 through = Some(handle);
-                greet(channel.into_stream(), &target.to.address(), ours(to, &target.to.host)).await?
+                greet(
+                    channel.into_stream(),
+                    &target.to.address(),
+                    ours(to, &target.to.host),
+                )
+                .await?
             }
             _ => greet(stream, &target.to.address(), ours(to, &target.to.host)).await?,
         };
-        let mut line = Self { handle, bastion: through, forwards: forwards.clone(), end: guard };
+        let mut line = Self {
+            handle,
+            bastion: through,
+            forwards: forwards.clone(),
+            end: guard,
+        };
         auth::prove(&mut line.handle, &target.to, to, target.agent.as_ref()).await?;
         if target.agent.is_some() {
             line.offer_agent().await.ok();
@@ -79,11 +101,17 @@ impl Line {
         tokio::time::timeout(DIAL, self.handle.channel_open_session()).await?
     }
 
-    /// Says that the agent may be asked over there; a server that does not want it is none the worse.
+    /// Says that the agent may be asked over there; a server that does not want it is none the
+    /// worse.
     async fn offer_agent(&self) -> Result<(), russh::Error> {
         let mut channel = self.channel().await?;
         channel.agent_forward(true).await?;
-        let answered = async { while !matches!(channel.wait().await, Some(ChannelMsg::Success | ChannelMsg::Failure) | None) {} };
+        let answered = async {
+            while !matches!(
+                channel.wait().await,
+                Some(ChannelMsg::Success | ChannelMsg::Failure) | None
+            ) {}
+        };
         tokio::time::timeout(DIAL, answered).await?;
         channel.close().await
     }
@@ -93,7 +121,10 @@ impl Line {
         drop(self.end);
         for handle in [Some(self.handle), self.bastion].into_iter().flatten() {
             let closed = async {
-                handle.disconnect(Disconnect::ByApplication, "", "").await.ok();
+                handle
+                    .disconnect(Disconnect::ByApplication, "", "")
+                    .await
+                    .ok();
                 handle.await.ok();
             };
             tokio::time::timeout(CLOSE, closed).await.ok();
@@ -117,8 +148,14 @@ pub(super) struct Ours {
 impl Handler for Ours {
     type Error = russh::Error;
 
-    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
-        let good = self.expected.as_ref().is_none_or(|expected| keys::is_expected(expected, &self.host, shown));
+    async fn check_server_key(
+        &mut self,
+        shown: &PublicKeyOrCertificate,
+    ) -> Result<bool, russh::Error> {
+        let good = self
+            .expected
+            .as_ref()
+            .is_none_or(|expected| keys::is_expected(expected, &self.host, shown));
         if !good {
             self.shown.set(keys::fingerprint(shown)).ok();
         }
@@ -135,7 +172,10 @@ impl Handler for Ours {
         if let Some(socket) = self.agent.clone() {
             reply.accept().await;
             let end = self.end.clone();
-            self.forwards.spawn(async move { end.run_until_cancelled(super::agent::forward(channel, socket)).await });
+            self.forwards.spawn(async move {
+                end.run_until_cancelled(super::agent::forward(channel, socket))
+                    .await
+            });
         }
         Ok(())
     }
@@ -145,7 +185,9 @@ impl Handler for Ours {
 pub(super) async fn dial(host: &str, port: u16) -> Result<TcpStream, SshError> {
     let unreachable = |e| SshError::Unreachable(address(host, port), e);
     let dialled = tokio::time::timeout(DIAL, TcpStream::connect((host, port))).await;
-    let stream = dialled.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(unreachable)?;
+    let stream = dialled
+        .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+        .map_err(unreachable)?;
     stream.set_nodelay(true).ok();
     Ok(stream)
 }
@@ -157,25 +199,38 @@ where
 {
     let shown = ours.shown.clone();
     let config = config(ours.expected.as_ref());
-    russh::client::connect_stream(Arc::new(config), stream, ours).await.map_err(|error| match (error, shown.get()) {
-        (_, Some(shown)) => SshError::HostKey(address.to_owned(), shown.clone()),
-        (russh::Error::IO(error), None) => SshError::NotSsh(address.to_owned(), error.to_string()),
-        (error, None) => SshError::NotSsh(address.to_owned(), error.to_string()),
-    })
+    russh::client::connect_stream(Arc::new(config), stream, ours)
+        .await
+        .map_err(|error| match (error, shown.get()) {
+            (_, Some(shown)) => SshError::HostKey(address.to_owned(), shown.clone()),
+            (russh::Error::IO(error), None) => {
+                SshError::NotSsh(address.to_owned(), error.to_string())
+            }
+            (error, None) => SshError::NotSsh(address.to_owned(), error.to_string()),
+        })
 }
 
-/// Where a key is expected, the server is asked for one of its kind first, and for a certificate where it has one.
+/// Where a key is expected, the server is asked for one of its kind first, and for a certificate
+/// where it has one.
 fn config(expected: Option<&PublicKey>) -> russh::client::Config {
-    let mut config =
-        russh::client::Config { keepalive_interval: Some(KEEPALIVE), keepalive_max: KEEPALIVES, ..russh::client::Config::default() };
+    let mut config = russh::client::Config {
+        keepalive_interval: Some(KEEPALIVE),
+        keepalive_max: KEEPALIVES,
+        ..russh::client::Config::default()
+    };
     if let Some(expected) = expected {
         let same = |a: &Algorithm| {
-            std::mem::discriminant(a) == std::mem::discriminant(&expected.algorithm()) && curve(a) == curve(&expected.algorithm())
+            std::mem::discriminant(a) == std::mem::discriminant(&expected.algorithm())
+                && curve(a) == curve(&expected.algorithm())
         };
         let mut all = config.preferred.key.to_vec();
         all.sort_by_key(|a| !same(a));
-        config.preferred.host_key_certificates =
-            Cow::Owned(all.iter().filter(|a| !matches!(a, Algorithm::Rsa { hash: None })).cloned().collect());
+        config.preferred.host_key_certificates = Cow::Owned(
+            all.iter()
+                .filter(|a| !matches!(a, Algorithm::Rsa { hash: None }))
+                .cloned()
+                .collect(),
+        );
         config.preferred.key = Cow::Owned(all);
     }
     config

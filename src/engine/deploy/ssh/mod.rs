@@ -1,5 +1,6 @@
-//! Other machines over ssh: connected to by themselves, through a bastion or a proxy; a command is run there, files are
-//! copied there. Knows nothing of configuration, and is the one place that knows the ssh library.
+//! Other machines over ssh: connected to by themselves, through a bastion or a proxy; a command is
+//! run there, files are copied there. Knows nothing of configuration, and is the one place that
+//! knows the ssh library.
 
 mod agent;
 mod auth;
@@ -43,7 +44,8 @@ pub(super) struct Endpoint {
     pub(super) password: Option<String>,
     pub(super) private_key: Option<String>,
     pub(super) certificate: Option<String>,
-    /// The server's key, or that of the authority which signs it; any is taken where it is not given.
+    /// The server's key, or that of the authority which signs it; any is taken where it is not
+    /// given.
     pub(super) host_key: Option<String>,
 }
 
@@ -56,14 +58,31 @@ impl Endpoint {
     /// Who connects to where, and with what, as it is shown.
     pub(super) fn text(&self, agent: bool) -> String {
         let ways = [
-            (self.private_key.is_some() && self.certificate.is_none(), "a private key"),
-            (self.private_key.is_some() && self.certificate.is_some(), "a certificate"),
+            (
+                self.private_key.is_some() && self.certificate.is_none(),
+                "a private key",
+            ),
+            (
+                self.private_key.is_some() && self.certificate.is_some(),
+                "a certificate",
+            ),
             (self.password.is_some(), "a password"),
             (agent, "the ssh agent"),
         ];
-        let ways: Vec<&str> = ways.iter().filter_map(|(given, word)| given.then_some(*word)).collect();
-        let ways = if ways.is_empty() { "nothing to prove it".to_owned() } else { ways.join(", ") };
-        let checked = if self.host_key.is_some() { "its key is checked" } else { "its key is not checked" };
+        let ways: Vec<&str> = ways
+            .iter()
+            .filter_map(|(given, word)| given.then_some(*word))
+            .collect();
+        let ways = if ways.is_empty() {
+            "nothing to prove it".to_owned()
+        } else {
+            ways.join(", ")
+        };
+        let checked = if self.host_key.is_some() {
+            "its key is checked"
+        } else {
+            "its key is not checked"
+        };
         format!("{}@{} with {ways}; {checked}", self.user, self.address())
     }
 }
@@ -85,5 +104,9 @@ pub(super) struct Agent {
 }
 
 fn address(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
 }

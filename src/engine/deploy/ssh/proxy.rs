@@ -30,7 +30,10 @@ pub(super) async fn through(proxy: &Proxy, host: &str, port: u16) -> Result<TcpS
 async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result<String> {
     let mut request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n");
     if !proxy.user.is_empty() || !proxy.password.is_empty() {
-        request += &format!("Proxy-Authorization: Basic {}\r\n", STANDARD.encode(format!("{}:{}", proxy.user, proxy.password)));
+        request += &format!(
+            "Proxy-Authorization: Basic {}\r\n",
+            STANDARD.encode(format!("{}:{}", proxy.user, proxy.password))
+        );
     }
     stream.write_all((request + "\r\n").as_bytes()).await?;
     let mut head = Vec::new();
@@ -40,5 +43,9 @@ async fn ask(stream: &mut TcpStream, proxy: &Proxy, to: &str) -> std::io::Result
         }
         head.push(stream.read_u8().await?);
     }
-    Ok(String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned())
+    Ok(String::from_utf8_lossy(&head)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned())
 }

@@ -6,7 +6,11 @@ pub(super) fn word(text: &str, windows: bool) -> String {
     if windows {
         return windows_word(text);
     }
-    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn windows_word(text: &str) -> String {
@@ -28,7 +32,8 @@ fn windows_word(text: &str) -> String {
     out + &"\\".repeat(slashes * 2) + "\""
 }
 
-/// The folder and the name of a path there, by its text alone: a slash at the end says nothing, `.` and `..` are resolved.
+/// The folder and the name of a path there, by its text alone: a slash at the end says nothing, `.`
+/// and `..` are resolved.
 pub(super) fn folder_and_name(path: &str) -> (String, String) {
     let bare = path.trim_end_matches('/');
     let name = match bare.rsplit('/').next() {
@@ -36,7 +41,13 @@ pub(super) fn folder_and_name(path: &str) -> (String, String) {
         Some("") | None => ".".to_owned(),
         Some(name) => name.to_owned(),
     };
-    (clean(path.rsplit_once('/').map_or("", |(folder, _)| folder), path.starts_with('/')), name)
+    (
+        clean(
+            path.rsplit_once('/').map_or("", |(folder, _)| folder),
+            path.starts_with('/'),
+        ),
+        name,
+    )
 }
 
 fn clean(path: &str, absolute: bool) -> String {
@@ -72,7 +83,11 @@ mod tests {
             ("../a", "..", "a"),
             ("C:/x y/z.txt", "C:/x y", "z.txt"),
         ] {
-            assert_eq!(folder_and_name(path), (folder.to_owned(), name.to_owned()), "{path}");
+            assert_eq!(
+                folder_and_name(path),
+                (folder.to_owned(), name.to_owned()),
+                "{path}"
+            );
         }
     }
 
@@ -86,7 +101,11 @@ mod tests {
             ("", "''", "\"\""),
             ("a \"b\\", "'a \"b\\'", "\"a \\\"b\\\\\""),
         ] {
-            assert_eq!((word(text, false).as_str(), word(text, true).as_str()), (unix, windows), "{text}");
+            assert_eq!(
+                (word(text, false).as_str(), word(text, true).as_str()),
+                (unix, windows),
+                "{text}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Copying files to another machine with the `scp` that it has: what is missing there and what is in the way is its affair,
-//! as it is for everybody who copies with it.
+//! Copying files to another machine with the `scp` that it has: what is missing there and what is
+//! in the way is its affair, as it is for everybody who copies with it.
 
 use super::connect::Remote;
 use super::error::SshError;
@@ -19,7 +19,8 @@ const SAID: usize = 16 * 1024;
 /// What is copied.
 pub(in crate::engine::deploy) enum Source<'a> {
     Bytes(&'a [u8]),
-    /// A file; a folder, which is copied under its name, or what is in it where the path ends in a slash.
+    /// A file; a folder, which is copied under its name, or what is in it where the path ends in a
+    /// slash.
     Path(&'a str, PathBuf),
 }
 
@@ -41,12 +42,17 @@ impl Remote<'_> {
 
     async fn copy_all(&mut self, source: &Source<'_>, to: &str, mode: u32) -> Result<(), SshError> {
         let windows = self.target.windows;
-        let to = if windows { to.replace('\\', "/") } else { to.to_owned() };
+        let to = if windows {
+            to.replace('\\', "/")
+        } else {
+            to.to_owned()
+        };
         match source {
             Source::Bytes(bytes) => {
                 let (folder, name) = quote::folder_and_name(&to);
                 let mut scp = self.scp("-vt", &quote::word(&folder, windows)).await?;
-                scp.file(&name, mode, bytes.len() as u64, *bytes, Path::new(&name)).await?;
+                scp.file(&name, mode, bytes.len() as u64, *bytes, Path::new(&name))
+                    .await?;
                 scp.end().await
             }
             Source::Path(text, path) => {
@@ -75,7 +81,12 @@ impl Remote<'_> {
         let asked = channel.exec(true, format!("scp {flags} {to}")).await;
         self.granted(&mut channel, asked, "to run scp").await?;
         let (incoming, channel) = channel.split();
-        let mut scp = Scp { incoming, channel, address: self.target.to.address(), heard: Heard::default() };
+        let mut scp = Scp {
+            incoming,
+            channel,
+            address: self.target.to.address(),
+            heard: Heard::default(),
+        };
         scp.answer().await?;
         Ok(scp)
     }
@@ -123,12 +134,22 @@ impl Scp {
         self.file(name, mode, size, file, path).await
     }
 
-    async fn file(&mut self, name: &str, mode: u32, size: u64, from: impl AsyncRead + Unpin, path: &Path) -> Result<(), SshError> {
+    async fn file(
+        &mut self,
+        name: &str,
+        mode: u32,
+        size: u64,
+        from: impl AsyncRead + Unpin,
+        path: &Path,
+    ) -> Result<(), SshError> {
         self.line(&format!("C{mode:04o} {size} {name}\n")).await?;
         let (mut from, mut left) = (from.take(size), size);
         let mut chunk = vec![0; CHUNK];
         while left > 0 {
-            let read = from.read(&mut chunk).await.map_err(|e| SshError::Local(path.to_owned(), e))?;
+            let read = from
+                .read(&mut chunk)
+                .await
+                .map_err(|e| SshError::Local(path.to_owned(), e))?;
             if read == 0 {
                 return Err(SshError::Shrunk(path.to_owned()));
             }
@@ -156,7 +177,9 @@ impl Scp {
         names.sort();
         for name in names {
             let path = folder.join(&name);
-            let found = tokio::fs::metadata(&path).await.map_err(|e| SshError::Local(path.clone(), e))?;
+            let found = tokio::fs::metadata(&path)
+                .await
+                .map_err(|e| SshError::Local(path.clone(), e))?;
             let name = name.to_string_lossy();
             if found.is_dir() {
                 Box::pin(self.folder(&path, &name, mode)).await?;
@@ -177,7 +200,8 @@ impl Scp {
             let sending = self.channel.data(bytes);
             tokio::pin!(sending);
             loop {
-                // What it says meanwhile is taken in: neither side may wait for the other to listen.
+                // What it says meanwhile is taken in: neither side may wait for the other to
+                // listen.
                 tokio::select! { biased;
                     sent = &mut sending => break sent,
                     message = self.incoming.wait() => {
@@ -208,7 +232,10 @@ impl Scp {
             words.push(byte);
         }
         let words = String::from_utf8_lossy(&words).into_owned();
-        Err(SshError::Scp(self.address.clone(), words.strip_prefix("scp: ").unwrap_or(&words).to_owned()))
+        Err(SshError::Scp(
+            self.address.clone(),
+            words.strip_prefix("scp: ").unwrap_or(&words).to_owned(),
+        ))
     }
 
     async fn next(&mut self) -> Result<Option<u8>, SshError> {
@@ -247,8 +274,18 @@ impl Scp {
             Some(code) => {
                 let words = String::from_utf8_lossy(&self.heard.said);
                 // With -v it tells what it is about to do, too.
-                let last = words.lines().rev().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
-                SshError::Scp(self.address.clone(), format!("it ended with code {code} {last}").trim_end().to_owned())
+                let last = words
+                    .lines()
+                    .rev()
+                    .map(str::trim)
+                    .find(|l| !l.is_empty())
+                    .unwrap_or_default();
+                SshError::Scp(
+                    self.address.clone(),
+                    format!("it ended with code {code} {last}")
+                        .trim_end()
+                        .to_owned(),
+                )
             }
             None => SshError::Broken(self.address.clone(), lost.to_owned()),
         }

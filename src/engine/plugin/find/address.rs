@@ -1,4 +1,5 @@
-//! Addresses of providers: `registry.terraform.io/hashicorp/aws`, and the shorter forms of it that people write.
+//! Addresses of providers: `registry.terraform.io/hashicorp/aws`, and the shorter forms of it that
+//! people write.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,9 +27,13 @@ pub struct ProviderAddress {
 /// Why a text is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressError {
-    #[error("`{0}` is not a provider address: it must have the form NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME")]
+    #[error(
+        "`{0}` is not a provider address: it must have the form NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME"
+    )]
     Parts(String),
-    #[error("`{text}` is not a provider address: `{part}` may hold letters, digits, `-` and `_` only")]
+    #[error(
+        "`{text}` is not a provider address: `{part}` may hold letters, digits, `-` and `_` only"
+    )]
     Part { text: String, part: String },
     #[error("`{text}` is not a provider address: `{host}` is not a host name")]
     Host { text: String, host: String },
@@ -38,7 +43,10 @@ impl ProviderAddress {
     /// An address on a host.
     #[must_use]
     pub fn on(&self, host: &str) -> Self {
-        Self { host: Some(host.to_owned()), ..self.clone() }
+        Self {
+            host: Some(host.to_owned()),
+            ..self.clone()
+        }
     }
 
     /// The addresses that this one may mean: itself, or one on each default host.
@@ -84,20 +92,40 @@ impl FromStr for ProviderAddress {
             _ => return Err(AddressError::Parts(text.to_owned())),
         };
         for part in [namespace, name] {
-            // A part is a directory's name in every layout, so what could lead out of it is refused.
-            if part.is_empty() || !part.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
-                return Err(AddressError::Part { text: text.to_owned(), part: part.to_owned() });
+            // A part is a directory's name in every layout, so what could lead out of it is
+            // refused.
+            if part.is_empty()
+                || !part
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+            {
+                return Err(AddressError::Part {
+                    text: text.to_owned(),
+                    part: part.to_owned(),
+                });
             }
         }
-        let is_label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-');
+        let is_label = |label: &str| {
+            !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+        };
         if let Some(host) = host {
-            let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
-            let named = (name.contains('.') || name == "localhost") && name.split('.').all(is_label);
+            let (name, port) = host
+                .split_once(':')
+                .map_or((host, None), |(name, port)| (name, Some(port)));
+            let named =
+                (name.contains('.') || name == "localhost") && name.split('.').all(is_label);
             if !named || port.is_some_and(|p| p.parse::<u16>().is_err()) {
-                return Err(AddressError::Host { text: text.to_owned(), host: host.to_owned() });
+                return Err(AddressError::Host {
+                    text: text.to_owned(),
+                    host: host.to_owned(),
+                });
             }
         }
-        Ok(Self { host: host.map(str::to_lowercase), namespace: namespace.to_lowercase(), name: name.to_lowercase() })
+        Ok(Self {
+            host: host.map(str::to_lowercase),
+            namespace: namespace.to_lowercase(),
+            name: name.to_lowercase(),
+        })
     }
 }
 
@@ -134,10 +162,29 @@ mod tests {
     #[test]
     fn short_forms_are_read() {
         assert_eq!(address("aws"), address("hashicorp/aws"));
-        assert_eq!(address("Registry.Terraform.io/HashiCorp/AWS").to_string(), "registry.terraform.io/hashicorp/aws");
-        assert_eq!(address("registry.opentofu.org/hashicorp/aws").short(), "hashicorp/aws");
-        assert_eq!(address("example.com:8443/a/b").short(), "example.com:8443/a/b");
-        for wrong in ["", "a/", "a/b/c/d", "../x", "a/..", "host/a/b", "exa mple.com/a/b", "example.com:x/a/b", "a.b"] {
+        assert_eq!(
+            address("Registry.Terraform.io/HashiCorp/AWS").to_string(),
+            "registry.terraform.io/hashicorp/aws"
+        );
+        assert_eq!(
+            address("registry.opentofu.org/hashicorp/aws").short(),
+            "hashicorp/aws"
+        );
+        assert_eq!(
+            address("example.com:8443/a/b").short(),
+            "example.com:8443/a/b"
+        );
+        for wrong in [
+            "",
+            "a/",
+            "a/b/c/d",
+            "../x",
+            "a/..",
+            "host/a/b",
+            "exa mple.com/a/b",
+            "example.com:x/a/b",
+            "a.b",
+        ] {
             wrong.parse::<ProviderAddress>().expect_err(wrong);
         }
     }
@@ -148,7 +195,10 @@ mod tests {
         assert!(short.matches(&address("registry.terraform.io/hashicorp/aws")));
         assert!(short.matches(&address("registry.opentofu.org/hashicorp/aws")));
         assert!(!short.matches(&address("example.com/hashicorp/aws")));
-        assert!(!address("registry.terraform.io/hashicorp/aws").matches(&address("registry.opentofu.org/hashicorp/aws")));
+        assert!(
+            !address("registry.terraform.io/hashicorp/aws")
+                .matches(&address("registry.opentofu.org/hashicorp/aws"))
+        );
         assert_eq!(short.meanings().len(), 2);
     }
 }

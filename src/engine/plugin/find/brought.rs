@@ -1,26 +1,47 @@
-//! Whether a plugin came with the workspace's own files, as a clone brings them, rather than from a place of the user's own.
-//! `.terraform/providers` is what `init` leaves there, so it counts only where git has it: whoever commits it brings it.
+//! Whether a plugin came with the workspace's own files, as a clone brings them, rather than from a
+//! place of the user's own. `.terraform/providers` is what `init` leaves there, so it counts only
+//! where git has it: whoever commits it brings it.
 
 use super::places::{MirrorKind, Places};
 use super::search::{Found, Origin};
 use std::path::{Path, PathBuf};
 
-/// Whether the workspace itself brings what would run. What the environment or the CLI configuration names is the user's.
+/// Whether the workspace itself brings what would run. What the environment or the CLI
+/// configuration names is the user's.
 pub fn is_brought(found: &Found, places: &Places, workspace: &Path) -> bool {
-    let Some(executable) = found.executable() else { return false };
-    if !matches!(found.origin, Origin::Workspace(_) | Origin::Mirror(MirrorKind::Implied, _)) {
+    let Some(executable) = found.executable() else {
+        return false;
+    };
+    if !matches!(
+        found.origin,
+        Origin::Workspace(_) | Origin::Mirror(MirrorKind::Implied, _)
+    ) {
         return false;
     }
     // What cannot be followed cannot be launched either.
-    let [Ok(executable), Ok(workspace)] = [executable, workspace].map(Path::canonicalize) else { return true };
-    let installed = places.workspace.canonicalize().is_ok_and(|installed| executable.starts_with(installed));
+    let [Ok(executable), Ok(workspace)] = [executable, workspace].map(Path::canonicalize) else {
+        return true;
+    };
+    let installed = places
+        .workspace
+        .canonicalize()
+        .is_ok_and(|installed| executable.starts_with(installed));
     !installed && executable.starts_with(workspace) || is_in_git(&executable)
 }
 
-/// Whether git has the file, by the index of the repository that it lies in; where that cannot be read, it has.
+/// Whether git has the file, by the index of the repository that it lies in; where that cannot be
+/// read, it has.
 fn is_in_git(file: &Path) -> bool {
-    let Some((root, index)) = file.ancestors().skip(1).find_map(|folder| Some((folder, index_of(folder)?))) else { return false };
-    let Ok(name) = file.strip_prefix(root) else { return false };
+    let Some((root, index)) = file
+        .ancestors()
+        .skip(1)
+        .find_map(|folder| Some((folder, index_of(folder)?)))
+    else {
+        return false;
+    };
+    let Ok(name) = file.strip_prefix(root) else {
+        return false;
+    };
     match lang::functions::read_regular(&index) {
         Ok(index) => has(&index, name.as_os_str().as_encoded_bytes()).unwrap_or(true),
         Err(e) => e.kind() != std::io::ErrorKind::NotFound,
@@ -35,7 +56,11 @@ fn index_of(folder: &Path) -> Option<PathBuf> {
         return Some(git.join("index"));
     }
     let text = String::from_utf8(lang::functions::read_regular(&git).ok()?).ok()?;
-    Some(folder.join(text.strip_prefix("gitdir:")?.trim()).join("index"))
+    Some(
+        folder
+            .join(text.strip_prefix("gitdir:")?.trim())
+            .join("index"),
+    )
 }
 
 /// Whether an index (of version 2, 3 or 4) has this name; `None` where it is none that can be read.
@@ -51,17 +76,29 @@ fn has(index: &[u8], wanted: &[u8]) -> Option<bool> {
         let begin = at;
         let extended = index.get(begin + STAT_AND_HASH)? & 0x40 != 0;
         at = begin + STAT_AND_HASH + if extended { 4 } else { 2 };
-        let kept = if version == 4 { name.len().checked_sub(offset(index, &mut at)?)? } else { 0 };
+        let kept = if version == 4 {
+            name.len().checked_sub(offset(index, &mut at)?)?
+        } else {
+            0
+        };
         let end = at + index.get(at..)?.iter().position(|b| *b == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&index[at..end]);
         if name == wanted {
             return Some(true);
         }
-        at = if version == 4 { end + 1 } else { begin + (end - begin + 8) / 8 * 8 };
+        at = if version == 4 {
+            end + 1
+        } else {
+            begin + (end - begin + 8) / 8 * 8
+        };
     }
     // A shared index has the rest of the names.
-    if index.get(at..at + 4)? == b"link" { None } else { Some(false) }
+    if index.get(at..at + 4)? == b"link" {
+        None
+    } else {
+        Some(false)
+    }
 }
 
 /// A number as the index writes it: seven bits a byte, each continued one counted up.
@@ -85,7 +122,12 @@ mod tests {
     use std::process::Command;
 
     fn git(folder: &Path, words: &[&str]) {
-        let run = Command::new("git").args(words).current_dir(folder).env("HOME", folder).output().expect("git runs");
+        let run = Command::new("git")
+            .args(words)
+            .current_dir(folder)
+            .env("HOME", folder)
+            .output()
+            .expect("git runs");
         assert!(run.status.success(), "{words:?}: {run:?}");
     }
 
@@ -104,10 +146,16 @@ mod tests {
         for version in ["2", "3", "4"] {
             git(&root, &["update-index", "--index-version", version]);
             let has = |name: &str| is_in_git(&root.join(name));
-            assert!(has("a/x") && has("a/b/long-name-of-a-file") && has("c/d"), "version {version}");
+            assert!(
+                has("a/x") && has("a/b/long-name-of-a-file") && has("c/d"),
+                "version {version}"
+            );
             assert!(!has("a/xy") && !has("b") && !has("a"), "version {version}");
         }
         std::fs::write(root.join(".git/index"), "DIRC damaged").expect("written");
-        assert!(is_in_git(&root.join("b")), "what cannot be read is taken for the clone's");
+        assert!(
+            is_in_git(&root.join("b")),
+            "what cannot be read is taken for the clone's"
+        );
     }
 }

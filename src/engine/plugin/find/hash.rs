@@ -1,5 +1,6 @@
-//! The `h1:` hash of a package: over its files' names and contents, as lock files have it. Hashing hundreds of megabytes
-//! takes seconds, so results are kept as long as no file of the package has changed.
+//! The `h1:` hash of a package: over its files' names and contents, as lock files have it. Hashing
+//! hundreds of megabytes takes seconds, so results are kept as long as no file of the package has
+//! changed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -52,7 +53,10 @@ fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     while let Some((prefix, folder)) = folders.pop() {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
-            let name = entry.file_name().into_string().map_err(|_| io::Error::other("a file's name is not text"))?;
+            let name = entry
+                .file_name()
+                .into_string()
+                .map_err(|_| io::Error::other("a file's name is not text"))?;
             if name.contains('\n') {
                 return Err(io::Error::other("a file's name has a line end in it"));
             }
@@ -71,7 +75,8 @@ fn files(root: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     Ok(found)
 }
 
-/// The `h1:` hash of a directory: SHA-256 over one line for each file, `SHA256-IN-HEX␠␠PATH\n`, in base64.
+/// The `h1:` hash of a directory: SHA-256 over one line for each file, `SHA256-IN-HEX␠␠PATH\n`, in
+/// base64.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -83,18 +88,31 @@ pub fn h1(root: &Path) -> Result<String, HashError> {
         }
         Ok(format!("h1:{}", STANDARD.encode(lines.finalize())))
     };
-    hash().map_err(|source| HashError { path: root.to_owned(), source })
+    hash().map_err(|source| HashError {
+        path: root.to_owned(),
+        source,
+    })
 }
 
-/// What a package or file looks like from outside: its files, with device, inode, size and times of each.
+/// What a package or file looks like from outside: its files, with device, inode, size and times of
+/// each.
 fn fingerprint(root: &Path) -> io::Result<String> {
     let root = root.canonicalize()?;
     let mut print = Sha256::new();
-    let all = if root.is_dir() { files(&root)? } else { BTreeMap::from([(String::new(), root)]) };
+    let all = if root.is_dir() {
+        files(&root)?
+    } else {
+        BTreeMap::from([(String::new(), root)])
+    };
     for (path, file) in all {
         let meta = std::fs::metadata(file)?;
         let of = [meta.dev(), meta.ino(), meta.size()];
-        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+        let times = [
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.ctime(),
+            meta.ctime_nsec(),
+        ];
         print.update(format!("{path}\n{of:?} {times:?}\n"));
     }
     Ok(hex(&print.finalize()))
@@ -114,11 +132,18 @@ impl HashCache {
         Self::default()
     }
 
-    /// A cache that is kept in a file. One that cannot be read is made anew: nothing but time is lost with it.
+    /// A cache that is kept in a file. One that cannot be read is made anew: nothing but time is
+    /// lost with it.
     #[must_use]
     pub fn open(file: PathBuf) -> Self {
-        let kept = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        Self { file: Some(file), kept: Mutex::new(kept) }
+        let kept = std::fs::read(&file)
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default();
+        Self {
+            file: Some(file),
+            kept: Mutex::new(kept),
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
@@ -138,12 +163,28 @@ impl HashCache {
     /// # Errors
     /// It cannot be read.
     pub fn file(&self, path: &Path) -> Result<String, HashError> {
-        let hash = |path: &Path| File::open(path).and_then(sha256).map_err(|source| HashError { path: path.to_owned(), source });
+        let hash = |path: &Path| {
+            File::open(path)
+                .and_then(sha256)
+                .map_err(|source| HashError {
+                    path: path.to_owned(),
+                    source,
+                })
+        };
         self.remember(path, hash)
     }
 
-    fn remember(&self, path: &Path, make: impl Fn(&Path) -> Result<String, HashError>) -> Result<String, HashError> {
-        let look = || fingerprint(path).map_err(|source| HashError { path: path.to_owned(), source });
+    fn remember(
+        &self,
+        path: &Path,
+        make: impl Fn(&Path) -> Result<String, HashError>,
+    ) -> Result<String, HashError> {
+        let look = || {
+            fingerprint(path).map_err(|source| HashError {
+                path: path.to_owned(),
+                source,
+            })
+        };
         let before = look()?;
         if let Some(hash) = self.kept().get(&before) {
             return Ok(hash.clone());
@@ -172,7 +213,10 @@ impl HashCache {
             Ok(())
         };
         if let Err(error) = write() {
-            tracing::warn!("hashes of provider packages are not kept: {}: {error}", file.display());
+            tracing::warn!(
+                "hashes of provider packages are not kept: {}: {error}",
+                file.display()
+            );
         }
     }
 }
@@ -200,7 +244,11 @@ mod tests {
         assert_eq!(h1(folder.path()).expect("hash"), expected);
         let link = folder.path().with_extension("link");
         std::os::unix::fs::symlink(folder.path(), &link).expect("linked");
-        assert_eq!(h1(&link).expect("hash"), expected, "a package may be a link to one");
+        assert_eq!(
+            h1(&link).expect("hash"),
+            expected,
+            "a package may be a link to one"
+        );
         std::fs::remove_file(link).expect("removed");
     }
 
@@ -215,8 +263,15 @@ mod tests {
         let first = cache.package(&root).expect("hash");
         let key = fingerprint(&root).expect("fingerprint");
         // What the cache says is taken as long as nothing changed: also in the next session.
-        std::fs::write(&file, serde_json::json!({ key: "h1:remembered" }).to_string()).expect("written");
-        assert_eq!(HashCache::open(file.clone()).package(&root).expect("hash"), "h1:remembered");
+        std::fs::write(
+            &file,
+            serde_json::json!({ key: "h1:remembered" }).to_string(),
+        )
+        .expect("written");
+        assert_eq!(
+            HashCache::open(file.clone()).package(&root).expect("hash"),
+            "h1:remembered"
+        );
         assert_eq!(cache.package(&root).expect("hash"), first);
         std::fs::write(root.join("b"), "TWO").expect("written");
         let second = HashCache::open(file).package(&root).expect("hash");

@@ -1,6 +1,6 @@
 //! How packages lie in a directory: unpacked `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`, packed
-//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. The layout is that of mirrors, caches and of the
-//! workspace's own installation.
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. The layout is that of
+//! mirrors, caches and of the workspace's own installation.
 
 use super::address::ProviderAddress;
 use semver::Version;
@@ -15,7 +15,8 @@ pub(super) struct Package {
     pub directory: PathBuf,
 }
 
-/// What lies in a directory for one provider: packages that can be used, and a word on each thing that cannot.
+/// What lies in a directory for one provider: packages that can be used, and a word on each thing
+/// that cannot.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub packages: Vec<Package>,
@@ -46,7 +47,8 @@ pub(super) fn scan(base: &Path, address: &ProviderAddress) -> Seen {
         Ok(names) => names,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return seen,
         Err(e) => {
-            seen.notes.push(format!("{} cannot be read: {e}", folder.display()));
+            seen.notes
+                .push(format!("{} cannot be read: {e}", folder.display()));
             return seen;
         }
     };
@@ -54,12 +56,17 @@ pub(super) fn scan(base: &Path, address: &ProviderAddress) -> Seen {
         let path = folder.join(&name);
         if name.ends_with(".zip") {
             if let Some(version) = packed_version(&name, &address.name) {
-                seen.notes.push(format!("{version} as a packed archive, which is not supported yet: unpack {}", path.display()));
+                seen.notes.push(format!(
+                    "{version} as a packed archive, which is not supported yet: unpack {}",
+                    path.display()
+                ));
             }
         } else if path.is_dir() {
             match Version::parse(&name) {
                 Ok(version) => look_into(&path, address, version, &mut seen),
-                Err(_) => seen.notes.push(format!("{} is named by no version", path.display())),
+                Err(_) => seen
+                    .notes
+                    .push(format!("{} is named by no version", path.display())),
             }
         }
     }
@@ -69,13 +76,23 @@ pub(super) fn scan(base: &Path, address: &ProviderAddress) -> Seen {
 fn look_into(folder: &Path, address: &ProviderAddress, version: Version, seen: &mut Seen) {
     let directory = folder.join(platform());
     if directory.is_dir() {
-        seen.packages.push(Package { address: address.clone(), version, directory });
+        seen.packages.push(Package {
+            address: address.clone(),
+            version,
+            directory,
+        });
         return;
     }
     match names(folder) {
         Ok(others) if others.is_empty() => seen.notes.push(format!("{version} with nothing in it")),
-        Ok(others) => seen.notes.push(format!("{version} only for {}, this is {}", others.join(", "), platform())),
-        Err(e) => seen.notes.push(format!("{} cannot be read: {e}", folder.display())),
+        Ok(others) => seen.notes.push(format!(
+            "{version} only for {}, this is {}",
+            others.join(", "),
+            platform()
+        )),
+        Err(e) => seen
+            .notes
+            .push(format!("{} cannot be read: {e}", folder.display())),
     }
 }
 
@@ -91,19 +108,38 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 
 /// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if the archive is for this system.
 fn packed_version(file: &str, name: &str) -> Option<String> {
-    let rest = file.strip_prefix("terraform-provider-")?.strip_prefix(name)?.strip_prefix('_')?;
-    Some(rest.strip_suffix(".zip")?.strip_suffix(&platform())?.strip_suffix('_')?.to_owned())
+    let rest = file
+        .strip_prefix("terraform-provider-")?
+        .strip_prefix(name)?
+        .strip_prefix('_')?;
+    Some(
+        rest.strip_suffix(".zip")?
+            .strip_suffix(&platform())?
+            .strip_suffix('_')?
+            .to_owned(),
+    )
 }
 
-/// The executable in a package: the first file, by name, that is called `terraform-provider-TYPE`, with `_…` or `.…`
-/// after it or nothing.
+/// The executable in a package: the first file, by name, that is called `terraform-provider-TYPE`,
+/// with `_…` or `.…` after it or nothing.
 pub(super) fn executable(package: &Path, name: &str) -> Result<PathBuf, String> {
     let files = names(package).map_err(|e| format!("{} cannot be read: {e}", package.display()))?;
     let prefix = format!("terraform-provider-{name}");
-    let fits = |file: &&String| file.strip_prefix(&prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']));
-    match files.iter().filter(fits).map(|f| package.join(f)).find(|p| p.is_file()) {
+    let fits = |file: &&String| {
+        file.strip_prefix(&prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']))
+    };
+    match files
+        .iter()
+        .filter(fits)
+        .map(|f| package.join(f))
+        .find(|p| p.is_file())
+    {
         Some(path) => Ok(path),
-        None => Err(format!("{} holds no file named {prefix}", package.display())),
+        None => Err(format!(
+            "{} holds no file named {prefix}",
+            package.display()
+        )),
     }
 }
 
@@ -115,14 +151,26 @@ mod tests {
     fn the_executable_is_the_first_of_its_name() {
         let folder = tempfile::tempdir().expect("folder");
         let touch = |name: &str| std::fs::write(folder.path().join(name), "").expect("written");
-        assert!(executable(folder.path(), "null").expect_err("none").contains("terraform-provider-null"));
+        assert!(
+            executable(folder.path(), "null")
+                .expect_err("none")
+                .contains("terraform-provider-null")
+        );
         touch("terraform-provider-nullify");
         touch("LICENSE");
         executable(folder.path(), "null").expect_err("none yet");
         touch("terraform-provider-null_v3.2.0_x5");
-        assert!(executable(folder.path(), "null").expect("found").ends_with("terraform-provider-null_v3.2.0_x5"));
+        assert!(
+            executable(folder.path(), "null")
+                .expect("found")
+                .ends_with("terraform-provider-null_v3.2.0_x5")
+        );
         touch("terraform-provider-null");
-        assert!(executable(folder.path(), "null").expect("found").ends_with("terraform-provider-null"));
+        assert!(
+            executable(folder.path(), "null")
+                .expect("found")
+                .ends_with("terraform-provider-null")
+        );
         std::fs::create_dir(folder.path().join("terraform-provider-only")).expect("made");
         executable(folder.path(), "only").expect_err("a directory is none");
     }

@@ -1,4 +1,5 @@
-//! `.terraform.lock.hcl`: which version of each provider the workspace has agreed on, and what its files must be.
+//! `.terraform.lock.hcl`: which version of each provider the workspace has agreed on, and what its
+//! files must be.
 
 use super::address::ProviderAddress;
 use super::tree::{self, TreeError};
@@ -31,11 +32,18 @@ pub struct LockEntry {
 #[derive(Debug, Error)]
 pub enum LockError {
     #[error("the lock file {} cannot be read: {source}", .path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the lock file {} is damaged: {source}", .path.display())]
     Syntax { path: PathBuf, source: TreeError },
     #[error("the lock file {} is damaged: line {line}: {what}", .path.display())]
-    Content { path: PathBuf, line: usize, what: String },
+    Content {
+        path: PathBuf,
+        line: usize,
+        what: String,
+    },
 }
 
 impl LockFile {
@@ -45,32 +53,58 @@ impl LockFile {
     /// It cannot be read or understood.
     pub fn read(workspace: &Path) -> Result<Self, LockError> {
         let path = workspace.join(FILE);
-        let text = lang::functions::read_regular(&path).and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
+        let text = lang::functions::read_regular(&path)
+            .and_then(|bytes| std::io::read_to_string(bytes.as_slice()));
         match text {
             Ok(text) => Self::parse(path, &text),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self { path, ..Self::default() }),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self {
+                path,
+                ..Self::default()
+            }),
             Err(source) => Err(LockError::Read { path, source }),
         }
     }
 
     fn parse(path: PathBuf, text: &str) -> Result<Self, LockError> {
-        let items = tree::parse(text).map_err(|source| LockError::Syntax { path: path.clone(), source })?;
+        let items = tree::parse(text).map_err(|source| LockError::Syntax {
+            path: path.clone(),
+            source,
+        })?;
         let mut entries = BTreeMap::new();
         for item in items {
-            let wrong = |what: String| LockError::Content { path: path.clone(), line: item.line, what };
+            let wrong = |what: String| LockError::Content {
+                path: path.clone(),
+                line: item.line,
+                what,
+            };
             if item.key != "provider" {
                 continue; // other kinds of locks belong to newer tools
             }
-            let [label] = &item.labels[..] else { return Err(wrong("a provider block needs one address".to_owned())) };
+            let [label] = &item.labels[..] else {
+                return Err(wrong("a provider block needs one address".to_owned()));
+            };
             let address: ProviderAddress = label.parse().map_err(|e| wrong(format!("{e}")))?;
             if address.host.is_none() {
-                return Err(wrong(format!("`{label}` has no host; the lock file holds complete addresses")));
+                return Err(wrong(format!(
+                    "`{label}` has no host; the lock file holds complete addresses"
+                )));
             }
-            let value = |key: &str| item.value.items().iter().find(|i| i.key == key).map(|i| &i.value);
-            let version = value("version").and_then(|v| v.text()).ok_or_else(|| wrong(format!("`{label}` has no version")))?;
+            let value = |key: &str| {
+                item.value
+                    .items()
+                    .iter()
+                    .find(|i| i.key == key)
+                    .map(|i| &i.value)
+            };
+            let version = value("version")
+                .and_then(|v| v.text())
+                .ok_or_else(|| wrong(format!("`{label}` has no version")))?;
             let entry = LockEntry {
-                version: Version::parse(version).map_err(|e| wrong(format!("`{version}` is not a version: {e}")))?,
-                constraints: value("constraints").and_then(|v| v.text()).map(str::to_owned),
+                version: Version::parse(version)
+                    .map_err(|e| wrong(format!("`{version}` is not a version: {e}")))?,
+                constraints: value("constraints")
+                    .and_then(|v| v.text())
+                    .map(str::to_owned),
                 hashes: value("hashes").and_then(|v| v.texts()).unwrap_or_default(),
             };
             if entries.insert(address, entry).is_some() {
@@ -100,22 +134,36 @@ mod tests {
     fn a_lock_file_as_tools_write_it() {
         let text = "# This file is maintained automatically.\n# Manual edits may be lost.\n\nprovider \"registry.terraform.io/hashicorp/aws\" {\n  version     = \"5.100.0\"\n  constraints = \"~> 5.0\"\n  hashes = [\n    \"h1:abc=\",\n    \"zh:00\",\n  ]\n}\n";
         let lock = LockFile::parse("l".into(), text).expect("read");
-        let entry = lock.get(&"registry.terraform.io/hashicorp/aws".parse().expect("address")).expect("entry");
+        let entry = lock
+            .get(
+                &"registry.terraform.io/hashicorp/aws"
+                    .parse()
+                    .expect("address"),
+            )
+            .expect("entry");
         assert_eq!(entry.version, Version::new(5, 100, 0));
-        assert_eq!((entry.constraints.as_deref(), entry.hashes.len()), (Some("~> 5.0"), 2));
+        assert_eq!(
+            (entry.constraints.as_deref(), entry.hashes.len()),
+            (Some("~> 5.0"), 2)
+        );
         assert_eq!(lock.iter().count(), 1);
     }
 
     #[test]
     fn damage_is_named_with_its_line() {
         for (text, what) in [
-            ("provider \"hashicorp/aws\" { version = \"1.0.0\" }", "no host"),
+            (
+                "provider \"hashicorp/aws\" { version = \"1.0.0\" }",
+                "no host",
+            ),
             ("provider \"a.b/c/d\" {}", "no version"),
             ("provider \"a.b/c/d\" { version = \"1\" }", "not a version"),
             ("provider {}", "one address"),
             ("provider \"a.b/c/d\" {", "not closed"),
         ] {
-            let error = LockFile::parse("l".into(), text).expect_err(text).to_string();
+            let error = LockFile::parse("l".into(), text)
+                .expect_err(text)
+                .to_string();
             assert!(error.contains(what) && error.contains("line 1"), "{error}");
         }
     }

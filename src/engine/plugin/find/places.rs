@@ -1,4 +1,5 @@
-//! The places where providers may be, gathered once for a workspace from the environment and the CLI configuration.
+//! The places where providers may be, gathered once for a workspace from the environment and the
+//! CLI configuration.
 
 use super::address::{DEFAULT_HOSTS, ProviderAddress};
 use super::cli_config::{self, CliConfig};
@@ -21,12 +22,20 @@ impl Surroundings {
     /// Those of this process.
     #[must_use]
     pub fn of_process() -> Self {
-        let variables = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v))).collect();
-        Self { variables, executable: std::env::current_exe().ok() }
+        let variables = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v)))
+            .collect();
+        Self {
+            variables,
+            executable: std::env::current_exe().ok(),
+        }
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
-        self.variables.get(name).filter(|v| !v.is_empty()).map(PathBuf::from)
+        self.variables
+            .get(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
     }
 
     /// `$NAME` and `${NAME}` replaced, `~/` at the beginning too.
@@ -40,11 +49,24 @@ impl Surroundings {
         while let Some(at) = rest.find('$') {
             out.push_str(&rest[..at]);
             let after = &rest[at + 1..];
-            let (name, tail) = match after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            let (name, tail) = match after
+                .strip_prefix('{')
+                .and_then(|inner| inner.split_once('}'))
+            {
                 Some(parts) => parts,
-                None => after.split_at(after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len())),
+                None => after.split_at(
+                    after
+                        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+                        .unwrap_or(after.len()),
+                ),
             };
-            out.push_str(&self.variables.get(name).map(|v| v.to_string_lossy()).unwrap_or_default());
+            out.push_str(
+                &self
+                    .variables
+                    .get(name)
+                    .map(|v| v.to_string_lossy())
+                    .unwrap_or_default(),
+            );
             rest = tail;
         }
         out.push_str(rest);
@@ -58,11 +80,18 @@ pub enum PlacesError {
     #[error("TF_REATTACH_PROVIDERS cannot be used: {0}")]
     Reattach(String),
     #[error("the CLI configuration {} cannot be read: {source}", .path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the CLI configuration {} cannot be understood: {source}", .path.display())]
     Syntax { path: PathBuf, source: TreeError },
     #[error("the CLI configuration {} cannot be used: line {line}: {what}", .path.display())]
-    Content { path: PathBuf, line: usize, what: String },
+    Content {
+        path: PathBuf,
+        line: usize,
+        what: String,
+    },
 }
 
 /// What a directory of packages is.
@@ -102,7 +131,12 @@ pub struct Mirror {
 
 impl Mirror {
     fn plain(kind: MirrorKind, path: PathBuf) -> Self {
-        Self { kind, path, include: Vec::new(), exclude: Vec::new() }
+        Self {
+            kind,
+            path,
+            include: Vec::new(),
+            exclude: Vec::new(),
+        }
     }
 
     /// Whether a complete address may be taken from here.
@@ -140,7 +174,11 @@ impl Pattern {
             [host, namespace, name] => (Some(host.to_lowercase()), namespace, name),
             _ => return None,
         };
-        Some(Self { host, namespace: namespace.to_lowercase(), name: name.to_lowercase() })
+        Some(Self {
+            host,
+            namespace: namespace.to_lowercase(),
+            name: name.to_lowercase(),
+        })
     }
 
     fn matches(&self, address: &ProviderAddress) -> bool {
@@ -177,8 +215,14 @@ impl Places {
     /// # Errors
     /// `TF_REATTACH_PROVIDERS` or the CLI configuration cannot be understood.
     pub fn gather(workspace: &Path, around: &Surroundings) -> Result<Self, PlacesError> {
-        let data = around.path("TF_DATA_DIR").map_or_else(|| workspace.join(".terraform"), |d| workspace.join(d));
-        let mut places = Self { workspace: data.join("providers"), executable: around.executable.clone(), ..Self::default() };
+        let data = around
+            .path("TF_DATA_DIR")
+            .map_or_else(|| workspace.join(".terraform"), |d| workspace.join(d));
+        let mut places = Self {
+            workspace: data.join("providers"),
+            executable: around.executable.clone(),
+            ..Self::default()
+        };
         if let Some(text) = around.variables.get(REATTACH).filter(|t| !t.is_empty()) {
             places.reattach = reattach(&text.to_string_lossy())?;
         }
@@ -189,14 +233,22 @@ impl Places {
             Some(mirrors) => mirrors,
             None => implied(workspace, around),
         };
-        let cache = around.path("TF_PLUGIN_CACHE_DIR").or_else(|| config.cache.map(|text| around.expand(&text)));
+        let cache = around
+            .path("TF_PLUGIN_CACHE_DIR")
+            .or_else(|| config.cache.map(|text| around.expand(&text)));
         if let Some(cache) = cache {
-            places.mirrors.push(Mirror::plain(MirrorKind::Cache, workspace.join(cache)));
+            places
+                .mirrors
+                .push(Mirror::plain(MirrorKind::Cache, workspace.join(cache)));
         }
         Ok(places)
     }
 
-    fn cli_config(&mut self, workspace: &Path, around: &Surroundings) -> Result<CliConfig, PlacesError> {
+    fn cli_config(
+        &mut self,
+        workspace: &Path,
+        around: &Surroundings,
+    ) -> Result<CliConfig, PlacesError> {
         let (path, named) = match around.path("TF_CLI_CONFIG_FILE") {
             Some(path) => (path, true),
             None => match usual_files(around).into_iter().find(|p| p.exists()) {
@@ -208,7 +260,10 @@ impl Places {
         match std::fs::read_to_string(&path) {
             Ok(text) => cli_config::read(&path, &text, workspace),
             Err(e) if named && e.kind() == std::io::ErrorKind::NotFound => {
-                self.warnings.push(format!("TF_CLI_CONFIG_FILE names {}, which does not exist; nothing is read from it", path.display()));
+                self.warnings.push(format!(
+                    "TF_CLI_CONFIG_FILE names {}, which does not exist; nothing is read from it",
+                    path.display()
+                ));
                 Ok(CliConfig::default())
             }
             Err(source) => Err(PlacesError::Read { path, source }),
@@ -219,8 +274,16 @@ impl Places {
 /// Where the file is when nobody says so; the first that exists counts.
 fn usual_files(around: &Surroundings) -> Vec<PathBuf> {
     let home = around.path("HOME");
-    let mut files: Vec<PathBuf> = home.iter().flat_map(|h| [h.join(".tofurc"), h.join(".terraformrc")]).collect();
-    files.extend(around.path("XDG_CONFIG_HOME").or(home.map(|h| h.join(".config"))).map(|c| c.join("opentofu/tofurc")));
+    let mut files: Vec<PathBuf> = home
+        .iter()
+        .flat_map(|h| [h.join(".tofurc"), h.join(".terraformrc")])
+        .collect();
+    files.extend(
+        around
+            .path("XDG_CONFIG_HOME")
+            .or(home.map(|h| h.join(".config")))
+            .map(|c| c.join("opentofu/tofurc")),
+    );
     files
 }
 
@@ -229,16 +292,26 @@ fn implied(workspace: &Path, around: &Surroundings) -> Vec<Mirror> {
     let home = around.path("HOME");
     let mut folders = vec![workspace.join("terraform.d/plugins")];
     folders.extend(home.as_ref().map(|h| h.join(".terraform.d/plugins")));
-    let own_data = around.path("XDG_DATA_HOME").or(home.map(|h| h.join(".local/share")));
-    let shared = around.variables.get("XDG_DATA_DIRS").filter(|v| !v.is_empty()).cloned();
+    let own_data = around
+        .path("XDG_DATA_HOME")
+        .or(home.map(|h| h.join(".local/share")));
+    let shared = around
+        .variables
+        .get("XDG_DATA_DIRS")
+        .filter(|v| !v.is_empty())
+        .cloned();
     let shared = shared.unwrap_or_else(|| "/usr/local/share:/usr/share".into());
     for data in own_data.into_iter().chain(std::env::split_paths(&shared)) {
         folders.extend(["opentofu", "terraform"].map(|tool| data.join(tool).join("plugins")));
     }
-    folders.into_iter().map(|path| Mirror::plain(MirrorKind::Implied, path)).collect()
+    folders
+        .into_iter()
+        .map(|path| Mirror::plain(MirrorKind::Implied, path))
+        .collect()
 }
 
-/// `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr": {"Network": "unix", "String": "…"}}}`
+/// `{"ADDRESS": {"Protocol": "grpc", "ProtocolVersion": 6, "Pid": 1, "Test": true, "Addr":
+/// {"Network": "unix", "String": "…"}}}`
 fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -260,18 +333,26 @@ fn reattach(text: &str) -> Result<BTreeMap<ProviderAddress, Reattach>, PlacesErr
         string: String,
     }
     let wrong = |what: String| PlacesError::Reattach(what);
-    let entries: BTreeMap<String, Entry> =
-        serde_json::from_str(text).map_err(|e| wrong(format!("it is not the JSON it should be: {e}")))?;
+    let entries: BTreeMap<String, Entry> = serde_json::from_str(text)
+        .map_err(|e| wrong(format!("it is not the JSON it should be: {e}")))?;
     let mut all = BTreeMap::new();
     for (key, entry) in entries {
         let address: ProviderAddress = key.parse().map_err(|e| wrong(format!("{e}")))?;
         if !matches!(entry.protocol.as_str(), "grpc" | "") {
-            return Err(wrong(format!("{key} speaks {}, and only grpc is supported", entry.protocol)));
+            return Err(wrong(format!(
+                "{key} speaks {}, and only grpc is supported",
+                entry.protocol
+            )));
         }
-        let socket = Address::parse(&entry.addr.network, &entry.addr.string).map_err(|e| wrong(format!("{key}: {e}")))?;
+        let socket = Address::parse(&entry.addr.network, &entry.addr.string)
+            .map_err(|e| wrong(format!("{key}: {e}")))?;
         let reattach = Reattach {
             // Providers of the first kind did not say, and spoke 5.
-            protocol: if entry.protocol_version == 0 { 5 } else { entry.protocol_version },
+            protocol: if entry.protocol_version == 0 {
+                5
+            } else {
+                entry.protocol_version
+            },
             pid: (entry.pid != 0).then_some(entry.pid),
             test: entry.test,
             address: socket,
@@ -286,9 +367,16 @@ mod tests {
     use super::*;
 
     fn around(folder: &Path, more: &[(&str, &str)]) -> Surroundings {
-        let mut variables: HashMap<String, OsString> = HashMap::from([("HOME".into(), folder.join("home").into())]);
-        variables.extend(more.iter().map(|(k, v)| ((*k).to_owned(), OsString::from(v))));
-        Surroundings { variables, executable: None }
+        let mut variables: HashMap<String, OsString> =
+            HashMap::from([("HOME".into(), folder.join("home").into())]);
+        variables.extend(
+            more.iter()
+                .map(|(k, v)| ((*k).to_owned(), OsString::from(v))),
+        );
+        Surroundings {
+            variables,
+            executable: None,
+        }
     }
 
     #[test]
@@ -298,7 +386,10 @@ mod tests {
         let paths: Vec<PathBuf> = places.mirrors.iter().map(|m| m.path.clone()).collect();
         assert_eq!(paths[0], folder.path().join("terraform.d/plugins"));
         assert_eq!(paths[1], folder.path().join("home/.terraform.d/plugins"));
-        assert_eq!(paths[2], folder.path().join("home/.local/share/opentofu/plugins"));
+        assert_eq!(
+            paths[2],
+            folder.path().join("home/.local/share/opentofu/plugins")
+        );
         assert!(paths.contains(&PathBuf::from("/usr/share/terraform/plugins")));
         assert_eq!(places.workspace, folder.path().join(".terraform/providers"));
         assert!(places.warnings.is_empty());
@@ -314,52 +405,96 @@ mod tests {
         let places = Places::gather(folder.path(), &around(folder.path(), &[])).expect("gathered");
         assert_eq!(
             places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
-            ["filesystem mirror /m".to_owned(), format!("plugin cache {}", home.join("cache").display())]
+            [
+                "filesystem mirror /m".to_owned(),
+                format!("plugin cache {}", home.join("cache").display())
+            ]
         );
         let serves = |text: &str| places.mirrors[0].serves(&text.parse().expect("address"));
         assert!(
-            serves("registry.terraform.io/hashicorp/null") && serves("registry.opentofu.org/hashicorp/null") && serves("example.com/a/b")
+            serves("registry.terraform.io/hashicorp/null")
+                && serves("registry.opentofu.org/hashicorp/null")
+                && serves("example.com/a/b")
         );
         assert!(
             !serves("registry.terraform.io/hashicorp/aws")
                 && !serves("registry.terraform.io/acme/x")
                 && !serves("example.org/hashicorp/null")
         );
-        assert_eq!(places.overrides.get(&"acme/x".parse().expect("address")), Some(&PathBuf::from("/dev/x")));
+        assert_eq!(
+            places.overrides.get(&"acme/x".parse().expect("address")),
+            Some(&PathBuf::from("/dev/x"))
+        );
         assert!(places.warnings[0].contains("network_mirror"));
         // The newer name goes first, and the variable before both.
         std::fs::write(home.join(".tofurc"), "provider_installation {}").expect("written");
-        let places = Places::gather(folder.path(), &around(folder.path(), &[("TF_PLUGIN_CACHE_DIR", "/c")])).expect("gathered");
-        assert_eq!(places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(), ["plugin cache /c"]);
+        let places = Places::gather(
+            folder.path(),
+            &around(folder.path(), &[("TF_PLUGIN_CACHE_DIR", "/c")]),
+        )
+        .expect("gathered");
+        assert_eq!(
+            places.mirrors.iter().map(Mirror::words).collect::<Vec<_>>(),
+            ["plugin cache /c"]
+        );
     }
 
     #[test]
     fn a_missing_file_is_a_warning_and_a_damaged_one_an_error() {
         let folder = tempfile::tempdir().expect("folder");
-        let gather = |file: &str| Places::gather(folder.path(), &around(folder.path(), &[("TF_CLI_CONFIG_FILE", file)]));
+        let gather = |file: &str| {
+            Places::gather(
+                folder.path(),
+                &around(folder.path(), &[("TF_CLI_CONFIG_FILE", file)]),
+            )
+        };
         let places = gather("none.tfrc").expect("gathered");
-        assert!(places.warnings[0].contains("none.tfrc") && places.warnings[0].contains("does not exist"));
+        assert!(
+            places.warnings[0].contains("none.tfrc")
+                && places.warnings[0].contains("does not exist")
+        );
         assert!(!places.mirrors.is_empty(), "the implied ones");
         for (text, what) in [
-            ("provider_installation {\n  warp {}\n}", "line 2: the installation method `warp`"),
-            ("provider_installation { filesystem_mirror {} }", "needs a `path`"),
-            ("provider_installation { filesystem_mirror { path = \"/a\" include = \"x\" } }", "list of texts"),
-            ("provider_installation { dev_overrides { \"a/b/c/d\" = \"/x\" } }", "not a provider address"),
+            (
+                "provider_installation {\n  warp {}\n}",
+                "line 2: the installation method `warp`",
+            ),
+            (
+                "provider_installation { filesystem_mirror {} }",
+                "needs a `path`",
+            ),
+            (
+                "provider_installation { filesystem_mirror { path = \"/a\" include = \"x\" } }",
+                "list of texts",
+            ),
+            (
+                "provider_installation { dev_overrides { \"a/b/c/d\" = \"/x\" } }",
+                "not a provider address",
+            ),
             ("x = ", "cannot be understood"),
         ] {
             std::fs::write(folder.path().join("rc"), text).expect("written");
             let error = gather("rc").expect_err(text).to_string();
             assert!(error.contains(what), "{error}");
         }
-        std::fs::write(folder.path().join("rc.json"), r#"{"provider_installation":{"filesystem_mirror":{"path":"m"}}}"#).expect("written");
-        assert_eq!(gather("rc.json").expect("gathered").mirrors[0].path, folder.path().join("m"));
+        std::fs::write(
+            folder.path().join("rc.json"),
+            r#"{"provider_installation":{"filesystem_mirror":{"path":"m"}}}"#,
+        )
+        .expect("written");
+        assert_eq!(
+            gather("rc.json").expect("gathered").mirrors[0].path,
+            folder.path().join("m")
+        );
     }
 
     #[test]
     fn processes_of_others_are_described_by_a_variable() {
         let text = r#"{"registry.terraform.io/hashicorp/time":{"Protocol":"grpc","ProtocolVersion":6,"Pid":7,"Test":true,"Addr":{"Network":"unix","String":"/tmp/p"}},"a/b":{"Addr":{"Network":"tcp","String":"127.0.0.1:1"}}}"#;
         let all = reattach(text).expect("read");
-        let time = &all[&"registry.terraform.io/hashicorp/time".parse().expect("address")];
+        let time = &all[&"registry.terraform.io/hashicorp/time"
+            .parse()
+            .expect("address")];
         assert_eq!((time.protocol, time.pid, time.test), (6, Some(7), true));
         assert_eq!(all[&"a/b".parse().expect("address")].protocol, 5);
         for wrong in [
@@ -368,7 +503,12 @@ mod tests {
             r#"{"a/b":{"Protocol":"netrpc","Addr":{"Network":"unix","String":"/x"}}}"#,
             r#"{"a/b":{"Addr":{"Network":"x","String":"/x"}}}"#,
         ] {
-            assert!(reattach(wrong).expect_err(wrong).to_string().starts_with("TF_REATTACH_PROVIDERS cannot be used"));
+            assert!(
+                reattach(wrong)
+                    .expect_err(wrong)
+                    .to_string()
+                    .starts_with("TF_REATTACH_PROVIDERS cannot be used")
+            );
         }
     }
 }

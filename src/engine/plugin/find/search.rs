@@ -1,4 +1,5 @@
-//! The search itself: one provider, all places in their order, the newest version that may be taken, and why.
+//! The search itself: one provider, all places in their order, the newest version that may be
+//! taken, and why.
 
 use super::address::{BUILTIN_HOST, BUNDLED_HOST, ProviderAddress};
 use super::hash::HashCache;
@@ -18,7 +19,8 @@ use std::path::{Path, PathBuf};
 pub struct Want {
     pub address: ProviderAddress,
     pub constraints: Constraints,
-    /// Complete addresses that the state has for this provider; they say which host is meant where none is written.
+    /// Complete addresses that the state has for this provider; they say which host is meant where
+    /// none is written.
     pub named: Vec<ProviderAddress>,
 }
 
@@ -93,8 +95,9 @@ impl Found {
         }
     }
 
-    /// A digest of what would run, to notice that it is another one later: the package's `h1:` hash, or that of the
-    /// executable alone. `None` where nothing is launched by us, or it cannot be read.
+    /// A digest of what would run, to notice that it is another one later: the package's `h1:`
+    /// hash, or that of the executable alone. `None` where nothing is launched by us, or it cannot
+    /// be read.
     #[must_use]
     pub fn digest(&self, cache: &HashCache) -> Option<String> {
         match &self.package {
@@ -112,18 +115,26 @@ pub struct NotFound {
     pub constraints: String,
     /// Place and what was seen, in the order of looking.
     pub looked: Vec<(String, String)>,
-    /// What the provider would be called below a place that is looked at; `None` where it can be put nowhere.
+    /// What the provider would be called below a place that is looked at; `None` where it can be
+    /// put nowhere.
     pub package: Option<String>,
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the provider {} ({}) was not found\nlooked at", self.address, self.constraints)?;
+        write!(
+            f,
+            "the provider {} ({}) was not found\nlooked at",
+            self.address, self.constraints
+        )?;
         for (place, saw) in &self.looked {
             write!(f, "\n  {place}: {saw}")?;
         }
         match &self.package {
-            Some(package) => write!(f, "\ninstall it with the `init` of your tool, or put it into one of these folders as {package}"),
+            Some(package) => write!(
+                f,
+                "\ninstall it with the `init` of your tool, or put it into one of these folders as {package}"
+            ),
             None => Ok(()),
         }
     }
@@ -131,13 +142,24 @@ impl fmt::Display for NotFound {
 
 impl std::error::Error for NotFound {}
 
-/// Finds a provider. Reads directories, and a package's files where the lock file says what they must be (remembered in
-/// `cache`): call it where blocking is allowed.
+/// Finds a provider. Reads directories, and a package's files where the lock file says what they
+/// must be (remembered in `cache`): call it where blocking is allowed.
 ///
 /// # Errors
 /// Nothing that may be used is anywhere; the error lists what is.
-pub fn find(want: &Want, lock: &LockFile, places: &Places, cache: &HashCache) -> Result<Found, NotFound> {
-    let mut search = Search { want, lock, places, cache, looked: Vec::new() };
+pub fn find(
+    want: &Want,
+    lock: &LockFile,
+    places: &Places,
+    cache: &HashCache,
+) -> Result<Found, NotFound> {
+    let mut search = Search {
+        want,
+        lock,
+        places,
+        cache,
+        looked: Vec::new(),
+    };
     match search.run() {
         Some(found) => Ok(found),
         None => Err(NotFound {
@@ -164,7 +186,9 @@ impl Search<'_> {
 
     fn run(&mut self) -> Option<Found> {
         match self.want.address.host.as_deref() {
-            Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => return self.builtin(),
+            Some(BUILTIN_HOST) if self.want.address.namespace == "builtin" => {
+                return self.builtin();
+            }
             Some(BUNDLED_HOST) => return self.bundled(),
             _ => {}
         }
@@ -185,7 +209,11 @@ impl Search<'_> {
         let mut nowhere = Vec::new();
         for mirror in self.places.mirrors.clone() {
             let origin = Origin::Mirror(mirror.kind, mirror.path.clone());
-            let served: Vec<ProviderAddress> = meanings.iter().filter(|a| mirror.serves(a)).cloned().collect();
+            let served: Vec<ProviderAddress> = meanings
+                .iter()
+                .filter(|a| mirror.serves(a))
+                .cloned()
+                .collect();
             if served.is_empty() {
                 self.saw(&origin, "does not serve this provider");
             } else if !mirror.path.is_dir() {
@@ -207,17 +235,32 @@ impl Search<'_> {
             return None;
         }
         let why = "part of flightdeck".to_owned();
-        Some(Found { address: self.want.address.clone(), version: None, start: None, package: None, origin: Origin::Builtin, why })
+        Some(Found {
+            address: self.want.address.clone(),
+            version: None,
+            start: None,
+            package: None,
+            origin: Origin::Builtin,
+            why,
+        })
     }
 
     fn bundled(&mut self) -> Option<Found> {
         let address = &self.want.address;
         if address.namespace != "bundled" || !providers::NAMES.contains(&address.name.as_str()) {
-            self.saw("the bundled providers", providers::NAMES.map(|n| format!("{BUNDLED_HOST}/bundled/{n}")).join(", "));
+            self.saw(
+                "the bundled providers",
+                providers::NAMES
+                    .map(|n| format!("{BUNDLED_HOST}/bundled/{n}"))
+                    .join(", "),
+            );
             return None;
         }
         let Some(executable) = self.places.executable.clone() else {
-            self.saw("the bundled providers", "the path of flightdeck itself is unknown");
+            self.saw(
+                "the bundled providers",
+                "the path of flightdeck itself is unknown",
+            );
             return None;
         };
         let spec = SpawnSpec {
@@ -248,7 +291,11 @@ impl Search<'_> {
                 why: "runs already; versions and lock file are not looked at".to_owned(),
             }),
             None => {
-                let what = if self.places.reattach.is_empty() { "not set" } else { "names other providers" };
+                let what = if self.places.reattach.is_empty() {
+                    "not set"
+                } else {
+                    "names other providers"
+                };
                 self.saw("TF_REATTACH_PROVIDERS", what);
                 None
             }
@@ -259,7 +306,14 @@ impl Search<'_> {
     fn dev_override(&mut self) -> Option<Option<Found>> {
         let fits = |(address, _): &(&ProviderAddress, _)| self.want.address.matches(address);
         let Some((address, folder)) = self.places.overrides.iter().find(fits) else {
-            self.saw("dev_overrides", if self.places.overrides.is_empty() { "none" } else { "none for this provider" });
+            self.saw(
+                "dev_overrides",
+                if self.places.overrides.is_empty() {
+                    "none"
+                } else {
+                    "none for this provider"
+                },
+            );
             return None;
         };
         let origin = Origin::DevOverride(folder.clone());
@@ -267,10 +321,14 @@ impl Search<'_> {
             Ok(path) => Some(Some(Found {
                 address: self.complete(address),
                 version: None,
-                start: Some(Start::Spawn(SpawnSpec { executable: path, ..SpawnSpec::default() })),
+                start: Some(Start::Spawn(SpawnSpec {
+                    executable: path,
+                    ..SpawnSpec::default()
+                })),
                 package: None,
                 origin,
-                why: "overridden for development; versions and lock file are not looked at".to_owned(),
+                why: "overridden for development; versions and lock file are not looked at"
+                    .to_owned(),
             })),
             Err(what) => {
                 self.saw(origin, what);
@@ -279,10 +337,18 @@ impl Search<'_> {
         }
     }
 
-    /// The addresses that are meant: what state or lock file names, else every one that the written one may mean.
+    /// The addresses that are meant: what state or lock file names, else every one that the written
+    /// one may mean.
     fn meanings(&self) -> Vec<ProviderAddress> {
-        let named = self.want.named.iter().chain(self.lock.iter().map(|(address, _)| address));
-        let named: BTreeSet<ProviderAddress> = named.filter(|a| a.host.is_some() && self.want.address.matches(a)).cloned().collect();
+        let named = self
+            .want
+            .named
+            .iter()
+            .chain(self.lock.iter().map(|(address, _)| address));
+        let named: BTreeSet<ProviderAddress> = named
+            .filter(|a| a.host.is_some() && self.want.address.matches(a))
+            .cloned()
+            .collect();
         if self.want.address.host.is_none() && !named.is_empty() {
             return named.into_iter().collect();
         }
@@ -292,9 +358,15 @@ impl Search<'_> {
     /// Where its package belongs below a mirror or `.terraform/providers`.
     fn package(&self) -> Option<String> {
         let address = self.meanings().pop()?;
-        let host = address.host.as_deref().filter(|h| ![BUILTIN_HOST, BUNDLED_HOST].contains(h))?;
+        let host = address
+            .host
+            .as_deref()
+            .filter(|h| ![BUILTIN_HOST, BUNDLED_HOST].contains(h))?;
         let (namespace, name) = (&address.namespace, &address.name);
-        Some(format!("{host}/{namespace}/{name}/VERSION/{}/terraform-provider-{name}_vVERSION", super::layout::platform()))
+        Some(format!(
+            "{host}/{namespace}/{name}/VERSION/{}/terraform-provider-{name}_vVERSION",
+            super::layout::platform()
+        ))
     }
 
     /// An address with the host that is meant by one without.
@@ -302,11 +374,19 @@ impl Search<'_> {
         if address.host.is_some() {
             return address.clone();
         }
-        self.meanings().into_iter().next().unwrap_or_else(|| address.clone())
+        self.meanings()
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| address.clone())
     }
 
     /// The packages in one place that may be taken; notes what else is there.
-    fn look(&mut self, origin: &Origin, base: &Path, meanings: &[ProviderAddress]) -> Vec<(Origin, Package)> {
+    fn look(
+        &mut self,
+        origin: &Origin,
+        base: &Path,
+        meanings: &[ProviderAddress],
+    ) -> Vec<(Origin, Package)> {
         let mut taken = Vec::new();
         let mut notes = Vec::new();
         for address in meanings {
@@ -322,7 +402,14 @@ impl Search<'_> {
         if !notes.is_empty() {
             self.saw(origin, notes.join(", "));
         } else if taken.is_empty() {
-            self.saw(origin, if base.is_dir() { "nothing for this provider" } else { "no such directory" });
+            self.saw(
+                origin,
+                if base.is_dir() {
+                    "nothing for this provider"
+                } else {
+                    "no such directory"
+                },
+            );
         }
         taken
     }
@@ -339,7 +426,8 @@ impl Search<'_> {
             return Some(reason);
         }
         let entry = self.lock.get(&package.address)?;
-        (entry.version != package.version).then(|| format!("but the lock file has {}", entry.version))
+        (entry.version != package.version)
+            .then(|| format!("but the lock file has {}", entry.version))
     }
 
     /// Tells of a lock that the constraints contradict: then nothing can be found.
@@ -348,7 +436,10 @@ impl Search<'_> {
             if let Some(entry) = self.lock.get(address)
                 && !self.want.constraints.allow(&entry.version)
             {
-                let what = format!("{address} locked to {}, which {} does not allow", entry.version, self.want.constraints);
+                let what = format!(
+                    "{address} locked to {}, which {} does not allow",
+                    entry.version, self.want.constraints
+                );
                 self.saw(format!("the lock file {}", self.lock.path.display()), what);
             }
         }
@@ -370,7 +461,9 @@ impl Search<'_> {
             let why = match self.lock.get(&package.address) {
                 None => self.newest_of(versions.len()),
                 Some(entry) => match self.verify(&package, entry) {
-                    Ok(checked) => format!("locked to {} by the lock file; {checked}", entry.version),
+                    Ok(checked) => {
+                        format!("locked to {} by the lock file; {checked}", entry.version)
+                    }
                     Err(what) => {
                         self.saw(&origin, format!("{}, but {what}", package.version));
                         continue;
@@ -380,7 +473,10 @@ impl Search<'_> {
             return Some(Found {
                 address: package.address,
                 version: Some(package.version),
-                start: Some(Start::Spawn(SpawnSpec { executable: path, ..SpawnSpec::default() })),
+                start: Some(Start::Spawn(SpawnSpec {
+                    executable: path,
+                    ..SpawnSpec::default()
+                })),
                 package: Some(package.directory),
                 origin,
                 why,
@@ -390,19 +486,39 @@ impl Search<'_> {
     }
 
     fn newest_of(&self, count: usize) -> String {
-        let allowed = if self.want.constraints.is_empty() { String::new() } else { format!(" that {} allows", self.want.constraints) };
-        if count == 1 { format!("the only version there{allowed}") } else { format!("newest of {count} versions{allowed}") }
+        let allowed = if self.want.constraints.is_empty() {
+            String::new()
+        } else {
+            format!(" that {} allows", self.want.constraints)
+        };
+        if count == 1 {
+            format!("the only version there{allowed}")
+        } else {
+            format!("newest of {count} versions{allowed}")
+        }
     }
 
     fn verify(&self, package: &Package, entry: &LockEntry) -> Result<String, String> {
-        let known: Vec<&String> = entry.hashes.iter().filter(|h| h.starts_with("h1:")).collect();
+        let known: Vec<&String> = entry
+            .hashes
+            .iter()
+            .filter(|h| h.starts_with("h1:"))
+            .collect();
         if known.is_empty() {
-            return Ok("its files are not checked, since the lock file has no h1 hash for it".to_owned());
+            return Ok(
+                "its files are not checked, since the lock file has no h1 hash for it".to_owned(),
+            );
         }
-        let hash = self.cache.package(&package.directory).map_err(|e| e.to_string())?;
+        let hash = self
+            .cache
+            .package(&package.directory)
+            .map_err(|e| e.to_string())?;
         if known.contains(&&hash) {
             return Ok("its files are those of the lock file".to_owned());
         }
-        Err(format!("its files are not those of the lock file ({hash} is none of {} hashes there)", known.len()))
+        Err(format!(
+            "its files are not those of the lock file ({hash} is none of {} hashes there)",
+            known.len()
+        ))
     }
 }

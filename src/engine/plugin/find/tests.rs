@@ -20,9 +20,15 @@ impl Scene {
         let folder = tempfile::tempdir().expect("folder");
         let rc = folder.path().join("rc");
         std::fs::create_dir_all(folder.path().join("ws")).expect("made");
-        let text = format!("provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}", folder.path().join("mirror").display());
+        let text = format!(
+            "provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}",
+            folder.path().join("mirror").display()
+        );
         std::fs::write(&rc, text).expect("written");
-        let variables = HashMap::from([("TF_CLI_CONFIG_FILE".into(), rc.into()), ("HOME".into(), folder.path().join("home").into())]);
+        let variables = HashMap::from([
+            ("TF_CLI_CONFIG_FILE".into(), rc.into()),
+            ("HOME".into(), folder.path().join("home").into()),
+        ]);
         Self { folder, variables }
     }
 
@@ -38,7 +44,11 @@ impl Scene {
         let package = self.path(place).join(address).join(version).join(system);
         std::fs::create_dir_all(&package).expect("made");
         let name = address.rsplit('/').next().expect("name");
-        std::fs::write(package.join(format!("terraform-provider-{name}_v{version}")), version).expect("written");
+        std::fs::write(
+            package.join(format!("terraform-provider-{name}_v{version}")),
+            version,
+        )
+        .expect("written");
         package
     }
 
@@ -46,8 +56,16 @@ impl Scene {
         std::fs::write(self.path("ws/.terraform.lock.hcl"), text).expect("written");
     }
 
-    fn find_named(&self, address: &str, constraints: &str, named: &[&str]) -> Result<Found, NotFound> {
-        let around = Surroundings { variables: self.variables.clone(), executable: Some("/bin/flightdeck".into()) };
+    fn find_named(
+        &self,
+        address: &str,
+        constraints: &str,
+        named: &[&str],
+    ) -> Result<Found, NotFound> {
+        let around = Surroundings {
+            variables: self.variables.clone(),
+            executable: Some("/bin/flightdeck".into()),
+        };
         let workspace = self.path("ws");
         let places = Places::gather(&workspace, &around).expect("places");
         let want = Want {
@@ -55,7 +73,12 @@ impl Scene {
             constraints: Constraints::parse(constraints).expect("constraints"),
             named: named.iter().map(|a| a.parse().expect("address")).collect(),
         };
-        find(&want, &LockFile::read(&workspace).expect("lock"), &places, &HashCache::in_memory())
+        find(
+            &want,
+            &LockFile::read(&workspace).expect("lock"),
+            &places,
+            &HashCache::in_memory(),
+        )
     }
 
     fn find(&self, address: &str, constraints: &str) -> Result<Found, NotFound> {
@@ -74,16 +97,35 @@ fn the_newest_allowed_version_is_taken_over_all_mirrors() {
         scene.install("mirror", AWS, v);
     }
     scene.install("cache", AWS, "5.11.0");
-    scene.variables.insert("TF_PLUGIN_CACHE_DIR".into(), scene.path("cache").into());
+    scene
+        .variables
+        .insert("TF_PLUGIN_CACHE_DIR".into(), scene.path("cache").into());
     let found = scene.find("hashicorp/aws", "~> 5.1").expect("found");
-    assert_eq!((version(&found).as_str(), found.why.as_str()), ("5.11.0", "newest of 4 versions that ~> 5.1 allows"));
-    assert_eq!(found.origin.to_string(), format!("plugin cache {}", scene.path("cache").display()));
+    assert_eq!(
+        (version(&found).as_str(), found.why.as_str()),
+        ("5.11.0", "newest of 4 versions that ~> 5.1 allows")
+    );
+    assert_eq!(
+        found.origin.to_string(),
+        format!("plugin cache {}", scene.path("cache").display())
+    );
     assert_eq!(found.address.to_string(), AWS);
-    assert!(found.executable().expect("executable").ends_with("terraform-provider-aws_v5.11.0"));
+    assert!(
+        found
+            .executable()
+            .expect("executable")
+            .ends_with("terraform-provider-aws_v5.11.0")
+    );
     let found = scene.find("aws", "< 5.2").expect("found");
-    assert_eq!((version(&found).as_str(), found.why.as_str()), ("5.1.0", "the only version there that < 5.2 allows"));
+    assert_eq!(
+        (version(&found).as_str(), found.why.as_str()),
+        ("5.1.0", "the only version there that < 5.2 allows")
+    );
     assert_eq!(version(&scene.find("aws", "").expect("found")), "6.0.0");
-    assert_eq!(version(&scene.find("aws", "6.0.0-beta1").expect("found")), "6.0.0-beta1");
+    assert_eq!(
+        version(&scene.find("aws", "6.0.0-beta1").expect("found")),
+        "6.0.0-beta1"
+    );
 }
 
 #[test]
@@ -94,7 +136,11 @@ fn what_the_workspace_has_installed_goes_before_mirrors() {
     let found = scene.find("aws", "").expect("found");
     assert_eq!(version(&found), "5.1.0");
     assert!(matches!(found.origin, Origin::Workspace(_)));
-    assert_eq!(version(&scene.find("aws", ">= 5.2").expect("found")), "5.2.0", "where it may be taken");
+    assert_eq!(
+        version(&scene.find("aws", ">= 5.2").expect("found")),
+        "5.2.0",
+        "where it may be taken"
+    );
 }
 
 #[test]
@@ -114,9 +160,30 @@ fn nothing_found_says_where_and_what_was_there() {
     scene.install("mirror", AWS, "4.0.0");
     scene.install("mirror", AWS, "5.0.0-rc1");
     scene.install_for("mirror", AWS, "5.1.0", "plan9_mips");
-    std::fs::write(scene.path("mirror").join(AWS).join(format!("terraform-provider-aws_5.2.0_{}.zip", platform())), "").expect("written");
-    std::fs::create_dir_all(scene.path("mirror").join(AWS).join("latest").join(platform())).expect("made");
-    std::fs::create_dir_all(scene.path("mirror").join(AWS).join("5.3.0").join(platform())).expect("made");
+    std::fs::write(
+        scene
+            .path("mirror")
+            .join(AWS)
+            .join(format!("terraform-provider-aws_5.2.0_{}.zip", platform())),
+        "",
+    )
+    .expect("written");
+    std::fs::create_dir_all(
+        scene
+            .path("mirror")
+            .join(AWS)
+            .join("latest")
+            .join(platform()),
+    )
+    .expect("made");
+    std::fs::create_dir_all(
+        scene
+            .path("mirror")
+            .join(AWS)
+            .join("5.3.0")
+            .join(platform()),
+    )
+    .expect("made");
     let error = scene.find("aws", ">= 5").expect_err("nothing").to_string();
     for part in [
         "4.0.0, which >= 5 does not allow",
@@ -136,13 +203,40 @@ fn a_host_is_either_default_one_unless_somebody_names_it() {
     scene.install("mirror", "registry.opentofu.org/hashicorp/aws", "5.2.0");
     scene.install("mirror", AWS, "5.1.0");
     let host = |found: Found| found.address.host.expect("host");
-    assert_eq!(host(scene.find("aws", "").expect("found")), "registry.opentofu.org", "the newest");
-    assert_eq!(host(scene.find(AWS, "").expect("found")), "registry.terraform.io", "as written");
-    assert_eq!(host(scene.find_named("aws", "", &[AWS]).expect("found")), "registry.terraform.io", "as in the state");
-    assert_eq!(host(scene.find_named("aws", "", &["registry.terraform.io/other/x"]).expect("found")), "registry.opentofu.org");
-    scene.lock(&format!("provider \"{AWS}\" {{\n version = \"5.1.0\"\n}}\n"));
-    assert_eq!(host(scene.find("aws", "").expect("found")), "registry.terraform.io", "as in the lock file");
-    scene.find("example.com/hashicorp/aws", "").expect_err("another host is another provider");
+    assert_eq!(
+        host(scene.find("aws", "").expect("found")),
+        "registry.opentofu.org",
+        "the newest"
+    );
+    assert_eq!(
+        host(scene.find(AWS, "").expect("found")),
+        "registry.terraform.io",
+        "as written"
+    );
+    assert_eq!(
+        host(scene.find_named("aws", "", &[AWS]).expect("found")),
+        "registry.terraform.io",
+        "as in the state"
+    );
+    assert_eq!(
+        host(
+            scene
+                .find_named("aws", "", &["registry.terraform.io/other/x"])
+                .expect("found")
+        ),
+        "registry.opentofu.org"
+    );
+    scene.lock(&format!(
+        "provider \"{AWS}\" {{\n version = \"5.1.0\"\n}}\n"
+    ));
+    assert_eq!(
+        host(scene.find("aws", "").expect("found")),
+        "registry.terraform.io",
+        "as in the lock file"
+    );
+    scene
+        .find("example.com/hashicorp/aws", "")
+        .expect_err("another host is another provider");
 }
 
 #[test]
@@ -150,20 +244,45 @@ fn the_lock_file_decides_version_and_files() {
     let scene = Scene::new();
     let package = scene.install("mirror", AWS, "5.1.0");
     scene.install("mirror", AWS, "5.2.0");
-    let lock = |hashes: &str| format!("provider \"{AWS}\" {{\n  version = \"5.1.0\"\n  hashes = [{hashes}]\n}}\n");
+    let lock = |hashes: &str| {
+        format!("provider \"{AWS}\" {{\n  version = \"5.1.0\"\n  hashes = [{hashes}]\n}}\n")
+    };
     scene.lock(&lock("\"zh:00\""));
     let found = scene.find("aws", "").expect("found");
     assert_eq!(version(&found), "5.1.0");
-    assert!(found.why.contains("locked to 5.1.0") && found.why.contains("not checked"), "{}", found.why);
+    assert!(
+        found.why.contains("locked to 5.1.0") && found.why.contains("not checked"),
+        "{}",
+        found.why
+    );
     let hash = h1(&package).expect("hash");
     scene.lock(&lock(&format!("\"h1:other=\", \"{hash}\"")));
-    assert!(scene.find("aws", "").expect("found").why.ends_with("its files are those of the lock file"));
+    assert!(
+        scene
+            .find("aws", "")
+            .expect("found")
+            .why
+            .ends_with("its files are those of the lock file")
+    );
     std::fs::write(package.join("terraform-provider-aws_v5.1.0"), "tampered").expect("written");
     let error = scene.find("aws", "").expect_err("tampered").to_string();
-    assert!(error.contains("5.1.0, but its files are not those of the lock file") && error.contains("is none of 2 hashes"), "{error}");
-    assert!(error.contains("5.2.0, but the lock file has 5.1.0"), "{error}");
-    let error = scene.find("aws", "~> 5.2").expect_err("contradiction").to_string();
-    assert!(error.contains("locked to 5.1.0, which ~> 5.2 does not allow"), "{error}");
+    assert!(
+        error.contains("5.1.0, but its files are not those of the lock file")
+            && error.contains("is none of 2 hashes"),
+        "{error}"
+    );
+    assert!(
+        error.contains("5.2.0, but the lock file has 5.1.0"),
+        "{error}"
+    );
+    let error = scene
+        .find("aws", "~> 5.2")
+        .expect_err("contradiction")
+        .to_string();
+    assert!(
+        error.contains("locked to 5.1.0, which ~> 5.2 does not allow"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -172,13 +291,26 @@ fn overrides_for_development_go_before_all_that_is_installed() {
     scene.install("mirror", AWS, "5.1.0");
     let built = scene.path("built");
     std::fs::create_dir(&built).expect("made");
-    let rc = format!("provider_installation {{\n dev_overrides {{\n \"hashicorp/aws\" = \"{}\"\n }}\n}}", built.display());
+    let rc = format!(
+        "provider_installation {{\n dev_overrides {{\n \"hashicorp/aws\" = \"{}\"\n }}\n}}",
+        built.display()
+    );
     std::fs::write(scene.path("rc"), rc).expect("written");
-    let error = scene.find("aws", "").expect_err("nothing built yet").to_string();
-    assert!(error.contains("dev_overrides") && error.contains("holds no file named terraform-provider-aws"), "{error}");
+    let error = scene
+        .find("aws", "")
+        .expect_err("nothing built yet")
+        .to_string();
+    assert!(
+        error.contains("dev_overrides")
+            && error.contains("holds no file named terraform-provider-aws"),
+        "{error}"
+    );
     std::fs::write(built.join("terraform-provider-aws"), "").expect("written");
     let found = scene.find("aws", "= 99.0.0").expect("found");
-    assert_eq!((found.version.clone(), found.origin.clone()), (None, Origin::DevOverride(built)));
+    assert_eq!(
+        (found.version.clone(), found.origin.clone()),
+        (None, Origin::DevOverride(built))
+    );
     assert_eq!(found.address.to_string(), AWS);
     assert_eq!(found.record().version, None);
 }
@@ -186,14 +318,40 @@ fn overrides_for_development_go_before_all_that_is_installed() {
 #[test]
 fn what_is_nowhere_has_a_line_for_each_place_and_the_path_it_would_have() {
     let scene = Scene::new();
-    let text = scene.find("acme/thing", "~> 2.0").expect_err("nowhere").to_string();
+    let text = scene
+        .find("acme/thing", "~> 2.0")
+        .expect_err("nowhere")
+        .to_string();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[..2], ["the provider acme/thing (~> 2.0) was not found", "looked at"]);
-    assert!(lines[2..].contains(&"  TF_REATTACH_PROVIDERS: not set"), "{text}");
-    let path = format!("acme/thing/VERSION/{}/terraform-provider-thing_vVERSION", platform());
-    assert!(lines.last().is_some_and(|l| l.ends_with(&path) && l.contains("registry.")), "{text}");
-    let bundled = scene.find("flightdeck.internal/bundled/none", "").expect_err("none of that name").to_string();
-    assert!(!bundled.contains("init"), "there is nothing to install: {bundled}");
+    assert_eq!(
+        lines[..2],
+        [
+            "the provider acme/thing (~> 2.0) was not found",
+            "looked at"
+        ]
+    );
+    assert!(
+        lines[2..].contains(&"  TF_REATTACH_PROVIDERS: not set"),
+        "{text}"
+    );
+    let path = format!(
+        "acme/thing/VERSION/{}/terraform-provider-thing_vVERSION",
+        platform()
+    );
+    assert!(
+        lines
+            .last()
+            .is_some_and(|l| l.ends_with(&path) && l.contains("registry.")),
+        "{text}"
+    );
+    let bundled = scene
+        .find("flightdeck.internal/bundled/none", "")
+        .expect_err("none of that name")
+        .to_string();
+    assert!(
+        !bundled.contains("init"),
+        "there is nothing to install: {bundled}"
+    );
 }
 
 #[test]
@@ -201,26 +359,45 @@ fn a_process_of_somebody_else_goes_before_everything() {
     let mut scene = Scene::new();
     scene.install("ws/.terraform/providers", AWS, "5.1.0");
     let text = r#"{"hashicorp/aws":{"Protocol":"grpc","ProtocolVersion":5,"Pid":1,"Test":true,"Addr":{"Network":"unix","String":"/x"}}}"#;
-    scene.variables.insert("TF_REATTACH_PROVIDERS".into(), text.into());
+    scene
+        .variables
+        .insert("TF_REATTACH_PROVIDERS".into(), text.into());
     let found = scene.find("aws", "").expect("found");
     assert!(matches!(found.start, Some(Start::Attach(ref r)) if r.protocol == 5));
     assert_eq!(found.record().source, "TF_REATTACH_PROVIDERS");
-    assert!(matches!(scene.find("null", "").expect_err("another").looked[0], (_, ref saw) if saw == "names other providers"));
+    assert!(
+        matches!(scene.find("null", "").expect_err("another").looked[0], (_, ref saw) if saw == "names other providers")
+    );
 }
 
 #[test]
 fn bundled_providers_are_this_program() {
     let scene = Scene::new();
-    let found = scene.find("flightdeck.internal/bundled/lab", "").expect("found");
-    let Some(Start::Spawn(spec)) = &found.start else { panic!("{found:?}") };
+    let found = scene
+        .find("flightdeck.internal/bundled/lab", "")
+        .expect("found");
+    let Some(Start::Spawn(spec)) = &found.start else {
+        panic!("{found:?}")
+    };
     assert_eq!(
         (spec.executable.as_path(), spec.args.as_slice()),
-        (Path::new("/bin/flightdeck"), ["plugin", "serve", "lab"].map(OsString::from).as_slice())
+        (
+            Path::new("/bin/flightdeck"),
+            ["plugin", "serve", "lab"].map(OsString::from).as_slice()
+        )
     );
-    let error = scene.find("flightdeck.internal/bundled/none", "").expect_err("none of that name").to_string();
+    let error = scene
+        .find("flightdeck.internal/bundled/none", "")
+        .expect_err("none of that name")
+        .to_string();
     assert!(error.contains("flightdeck.internal/bundled/lab"), "{error}");
-    let builtin = scene.find("terraform.io/builtin/terraform", "").expect("found");
-    assert_eq!((builtin.start.clone(), builtin.origin.clone()), (None, Origin::Builtin));
+    let builtin = scene
+        .find("terraform.io/builtin/terraform", "")
+        .expect("found");
+    assert_eq!(
+        (builtin.start.clone(), builtin.origin.clone()),
+        (None, Origin::Builtin)
+    );
 }
 
 #[test]
@@ -230,16 +407,31 @@ fn a_mirror_named_by_the_environment_holds_what_it_holds() {
         return;
     };
     let scene = Scene::new();
-    let rc = format!("provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}", Path::new(&mirror).display());
+    let rc = format!(
+        "provider_installation {{ filesystem_mirror {{ path = \"{}\" }} }}",
+        Path::new(&mirror).display()
+    );
     std::fs::write(scene.path("rc"), rc).expect("written");
     let mut seen = 0;
     for host in std::fs::read_dir(&mirror).expect("mirror").flatten() {
-        for namespace in std::fs::read_dir(host.path()).into_iter().flatten().flatten() {
-            for name in std::fs::read_dir(namespace.path()).into_iter().flatten().flatten() {
+        for namespace in std::fs::read_dir(host.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            for name in std::fs::read_dir(namespace.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 let parts = [host.file_name(), namespace.file_name(), name.file_name()];
                 let address = parts.map(|p| p.to_string_lossy().into_owned()).join("/");
                 let found = scene.find(&address, "").expect("found");
-                println!("{address} {} {}", version(&found), found.digest(&HashCache::in_memory()).expect("digest"));
+                println!(
+                    "{address} {} {}",
+                    version(&found),
+                    found.digest(&HashCache::in_memory()).expect("digest")
+                );
                 seen += 1;
             }
         }

@@ -1,5 +1,6 @@
-//! A reader for the CLI configuration and the lock file: keys, blocks and literal values. The first is older than the
-//! language's own syntax (keys of blocks may be quoted strings), so the language's parser does not fit.
+//! A reader for the CLI configuration and the lock file: keys, blocks and literal values. The first
+//! is older than the language's own syntax (keys of blocks may be quoted strings), so the
+//! language's parser does not fit.
 
 use thiserror::Error;
 
@@ -33,7 +34,11 @@ pub struct TreeError {
 
 impl Node {
     pub(super) fn text(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// The texts of a list of texts.
@@ -43,7 +48,11 @@ impl Node {
     }
 
     pub(super) fn items(&self) -> &[Item] {
-        if let Self::Body(items) = self { items } else { &[] }
+        if let Self::Body(items) = self {
+            items
+        } else {
+            &[]
+        }
     }
 }
 
@@ -52,18 +61,27 @@ const DEPTH: usize = 32;
 
 /// Reads a whole text.
 pub(super) fn parse(text: &str) -> Result<Vec<Item>, TreeError> {
-    let mut reader = Reader { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1, depth: 0 };
+    let mut reader = Reader {
+        rest: text.strip_prefix('\u{feff}').unwrap_or(text),
+        line: 1,
+        depth: 0,
+    };
     let items = reader.body(false)?;
     Ok(items)
 }
 
 /// Reads the JSON form: an object whose members are items.
 pub(super) fn parse_json(text: &str) -> Result<Vec<Item>, TreeError> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| TreeError { line: e.line(), what: format!("not valid json: {e}") })?;
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| TreeError {
+        line: e.line(),
+        what: format!("not valid json: {e}"),
+    })?;
     match convert(value) {
         Node::Body(items) => Ok(items),
-        _ => Err(TreeError { line: 1, what: "an object is needed".to_owned() }),
+        _ => Err(TreeError {
+            line: 1,
+            what: "an object is needed".to_owned(),
+        }),
     }
 }
 
@@ -78,10 +96,17 @@ fn convert(value: serde_json::Value) -> Node {
         Value::Object(members) => {
             let mut items = Vec::new();
             for (key, value) in members {
-                let item = |value| Item { key: key.clone(), labels: Vec::new(), value, line: 0 };
+                let item = |value| Item {
+                    key: key.clone(),
+                    labels: Vec::new(),
+                    value,
+                    line: 0,
+                };
                 match convert(value) {
                     // A list of objects is a block given several times.
-                    Node::List(list) if !list.is_empty() && list.iter().all(|n| matches!(n, Node::Body(_))) => {
+                    Node::List(list)
+                        if !list.is_empty() && list.iter().all(|n| matches!(n, Node::Body(_))) =>
+                    {
                         items.extend(list.into_iter().map(item));
                     }
                     other => items.push(item(other)),
@@ -100,7 +125,10 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn fail<T>(&self, what: impl Into<String>) -> Result<T, TreeError> {
-        Err(TreeError { line: self.line, what: what.into() })
+        Err(TreeError {
+            line: self.line,
+            what: what.into(),
+        })
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -171,25 +199,46 @@ impl Reader<'_> {
         let mut labels = Vec::new();
         loop {
             if self.eat('=')? || self.eat(':')? {
-                return Ok(Item { key, labels, value: self.value()?, line });
+                return Ok(Item {
+                    key,
+                    labels,
+                    value: self.value()?,
+                    line,
+                });
             }
             if self.eat('{')? {
-                return Ok(Item { key, labels, value: Node::Body(self.body(true)?), line });
+                return Ok(Item {
+                    key,
+                    labels,
+                    value: Node::Body(self.body(true)?),
+                    line,
+                });
             }
             match self.rest.chars().next() {
                 Some('"') => labels.push(self.string()?),
-                Some(c) => return self.fail(format!("`{c}` after `{key}`, where a value or a block is needed")),
+                Some(c) => {
+                    return self.fail(format!(
+                        "`{c}` after `{key}`, where a value or a block is needed"
+                    ));
+                }
                 None => return self.fail(format!("nothing after `{key}`")),
             }
         }
     }
 
     fn key(&mut self) -> Result<String, TreeError> {
-        if self.rest.starts_with('"') { self.string() } else { self.word() }
+        if self.rest.starts_with('"') {
+            self.string()
+        } else {
+            self.word()
+        }
     }
 
     fn word(&mut self) -> Result<String, TreeError> {
-        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))
+            .unwrap_or(self.rest.len());
         if end == 0 {
             let c = self.rest.chars().next().unwrap_or(' ');
             return self.fail(format!("`{c}` where a name is needed"));
@@ -223,8 +272,12 @@ impl Reader<'_> {
         match word.as_str() {
             "true" => Ok(Node::Bool(true)),
             "false" => Ok(Node::Bool(false)),
-            _ if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => Ok(Node::Number(word)),
-            _ => self.fail(format!("`{word}` where a value is needed; only literal values can stand here")),
+            _ if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+                Ok(Node::Number(word))
+            }
+            _ => self.fail(format!(
+                "`{word}` where a value is needed; only literal values can stand here"
+            )),
         }
     }
 
@@ -245,7 +298,10 @@ impl Reader<'_> {
                     Some(c @ ('"' | '\\')) => out.push(c),
                     Some('u') => {
                         let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
-                        match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+                        match u32::from_str_radix(&digits, 16)
+                            .ok()
+                            .and_then(char::from_u32)
+                        {
                             Some(c) => out.push(c),
                             None => return self.fail(format!("`\\u{digits}` is not a character")),
                         }
@@ -285,11 +341,19 @@ mod tests {
         let items = parse(text).expect("read");
         assert_eq!(
             items.iter().map(|i| i.key.as_str()).collect::<Vec<_>>(),
-            ["plugin_cache_dir", "disable_checkpoint", "provider_installation", "credentials"]
+            [
+                "plugin_cache_dir",
+                "disable_checkpoint",
+                "provider_installation",
+                "credentials"
+            ]
         );
         let methods = items[2].value.items();
         assert_eq!(methods[0].value.items()[0].key, "hashicorp/null");
-        assert_eq!(methods[1].value.items()[1].value.texts().expect("texts"), ["a/*", "b/\"c\""]);
+        assert_eq!(
+            methods[1].value.items()[1].value.texts().expect("texts"),
+            ["a/*", "b/\"c\""]
+        );
         assert_eq!(methods[1].line, 9);
         assert_eq!(items[3].labels, ["app.example"]);
     }
@@ -299,7 +363,10 @@ mod tests {
         let items = parse_json(r#"{"provider_installation": {"filesystem_mirror": [{"path": "/a"}, {"path": "/b"}], "direct": {}}}"#)
             .expect("read");
         let methods = items[0].value.items();
-        assert_eq!(methods.iter().map(|m| m.key.as_str()).collect::<Vec<_>>(), ["filesystem_mirror", "filesystem_mirror", "direct"]);
+        assert_eq!(
+            methods.iter().map(|m| m.key.as_str()).collect::<Vec<_>>(),
+            ["filesystem_mirror", "filesystem_mirror", "direct"]
+        );
         assert!(parse_json("[]").is_err() && parse_json("{").is_err());
     }
 

@@ -1,4 +1,5 @@
-//! Version constraints of the language: `~> 5.1, >= 5.1.3, != 5.2.0`. Versions themselves are semantic versions.
+//! Version constraints of the language: `~> 5.1, >= 5.1.3, != 5.2.0`. Versions themselves are
+//! semantic versions.
 
 use semver::Version;
 use std::fmt;
@@ -13,7 +14,9 @@ pub struct Constraints {
 /// Why a text is not a constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConstraintError {
-    #[error("`{0}` is not a version constraint: an operator (=, !=, >, >=, <, <=, ~>) and a version are needed")]
+    #[error(
+        "`{0}` is not a version constraint: an operator (=, !=, >, >=, <, <=, ~>) and a version are needed"
+    )]
     Term(String),
     #[error("`{0}` in a version constraint is not a version")]
     Version(String),
@@ -78,7 +81,11 @@ impl Constraints {
     /// Whether a version may be taken. A prerelease may only where a condition names exactly it.
     #[must_use]
     pub fn allow(&self, version: &Version) -> bool {
-        let named = || self.terms.iter().any(|t| t.operator == Operator::Equal && same(&t.version, version));
+        let named = || {
+            self.terms
+                .iter()
+                .any(|t| t.operator == Operator::Equal && same(&t.version, version))
+        };
         self.terms.iter().all(|t| t.holds(version)) && (version.pre.is_empty() || named())
     }
 }
@@ -90,7 +97,9 @@ fn same(a: &Version, b: &Version) -> bool {
 
 impl Term {
     fn parse(text: &str) -> Result<Self, ConstraintError> {
-        let digits = text.find(|c: char| c.is_ascii_alphanumeric()).ok_or_else(|| ConstraintError::Term(text.to_owned()))?;
+        let digits = text
+            .find(|c: char| c.is_ascii_alphanumeric())
+            .ok_or_else(|| ConstraintError::Term(text.to_owned()))?;
         let operator = match text[..digits].trim() {
             "" | "=" => Operator::Equal,
             "!=" => Operator::Unequal,
@@ -102,12 +111,18 @@ impl Term {
             _ => return Err(ConstraintError::Term(text.to_owned())),
         };
         let number = text[digits..].trim();
-        let (version, segments) = partial(number).ok_or_else(|| ConstraintError::Version(number.to_owned()))?;
+        let (version, segments) =
+            partial(number).ok_or_else(|| ConstraintError::Version(number.to_owned()))?;
         let below = (operator == Operator::Pessimistic).then(|| match segments {
             3 => Version::new(version.major, version.minor + 1, 0),
             _ => Version::new(version.major + 1, 0, 0),
         });
-        Ok(Self { operator, version, below, text: text.to_owned() })
+        Ok(Self {
+            operator,
+            version,
+            below,
+            text: text.to_owned(),
+        })
     }
 
     fn holds(&self, version: &Version) -> bool {
@@ -119,7 +134,9 @@ impl Term {
             Operator::AtLeast => order.is_ge(),
             Operator::Less => order.is_lt(),
             Operator::AtMost => order.is_le(),
-            Operator::Pessimistic => order.is_ge() && self.below.as_ref().is_some_and(|below| version < below),
+            Operator::Pessimistic => {
+                order.is_ge() && self.below.as_ref().is_some_and(|below| version < below)
+            }
         }
     }
 }
@@ -154,23 +171,51 @@ mod tests {
 
     fn allowed<'v>(constraint: &str, versions: &[&'v str]) -> Vec<&'v str> {
         let constraints = Constraints::parse(constraint).expect(constraint);
-        versions.iter().copied().filter(|v| constraints.allow(&Version::parse(v).expect(v))).collect()
+        versions
+            .iter()
+            .copied()
+            .filter(|v| constraints.allow(&Version::parse(v).expect(v)))
+            .collect()
     }
 
-    const ALL: [&str; 9] = ["0.9.0", "1.0.0", "1.1.0-beta1", "1.1.0", "1.1.5", "1.2.0", "1.10.0", "2.0.0-rc1", "2.0.0"];
+    const ALL: [&str; 9] = [
+        "0.9.0",
+        "1.0.0",
+        "1.1.0-beta1",
+        "1.1.0",
+        "1.1.5",
+        "1.2.0",
+        "1.10.0",
+        "2.0.0-rc1",
+        "2.0.0",
+    ];
 
     #[test]
     fn each_operator_has_its_meaning() {
-        assert_eq!(allowed("", &ALL), ["0.9.0", "1.0.0", "1.1.0", "1.1.5", "1.2.0", "1.10.0", "2.0.0"]);
+        assert_eq!(
+            allowed("", &ALL),
+            [
+                "0.9.0", "1.0.0", "1.1.0", "1.1.5", "1.2.0", "1.10.0", "2.0.0"
+            ]
+        );
         assert_eq!(allowed("1.1", &ALL), ["1.1.0"]);
         assert_eq!(allowed("= 1.1.5", &ALL), ["1.1.5"]);
         assert_eq!(allowed("!=1.0.0, <1.2", &ALL), ["0.9.0", "1.1.0", "1.1.5"]);
         assert_eq!(allowed("> 1.1.5", &ALL), ["1.2.0", "1.10.0", "2.0.0"]);
         assert_eq!(allowed("<= 1.0.0", &ALL), ["0.9.0", "1.0.0"]);
         assert_eq!(allowed("~> 1.1.0", &ALL), ["1.1.0", "1.1.5"]);
-        assert_eq!(allowed("~> 1.1", &ALL), ["1.1.0", "1.1.5", "1.2.0", "1.10.0"]);
-        assert_eq!(allowed("~> 1", &ALL), ["1.0.0", "1.1.0", "1.1.5", "1.2.0", "1.10.0"]);
-        assert_eq!(allowed(">= 1.1.0, != 1.1.5, < 2.0.0", &ALL), ["1.1.0", "1.2.0", "1.10.0"]);
+        assert_eq!(
+            allowed("~> 1.1", &ALL),
+            ["1.1.0", "1.1.5", "1.2.0", "1.10.0"]
+        );
+        assert_eq!(
+            allowed("~> 1", &ALL),
+            ["1.0.0", "1.1.0", "1.1.5", "1.2.0", "1.10.0"]
+        );
+        assert_eq!(
+            allowed(">= 1.1.0, != 1.1.5, < 2.0.0", &ALL),
+            ["1.1.0", "1.2.0", "1.10.0"]
+        );
     }
 
     #[test]
@@ -182,7 +227,15 @@ mod tests {
 
     #[test]
     fn what_is_no_constraint_is_refused() {
-        for wrong in [">=", "=> 1.0", "~> x", "1.0.0,", "1.2.3.4", ">= 1.0 < 2.0", "latest"] {
+        for wrong in [
+            ">=",
+            "=> 1.0",
+            "~> x",
+            "1.0.0,",
+            "1.2.3.4",
+            ">= 1.0 < 2.0",
+            "latest",
+        ] {
             assert!(Constraints::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
-//! The builtin provider `terraform.io/builtin/terraform`, in this process: the resource `terraform_data` and the data
-//! source `terraform_remote_state`. Owns nothing; files are read relative to the workspace.
+//! The builtin provider `terraform.io/builtin/terraform`, in this process: the resource
+//! `terraform_data` and the data source `terraform_remote_state`. Owns nothing; files are read
+//! relative to the workspace.
 
 mod data;
 mod remote_state;
@@ -29,18 +30,35 @@ impl Builtin {
         let schema = ProviderSchema {
             resources: [(DATA.to_owned(), data::schema())].into(),
             data_sources: [(REMOTE_STATE.to_owned(), remote_state::schema())].into(),
-            capabilities: Capabilities { plan_destroy: false, get_schema_optional: true, move_resource_state: true, ..Default::default() },
+            capabilities: Capabilities {
+                plan_destroy: false,
+                get_schema_optional: true,
+                move_resource_state: true,
+                ..Default::default()
+            },
             ..Default::default()
         };
-        let info = ProviderInfo { plugin, address: ADDRESS.to_owned(), dialect: "builtin" };
-        Self { info, schema: Arc::new(schema), workspace }
+        let info = ProviderInfo {
+            plugin,
+            address: ADDRESS.to_owned(),
+            dialect: "builtin",
+        };
+        Self {
+            info,
+            schema: Arc::new(schema),
+            workspace,
+        }
     }
 
     fn only(&self, wanted: &str, kind: &'static str, name: &str) -> Result<(), ProviderError> {
         if wanted == name {
             return Ok(());
         }
-        Err(ProviderError::NoSuchType { plugin: self.info.plugin.clone(), kind, name: name.to_owned() })
+        Err(ProviderError::NoSuchType {
+            plugin: self.info.plugin.clone(),
+            kind,
+            name: name.to_owned(),
+        })
     }
 
     fn resource(&self, name: &str) -> Result<(), ProviderError> {
@@ -74,60 +92,129 @@ impl Provider for Builtin {
         Ok(Checked::default())
     }
 
-    async fn validate_resource(&self, type_name: &str, config: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_resource(
+        &self,
+        type_name: &str,
+        config: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.resource(type_name)?;
-        Ok(Checked { diagnostics: data::validate(&config) })
+        Ok(Checked {
+            diagnostics: data::validate(&config),
+        })
     }
 
-    async fn validate_data(&self, type_name: &str, config: Value, _: &CallContext) -> Result<Checked, ProviderError> {
+    async fn validate_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
         self.data_source(type_name)?;
-        Ok(Checked { diagnostics: remote_state::validate(&config) })
+        Ok(Checked {
+            diagnostics: remote_state::validate(&config),
+        })
     }
 
-    async fn upgrade(&self, request: UpgradeRequest, _: &CallContext) -> Result<UpgradeResponse, ProviderError> {
+    async fn upgrade(
+        &self,
+        request: UpgradeRequest,
+        _: &CallContext,
+    ) -> Result<UpgradeResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(data::upgrade(&request))
     }
 
-    async fn read(&self, request: ReadRequest, _: &CallContext) -> Result<ReadResponse, ProviderError> {
+    async fn read(
+        &self,
+        request: ReadRequest,
+        _: &CallContext,
+    ) -> Result<ReadResponse, ProviderError> {
         self.resource(&request.type_name)?;
-        Ok(ReadResponse { state: request.current, private: request.private, identity: None, diagnostics: Vec::new() })
+        Ok(ReadResponse {
+            state: request.current,
+            private: request.private,
+            identity: None,
+            diagnostics: Vec::new(),
+        })
     }
 
-    async fn plan(&self, request: PlanRequest, _: &CallContext) -> Result<PlanResponse, ProviderError> {
+    async fn plan(
+        &self,
+        request: PlanRequest,
+        _: &CallContext,
+    ) -> Result<PlanResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(data::plan(request))
     }
 
-    async fn apply(&self, request: ApplyRequest, _: &CallContext) -> Result<ApplyResponse, ProviderError> {
+    async fn apply(
+        &self,
+        request: ApplyRequest,
+        _: &CallContext,
+    ) -> Result<ApplyResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(data::apply(request))
     }
 
-    async fn import(&self, request: ImportRequest, _: &CallContext) -> Result<ImportResponse, ProviderError> {
+    async fn import(
+        &self,
+        request: ImportRequest,
+        _: &CallContext,
+    ) -> Result<ImportResponse, ProviderError> {
         self.resource(&request.type_name)?;
         Ok(data::import(&request))
     }
 
-    async fn move_state(&self, request: MoveRequest, _: &CallContext) -> Result<MoveResponse, ProviderError> {
+    async fn move_state(
+        &self,
+        request: MoveRequest,
+        _: &CallContext,
+    ) -> Result<MoveResponse, ProviderError> {
         self.resource(&request.target_type)?;
         Ok(data::take_over(request))
     }
 
-    async fn read_data(&self, type_name: &str, config: Value, _: &CallContext) -> Result<DataResponse, ProviderError> {
+    async fn read_data(
+        &self,
+        type_name: &str,
+        config: Value,
+        _: &CallContext,
+    ) -> Result<DataResponse, ProviderError> {
         self.data_source(type_name)?;
         let workspace = self.workspace.clone();
-        let read = tokio::task::spawn_blocking(move || remote_state::read(&config, &workspace)).await;
-        Ok(read.unwrap_or_else(|e| remote_state::failed(ProviderDiagnostic::error("Error loading state", e.to_string()))))
+        let read =
+            tokio::task::spawn_blocking(move || remote_state::read(&config, &workspace)).await;
+        Ok(read.unwrap_or_else(|e| {
+            remote_state::failed(ProviderDiagnostic::error(
+                "Error loading state",
+                e.to_string(),
+            ))
+        }))
     }
 
     /// Expressions call its functions as those of the language: see [`super::functions`].
-    async fn call_function(&self, name: &str, _: Vec<Value>, _: &CallContext) -> Result<FunctionResponse, ProviderError> {
-        Err(ProviderError::NoSuchType { plugin: self.info.plugin.clone(), kind: "function", name: name.to_owned() })
+    async fn call_function(
+        &self,
+        name: &str,
+        _: Vec<Value>,
+        _: &CallContext,
+    ) -> Result<FunctionResponse, ProviderError> {
+        Err(ProviderError::NoSuchType {
+            plugin: self.info.plugin.clone(),
+            kind: "function",
+            name: name.to_owned(),
+        })
     }
 
-    async fn validate_ephemeral(&self, type_name: &str, _: Value, _: &CallContext) -> Result<Checked, ProviderError> {
-        self.only("", "ephemeral resource type", type_name).map(|()| Checked::default())
+    async fn validate_ephemeral(
+        &self,
+        type_name: &str,
+        _: Value,
+        _: &CallContext,
+    ) -> Result<Checked, ProviderError> {
+        self.only("", "ephemeral resource type", type_name)
+            .map(|()| Checked::default())
     }
 
     async fn stop(&self, _: &CallContext) -> Result<(), ProviderError> {

@@ -1,5 +1,5 @@
-//! `terraform_remote_state`: the outputs of another configuration's state. Of the backends, `local` with files of
-//! state version 4; others are refused by name. Reads files, keeps nothing.
+//! `terraform_remote_state`: the outputs of another configuration's state. Of the backends, `local`
+//! with files of state version 4; others are refused by name. Reads files, keeps nothing.
 
 use crate::engine::provider::*;
 use cty::schema::{Attribute, Block, Schema};
@@ -11,17 +11,43 @@ use std::path::{Path as FilePath, PathBuf};
 
 pub(super) fn schema() -> Schema {
     let attributes = [
-        ("backend", Attribute::required(Type::String).describe("The backend that keeps the state. Only `local` is supported yet.")),
-        ("config", Attribute::optional(Type::Dynamic).describe("The backend's configuration, an object.")),
-        ("defaults", Attribute::optional(Type::Dynamic).describe("Values of outputs that the state does not have.")),
-        ("outputs", Attribute::computed(Type::Dynamic).describe("All outputs of the root module, an object.")),
-        ("workspace", Attribute::optional(Type::String).describe("The workspace whose state is read.")),
+        (
+            "backend",
+            Attribute::required(Type::String)
+                .describe("The backend that keeps the state. Only `local` is supported yet."),
+        ),
+        (
+            "config",
+            Attribute::optional(Type::Dynamic).describe("The backend's configuration, an object."),
+        ),
+        (
+            "defaults",
+            Attribute::optional(Type::Dynamic)
+                .describe("Values of outputs that the state does not have."),
+        ),
+        (
+            "outputs",
+            Attribute::computed(Type::Dynamic)
+                .describe("All outputs of the root module, an object."),
+        ),
+        (
+            "workspace",
+            Attribute::optional(Type::String).describe("The workspace whose state is read."),
+        ),
     ];
-    Schema::new(0, Block { attributes: attributes.map(|(n, a)| (n.to_owned(), a)).into(), ..Default::default() })
+    Schema::new(
+        0,
+        Block {
+            attributes: attributes.map(|(n, a)| (n.to_owned(), a)).into(),
+            ..Default::default()
+        },
+    )
 }
 
 fn attr(value: &Value, name: &str) -> Value {
-    value.get_attr(name).unwrap_or_else(|| Value::null(Type::Dynamic))
+    value
+        .get_attr(name)
+        .unwrap_or_else(|| Value::null(Type::Dynamic))
 }
 
 fn object_like(value: &Value) -> bool {
@@ -34,14 +60,24 @@ fn invalid(detail: impl Into<String>, at: &str) -> ProviderDiagnostic {
 
 pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
     let mut diagnostics = Vec::new();
-    let (backend, settings, defaults) = (attr(config, "backend"), attr(config, "config"), attr(config, "defaults"));
+    let (backend, settings, defaults) = (
+        attr(config, "backend"),
+        attr(config, "config"),
+        attr(config, "defaults"),
+    );
     if settings.is_wholly_known() && backend.is_given() {
         diagnostics.extend(Backend::of(config).err());
     } else if !object_like(&settings) {
-        diagnostics.push(invalid("The configuration must be an object value.", "config"));
+        diagnostics.push(invalid(
+            "The configuration must be an object value.",
+            "config",
+        ));
     }
     if !object_like(&defaults) {
-        let error = ProviderDiagnostic::error("Invalid default values", "Defaults must be given in an object value.");
+        let error = ProviderDiagnostic::error(
+            "Invalid default values",
+            "Defaults must be given in an object value.",
+        );
         diagnostics.push(error.at(Path::root().attr("defaults")));
     }
     diagnostics
@@ -58,30 +94,54 @@ impl Backend {
         let backend = attr(config, "backend");
         match backend.as_str() {
             Some("local" | "_local") => {}
-            Some(other) => return Err(invalid(format!("The backend {other:?} cannot be read yet; only \"local\" can."), "backend")),
+            Some(other) => {
+                return Err(invalid(
+                    format!("The backend {other:?} cannot be read yet; only \"local\" can."),
+                    "backend",
+                ));
+            }
             None => return Err(invalid("The backend must be named.", "backend")),
         }
-        let mut backend = Self { path: "terraform.tfstate".into(), workspace_dir: "terraform.tfstate.d".into() };
+        let mut backend = Self {
+            path: "terraform.tfstate".into(),
+            workspace_dir: "terraform.tfstate.d".into(),
+        };
         let settings = attr(config, "config");
         if settings.is_null() {
             return Ok(backend);
         }
         if !object_like(&settings) {
-            return Err(invalid("The configuration must be an object value.", "config"));
+            return Err(invalid(
+                "The configuration must be an object value.",
+                "config",
+            ));
         }
         for (name, value) in settings.as_map().into_iter().flatten() {
             let target = match &**name {
                 "path" => &mut backend.path,
                 "workspace_dir" => &mut backend.workspace_dir,
-                other => return Err(invalid(format!("The local backend has no argument {other:?}."), "config")),
+                other => {
+                    return Err(invalid(
+                        format!("The local backend has no argument {other:?}."),
+                        "config",
+                    ));
+                }
             };
             if value.is_null() {
                 continue;
             }
-            let text = value.convert(&Type::String).ok().and_then(|v| v.as_str().map(str::to_owned));
+            let text = value
+                .convert(&Type::String)
+                .ok()
+                .and_then(|v| v.as_str().map(str::to_owned));
             match text {
                 Some(text) if !text.is_empty() => *target = text.into(),
-                _ => return Err(invalid(format!("The argument {name:?} must be a string that is not empty."), "config")),
+                _ => {
+                    return Err(invalid(
+                        format!("The argument {name:?} must be a string that is not empty."),
+                        "config",
+                    ));
+                }
             }
         }
         Ok(backend)
@@ -111,7 +171,10 @@ struct Output {
 }
 
 pub(super) fn failed(error: ProviderDiagnostic) -> DataResponse {
-    DataResponse { state: Value::null(schema().implied_type().clone()), diagnostics: vec![error] }
+    DataResponse {
+        state: Value::null(schema().implied_type().clone()),
+        diagnostics: vec![error],
+    }
 }
 
 /// Reads the outputs. `base` is what relative paths are relative to.
@@ -122,17 +185,28 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
     };
     let workspace = attr(config, "workspace");
     let file = base.join(backend.file(workspace.as_str()));
-    let mut outputs: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults").as_map().map(cty::Members::to_map).unwrap_or_default();
+    let mut outputs: BTreeMap<std::sync::Arc<str>, Value> = attr(config, "defaults")
+        .as_map()
+        .map(cty::Members::to_map)
+        .unwrap_or_default();
     match read_file(&file) {
         Ok(Some(found)) => outputs.extend(found),
         Ok(None) => {
-            let detail =
-                format!("No stored state was found for the given workspace in the given backend: {} does not exist.", file.display());
-            return failed(ProviderDiagnostic::error("Unable to find remote state", detail).at(Path::root().attr("workspace")));
+            let detail = format!(
+                "No stored state was found for the given workspace in the given backend: {} does not exist.",
+                file.display()
+            );
+            return failed(
+                ProviderDiagnostic::error("Unable to find remote state", detail)
+                    .at(Path::root().attr("workspace")),
+            );
         }
         Err(why) => {
             let detail = format!("The state file {} cannot be read: {why}.", file.display());
-            return failed(ProviderDiagnostic::error("Error loading state", detail).at(Path::root().attr("backend")));
+            return failed(
+                ProviderDiagnostic::error("Error loading state", detail)
+                    .at(Path::root().attr("backend")),
+            );
         }
     }
     let state = Value::object([
@@ -142,7 +216,10 @@ pub(super) fn read(config: &Value, base: &FilePath) -> DataResponse {
         ("outputs", Value::object_from_map(outputs)),
         ("workspace", workspace),
     ]);
-    DataResponse { state, diagnostics: Vec::new() }
+    DataResponse {
+        state,
+        diagnostics: Vec::new(),
+    }
 }
 
 /// Values by name.
@@ -162,9 +239,15 @@ pub enum StateFileError {
     #[error("it says no state version")]
     Unversioned,
     #[error("the type of output {name:?}: {source}")]
-    Type { name: String, source: cty::TypeJsonError },
+    Type {
+        name: String,
+        source: cty::TypeJsonError,
+    },
     #[error("output {name:?}: {source}")]
-    Value { name: String, source: cty::CodecError },
+    Value {
+        name: String,
+        source: cty::CodecError,
+    },
 }
 
 fn read_file(file: &FilePath) -> Result<Option<Outputs>, StateFileError> {
@@ -194,12 +277,26 @@ pub fn outputs(text: &[u8]) -> Result<Option<Outputs>, StateFileError> {
         None => return Err(StateFileError::Unversioned),
     }
     let one = |(name, output): (String, Output)| {
-        let ty = Type::from_json(output.r#type.get().as_bytes()).map_err(|source| StateFileError::Type { name: name.clone(), source })?;
-        let value =
-            cty::json::decode(output.value.get().as_bytes(), &ty).map_err(|source| StateFileError::Value { name: name.clone(), source })?;
+        let ty = Type::from_json(output.r#type.get().as_bytes()).map_err(|source| {
+            StateFileError::Type {
+                name: name.clone(),
+                source,
+            }
+        })?;
+        let value = cty::json::decode(output.value.get().as_bytes(), &ty).map_err(|source| {
+            StateFileError::Value {
+                name: name.clone(),
+                source,
+            }
+        })?;
         Ok((name.into(), value))
     };
-    state.outputs.into_iter().map(one).collect::<Result<_, StateFileError>>().map(Some)
+    state
+        .outputs
+        .into_iter()
+        .map(one)
+        .collect::<Result<_, StateFileError>>()
+        .map(Some)
 }
 
 #[cfg(test)]
@@ -212,7 +309,10 @@ mod tests {
             ("config", settings),
             ("defaults", defaults),
             ("outputs", Value::null(Type::Dynamic)),
-            ("workspace", workspace.map_or(Value::null(Type::String), Value::string)),
+            (
+                "workspace",
+                workspace.map_or(Value::null(Type::String), Value::string),
+            ),
         ])
     }
 
@@ -230,14 +330,33 @@ mod tests {
         let text = r#"{"version": 4, "serial": 1, "outputs": {"v": {"value": ["b", "a"], "type": ["set", "string"], "sensitive": true}}, "resources": []}"#;
         std::fs::write(folder.path().join("up.json"), text).expect("written");
         let defaults = Value::object([("v", Value::string("default")), ("w", Value::int(1))]);
-        let answer = read(&config("local", path("./up.json"), defaults, None), folder.path());
+        let answer = read(
+            &config("local", path("./up.json"), defaults, None),
+            folder.path(),
+        );
         assert_eq!(answer.diagnostics, []);
         let outputs = attr(&answer.state, "outputs");
-        assert_eq!(attr(&outputs, "v"), Value::set(Type::String, vec![Value::string("a"), Value::string("b")]));
+        assert_eq!(
+            attr(&outputs, "v"),
+            Value::set(Type::String, vec![Value::string("a"), Value::string("b")])
+        );
         assert_eq!(attr(&outputs, "w"), Value::int(1));
         std::fs::create_dir_all(folder.path().join("terraform.tfstate.d/blue")).expect("a folder");
-        std::fs::write(folder.path().join("terraform.tfstate.d/blue/terraform.tfstate"), text).expect("written");
-        assert_eq!(read(&config("local", none(), none(), Some("blue")), folder.path()).diagnostics, []);
+        std::fs::write(
+            folder
+                .path()
+                .join("terraform.tfstate.d/blue/terraform.tfstate"),
+            text,
+        )
+        .expect("written");
+        assert_eq!(
+            read(
+                &config("local", none(), none(), Some("blue")),
+                folder.path()
+            )
+            .diagnostics,
+            []
+        );
     }
 
     #[test]
@@ -247,9 +366,17 @@ mod tests {
             ("absent", None, "does not exist"),
             ("old", Some(r#"{"version": 3}"#), "version 3"),
             ("unversioned", Some("{}"), "no state version"),
-            ("encrypted", Some(r#"{"encrypted_data": "x", "meta": {}}"#), "encrypted"),
+            (
+                "encrypted",
+                Some(r#"{"encrypted_data": "x", "meta": {}}"#),
+                "encrypted",
+            ),
             ("broken", Some("{"), "cannot be read"),
-            ("badtype", Some(r#"{"version": 4, "outputs": {"x": {"value": 1, "type": "bag"}}}"#), "output \"x\""),
+            (
+                "badtype",
+                Some(r#"{"version": 4, "outputs": {"x": {"value": 1, "type": "bag"}}}"#),
+                "output \"x\"",
+            ),
         ];
         for (name, text, words) in rows {
             if let Some(text) = text {
@@ -257,20 +384,53 @@ mod tests {
             }
             let answer = read(&config("local", path(name), none(), None), folder.path());
             assert!(answer.state.is_null(), "{name}");
-            assert!(answer.diagnostics[0].detail.contains(words), "{name}: {}", answer.diagnostics[0].detail);
+            assert!(
+                answer.diagnostics[0].detail.contains(words),
+                "{name}: {}",
+                answer.diagnostics[0].detail
+            );
         }
-        let answer = read(&config("local", path("/dev/zero"), none(), None), folder.path());
-        assert!(answer.diagnostics[0].detail.contains("not a regular file"), "{}", answer.diagnostics[0].detail);
+        let answer = read(
+            &config("local", path("/dev/zero"), none(), None),
+            folder.path(),
+        );
+        assert!(
+            answer.diagnostics[0].detail.contains("not a regular file"),
+            "{}",
+            answer.diagnostics[0].detail
+        );
     }
 
     #[test]
     fn configurations_are_checked_once_they_are_known() {
-        let errors = |c: Value| validate(&c).into_iter().map(|d| format!("{}", d.path.expect("a place"))).collect::<Vec<_>>();
+        let errors = |c: Value| {
+            validate(&c)
+                .into_iter()
+                .map(|d| format!("{}", d.path.expect("a place")))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(errors(config("s3", none(), none(), None)), [".backend"]);
-        assert_eq!(errors(config("local", Value::object([("bucket", Value::string("b"))]), none(), None)), [".config"]);
+        assert_eq!(
+            errors(config(
+                "local",
+                Value::object([("bucket", Value::string("b"))]),
+                none(),
+                None
+            )),
+            [".config"]
+        );
         assert_eq!(errors(config("local", path(""), none(), None)), [".config"]);
-        assert_eq!(errors(config("local", Value::int(1), Value::int(2), None)), [".config", ".defaults"]);
-        assert_eq!(errors(config("local", Value::unknown(Type::Dynamic), none(), None)), Vec::<String>::new());
-        assert_eq!(errors(config("local", path("x"), Value::empty_object(), None)), Vec::<String>::new());
+        assert_eq!(
+            errors(config("local", Value::int(1), Value::int(2), None)),
+            [".config", ".defaults"]
+        );
+        assert_eq!(
+            errors(config("local", Value::unknown(Type::Dynamic), none(), None)),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            errors(config("local", path("x"), Value::empty_object(), None)),
+            Vec::<String>::new()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers may carry JSON
-//! instead, or nothing, which is not the same as null. Owns nothing.
+//! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers
+//! may carry JSON instead, or nothing, which is not the same as null. Owns nothing.
 
 use crate::engine::event::Severity;
 use crate::engine::plugin::record::PluginId;
@@ -23,43 +23,71 @@ impl Side<'_> {
         self.encode_as(value, &self.ty)
     }
 
-    fn encode_as(&self, value: &Value, ty: &Type) -> Result<Option<pb::DynamicValue>, ProviderError> {
+    fn encode_as(
+        &self,
+        value: &Value,
+        ty: &Type,
+    ) -> Result<Option<pb::DynamicValue>, ProviderError> {
         match cty::msgpack::encode(value, ty) {
-            Ok(bytes) => Ok(Some(pb::DynamicValue { msgpack: bytes.into(), json: Bytes::new() })),
-            Err(e) => Err(ProviderError::Unencodable { plugin: self.plugin.clone(), method: self.method, what: e.to_string() }),
+            Ok(bytes) => Ok(Some(pb::DynamicValue {
+                msgpack: bytes.into(),
+                json: Bytes::new(),
+            })),
+            Err(e) => Err(ProviderError::Unencodable {
+                plugin: self.plugin.clone(),
+                method: self.method,
+                what: e.to_string(),
+            }),
         }
     }
 
-    pub(super) fn encode_meta(&self, value: Option<&Value>) -> Result<Option<pb::DynamicValue>, ProviderError> {
+    pub(super) fn encode_meta(
+        &self,
+        value: Option<&Value>,
+    ) -> Result<Option<pb::DynamicValue>, ProviderError> {
         match (value, &self.meta) {
             (Some(value), Some(ty)) => self.encode_as(value, ty),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn encode_identity(&self, value: Option<&Value>) -> Result<Option<pb::ResourceIdentityData>, ProviderError> {
+    pub(super) fn encode_identity(
+        &self,
+        value: Option<&Value>,
+    ) -> Result<Option<pb::ResourceIdentityData>, ProviderError> {
         match (value, &self.identity) {
-            (Some(value), Some(ty)) => Ok(Some(pb::ResourceIdentityData { identity_data: self.encode_as(value, ty)? })),
+            (Some(value), Some(ty)) => Ok(Some(pb::ResourceIdentityData {
+                identity_data: self.encode_as(value, ty)?,
+            })),
             _ => Ok(None),
         }
     }
 
     /// A value of the schema's type; `None` where none was sent.
-    pub(super) fn decode(&self, value: Option<pb::DynamicValue>) -> Result<Option<Value>, ProviderError> {
+    pub(super) fn decode(
+        &self,
+        value: Option<pb::DynamicValue>,
+    ) -> Result<Option<Value>, ProviderError> {
         self.decode_as(value, &self.ty)
     }
 
-    fn decode_as(&self, value: Option<pb::DynamicValue>, ty: &Type) -> Result<Option<Value>, ProviderError> {
+    fn decode_as(
+        &self,
+        value: Option<pb::DynamicValue>,
+        ty: &Type,
+    ) -> Result<Option<Value>, ProviderError> {
         let Some(value) = value else { return Ok(None) };
-        cty::decode_dynamic_value(&value.msgpack, &value.json, ty).map_err(|e| ProviderError::Undecodable {
-            plugin: self.plugin.clone(),
-            method: self.method,
-            what: e.to_string(),
+        cty::decode_dynamic_value(&value.msgpack, &value.json, ty).map_err(|e| {
+            ProviderError::Undecodable {
+                plugin: self.plugin.clone(),
+                method: self.method,
+                what: e.to_string(),
+            }
         })
     }
 
-    /// As [`Side::decode`], with null where none was sent. An answer with errors may hold a value that is no good:
-    /// the errors are what counts then.
+    /// As [`Side::decode`], with null where none was sent. An answer with errors may hold a value
+    /// that is no good: the errors are what counts then.
     pub(super) fn decode_or_null(
         &self,
         value: Option<pb::DynamicValue>,
@@ -67,14 +95,21 @@ impl Side<'_> {
     ) -> Result<Value, ProviderError> {
         match self.decode(value) {
             Ok(value) => Ok(value.unwrap_or_else(|| Value::null(self.ty.clone()))),
-            Err(_) if diagnostics.iter().any(|d| d.severity == Severity::Error) => Ok(Value::null(self.ty.clone())),
+            Err(_) if diagnostics.iter().any(|d| d.severity == Severity::Error) => {
+                Ok(Value::null(self.ty.clone()))
+            }
             Err(error) => Err(error),
         }
     }
 
-    pub(super) fn decode_identity(&self, data: Option<pb::ResourceIdentityData>) -> Result<Option<Value>, ProviderError> {
+    pub(super) fn decode_identity(
+        &self,
+        data: Option<pb::ResourceIdentityData>,
+    ) -> Result<Option<Value>, ProviderError> {
         match (data, &self.identity) {
-            (Some(data), Some(ty)) => Ok(self.decode_as(data.identity_data, ty)?.filter(|v| !v.is_null())),
+            (Some(data), Some(ty)) => Ok(self
+                .decode_as(data.identity_data, ty)?
+                .filter(|v| !v.is_null())),
             _ => Ok(None),
         }
     }
@@ -90,7 +125,12 @@ pub(super) fn path(path: pb::AttributePath) -> Option<Path> {
             Selector::ElementKeyInt(index) => PathStep::Index(Value::int(index)),
         })
     };
-    Some(Path::new(path.steps.into_iter().map(step).collect::<Option<Vec<_>>>()?))
+    Some(Path::new(
+        path.steps
+            .into_iter()
+            .map(step)
+            .collect::<Option<Vec<_>>>()?,
+    ))
 }
 
 /// Diagnostics of each severity that are taken from one answer.
@@ -99,10 +139,24 @@ const DIAGNOSTICS: usize = 200;
 const SUMMARY: usize = 2_000;
 const DETAIL: usize = 64_000;
 
-pub(super) fn diagnostic(severity: i32, summary: String, detail: String, path: Option<Path>) -> ProviderDiagnostic {
+pub(super) fn diagnostic(
+    severity: i32,
+    summary: String,
+    detail: String,
+    path: Option<Path>,
+) -> ProviderDiagnostic {
     // 2 is a warning; a severity that is none must not hide what may be an error.
-    let severity = if severity == 2 { Severity::Warning } else { Severity::Error };
-    ProviderDiagnostic { severity, summary: cut(summary, SUMMARY), detail: cut(detail, DETAIL), path }
+    let severity = if severity == 2 {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    ProviderDiagnostic {
+        severity,
+        summary: cut(summary, SUMMARY),
+        detail: cut(detail, DETAIL),
+        path,
+    }
 }
 
 fn cut(text: String, most: usize) -> String {
@@ -117,7 +171,11 @@ fn cut(text: String, most: usize) -> String {
 pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
     let (mut taken, mut errors, mut warnings) = (Vec::new(), 0, 0);
     for d in all {
-        let count = if d.severity == 2 { &mut warnings } else { &mut errors };
+        let count = if d.severity == 2 {
+            &mut warnings
+        } else {
+            &mut errors
+        };
         *count += 1;
         if *count <= DIAGNOSTICS {
             let place = d.attribute.and_then(path).filter(|p| !p.is_empty());
@@ -126,8 +184,15 @@ pub(super) fn diagnostics(all: Vec<pb::Diagnostic>) -> Vec<ProviderDiagnostic> {
     }
     for (severity, word, count) in [(1, "errors", errors), (2, "warnings", warnings)] {
         if let Some(more @ 1..) = usize::checked_sub(count, DIAGNOSTICS) {
-            let detail = format!("The provider answered {count} {word} at once; the first {DIAGNOSTICS} are shown.");
-            taken.push(diagnostic(severity, format!("{more} more {word} are left out"), detail, None));
+            let detail = format!(
+                "The provider answered {count} {word} at once; the first {DIAGNOSTICS} are shown."
+            );
+            taken.push(diagnostic(
+                severity,
+                format!("{more} more {word} are left out"),
+                detail,
+                None,
+            ));
         }
     }
     taken

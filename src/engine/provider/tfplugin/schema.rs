@@ -1,5 +1,6 @@
-//! Schemas of both protocols into the one model. The only messages that differ between them on the wire (attributes
-//! are numbered differently, and nest in protocol 6 alone), hence a macro over both generated modules.
+//! Schemas of both protocols into the one model. The only messages that differ between them on the
+//! wire (attributes are numbered differently, and nest in protocol 6 alone), hence a macro over
+//! both generated modules.
 
 use super::convert::diagnostic;
 use super::life::SchemaReply;
@@ -10,7 +11,8 @@ use prost::Message as _;
 use proto::tfplugin6;
 use std::collections::BTreeMap;
 
-/// Into the model; the error says where in the schema something makes no sense. Identities are not part of this reply.
+/// Into the model; the error says where in the schema something makes no sense. Identities are not
+/// part of this reply.
 pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, String> {
     match reply {
         SchemaReply::V5(reply) => five::provider_schema(reply),
@@ -24,7 +26,11 @@ fn ty(json: &[u8], at: &str) -> Result<Type, String> {
 }
 
 fn text_kind(kind: i32) -> TextKind {
-    if kind == 1 { TextKind::Markdown } else { TextKind::Plain }
+    if kind == 1 {
+        TextKind::Markdown
+    } else {
+        TextKind::Plain
+    }
 }
 
 fn count(n: i64) -> u64 {
@@ -44,13 +50,24 @@ fn nesting(number: i32, at: &str) -> Result<Nesting, String> {
 }
 
 /// Identities, for what can be understood of them.
-pub(super) fn identities(reply: &tfplugin6::get_resource_identity_schemas::Response) -> BTreeMap<String, IdentitySchema> {
+pub(super) fn identities(
+    reply: &tfplugin6::get_resource_identity_schemas::Response,
+) -> BTreeMap<String, IdentitySchema> {
     let one = |name: &String, schema: &tfplugin6::ResourceIdentitySchema| {
-        let attributes = schema.identity_attributes.iter().map(|a| Some((a.name.as_str(), ty(&a.r#type, &a.name).ok()?)));
+        let attributes = schema
+            .identity_attributes
+            .iter()
+            .map(|a| Some((a.name.as_str(), ty(&a.r#type, &a.name).ok()?)));
         let attributes = attributes.collect::<Option<Vec<_>>>()?;
-        let names = |wanted: fn(&tfplugin6::resource_identity_schema::IdentityAttribute) -> bool| {
-            schema.identity_attributes.iter().filter(|a| wanted(a)).map(|a| a.name.clone()).collect()
-        };
+        let names =
+            |wanted: fn(&tfplugin6::resource_identity_schema::IdentityAttribute) -> bool| {
+                schema
+                    .identity_attributes
+                    .iter()
+                    .filter(|a| wanted(a))
+                    .map(|a| a.name.clone())
+                    .collect()
+            };
         let identity = IdentitySchema {
             version: schema.version,
             ty: Type::object(attributes),
@@ -59,7 +76,11 @@ pub(super) fn identities(reply: &tfplugin6::get_resource_identity_schemas::Respo
         };
         Some((name.clone(), identity))
     };
-    reply.identity_schemas.iter().filter_map(|(name, schema)| one(name, schema)).collect()
+    reply
+        .identity_schemas
+        .iter()
+        .filter_map(|(name, schema)| one(name, schema))
+        .collect()
 }
 
 macro_rules! dialect {
@@ -68,25 +89,47 @@ macro_rules! dialect {
             use super::*;
             use proto::$pb as pb;
 
-            pub(super) fn provider_schema(reply: &pb::get_provider_schema::Undecoded) -> Result<ProviderSchema, String> {
+            pub(super) fn provider_schema(
+                reply: &pb::get_provider_schema::Undecoded,
+            ) -> Result<ProviderSchema, String> {
                 let all = |kind: &str, schemas: &std::collections::HashMap<String, Bytes>| {
-                    Schemas::undecoded(kind, schemas.iter().map(|(name, raw)| (name.clone(), raw.clone())), read)
+                    Schemas::undecoded(
+                        kind,
+                        schemas
+                            .iter()
+                            .map(|(name, raw)| (name.clone(), raw.clone())),
+                        read,
+                    )
                 };
-                let functions = reply.functions.iter().map(|(name, f)| Ok((name.clone(), function(f, name)?)));
+                let functions = reply
+                    .functions
+                    .iter()
+                    .map(|(name, f)| Ok((name.clone(), function(f, name)?)));
                 let capabilities = reply.server_capabilities.as_ref();
                 Ok(ProviderSchema {
-                    provider: reply.provider.as_ref().map(|s| schema(s, "provider")).transpose()?.unwrap_or_default(),
-                    provider_meta: reply.provider_meta.as_ref().map(|s| schema(s, "provider_meta")).transpose()?,
+                    provider: reply
+                        .provider
+                        .as_ref()
+                        .map(|s| schema(s, "provider"))
+                        .transpose()?
+                        .unwrap_or_default(),
+                    provider_meta: reply
+                        .provider_meta
+                        .as_ref()
+                        .map(|s| schema(s, "provider_meta"))
+                        .transpose()?,
                     resources: all("resource", &reply.resource_schemas)?,
                     data_sources: all("data source", &reply.data_source_schemas)?,
                     ephemeral: all("ephemeral resource", &reply.ephemeral_resource_schemas)?,
                     functions: functions.collect::<Result<_, String>>()?,
                     identities: BTreeMap::new(),
-                    capabilities: capabilities.map_or_else(Capabilities::default, |c| Capabilities {
-                        plan_destroy: c.plan_destroy,
-                        get_schema_optional: c.get_provider_schema_optional,
-                        move_resource_state: c.move_resource_state,
-                        generate_resource_config: c.generate_resource_config,
+                    capabilities: capabilities.map_or_else(Capabilities::default, |c| {
+                        Capabilities {
+                            plan_destroy: c.plan_destroy,
+                            get_schema_optional: c.get_provider_schema_optional,
+                            move_resource_state: c.move_resource_state,
+                            generate_resource_config: c.generate_resource_config,
+                        }
                     }),
                     diagnostics: reply
                         .diagnostics
@@ -97,13 +140,17 @@ macro_rules! dialect {
             }
 
             fn read(raw: &Bytes, at: &str) -> Result<Schema, String> {
-                let decoded = pb::Schema::decode(raw.clone()).map_err(|e| format!("{at} cannot be decoded: {e}"))?;
+                let decoded = pb::Schema::decode(raw.clone())
+                    .map_err(|e| format!("{at} cannot be decoded: {e}"))?;
                 schema(&decoded, at)
             }
 
             fn schema(schema: &pb::Schema, at: &str) -> Result<Schema, String> {
                 let empty = pb::schema::Block::default();
-                Ok(Schema::new(schema.version, block(schema.block.as_ref().unwrap_or(&empty), at)?))
+                Ok(Schema::new(
+                    schema.version,
+                    block(schema.block.as_ref().unwrap_or(&empty), at)?,
+                ))
             }
 
             fn block(block: &pb::schema::Block, at: &str) -> Result<Block, String> {
@@ -121,7 +168,10 @@ macro_rules! dialect {
                 })
             }
 
-            fn nested_block(nested: &pb::schema::NestedBlock, at: &str) -> Result<NestedBlock, String> {
+            fn nested_block(
+                nested: &pb::schema::NestedBlock,
+                at: &str,
+            ) -> Result<NestedBlock, String> {
                 let at = format!("{at}.{}", nested.type_name);
                 let empty = pb::schema::Block::default();
                 Ok(NestedBlock {
@@ -132,11 +182,19 @@ macro_rules! dialect {
                 })
             }
 
-            pub(super) fn attributes(all: &[pb::schema::Attribute], at: &str) -> Result<BTreeMap<String, Attribute>, String> {
-                all.iter().map(|a| Ok((a.name.clone(), attribute(a, &format!("{at}.{}", a.name))?))).collect()
+            pub(super) fn attributes(
+                all: &[pb::schema::Attribute],
+                at: &str,
+            ) -> Result<BTreeMap<String, Attribute>, String> {
+                all.iter()
+                    .map(|a| Ok((a.name.clone(), attribute(a, &format!("{at}.{}", a.name))?)))
+                    .collect()
             }
 
-            fn attribute($attribute: &pb::schema::Attribute, $at: &str) -> Result<Attribute, String> {
+            fn attribute(
+                $attribute: &pb::schema::Attribute,
+                $at: &str,
+            ) -> Result<Attribute, String> {
                 let nested: Option<NestedObject> = $nested;
                 Ok(Attribute {
                     ty: match &nested {
@@ -160,16 +218,30 @@ macro_rules! dialect {
                 let parameter = |p: &pb::function::Parameter| {
                     Ok::<_, String>(FunctionParameter {
                         name: p.name.clone(),
-                        ty: ty(&p.r#type, &format!("parameter {} of function {name}", p.name))?,
+                        ty: ty(
+                            &p.r#type,
+                            &format!("parameter {} of function {name}", p.name),
+                        )?,
                         allow_null: p.allow_null_value,
                         allow_unknown: p.allow_unknown_values,
                         description: p.description.clone(),
                     })
                 };
-                let returns = function.r#return.as_ref().ok_or_else(|| format!("function {name} returns nothing"))?;
+                let returns = function
+                    .r#return
+                    .as_ref()
+                    .ok_or_else(|| format!("function {name} returns nothing"))?;
                 Ok(FunctionSignature {
-                    parameters: function.parameters.iter().map(parameter).collect::<Result<_, _>>()?,
-                    variadic: function.variadic_parameter.as_ref().map(parameter).transpose()?,
+                    parameters: function
+                        .parameters
+                        .iter()
+                        .map(parameter)
+                        .collect::<Result<_, _>>()?,
+                    variadic: function
+                        .variadic_parameter
+                        .as_ref()
+                        .map(parameter)
+                        .transpose()?,
                     returns: ty(&returns.r#type, &format!("the result of function {name}"))?,
                     summary: function.summary.clone(),
                     description: function.description.clone(),
@@ -181,10 +253,17 @@ macro_rules! dialect {
 }
 
 dialect!(five, tfplugin5, |attribute, at| None);
-dialect!(six, tfplugin6, |attribute, at| match &attribute.nested_type {
-    None => None,
-    Some(object) => Some(NestedObject { attributes: attributes(&object.attributes, at)?, nesting: nesting(object.nesting, at)? }),
-});
+dialect!(
+    six,
+    tfplugin6,
+    |attribute, at| match &attribute.nested_type {
+        None => None,
+        Some(object) => Some(NestedObject {
+            attributes: attributes(&object.attributes, at)?,
+            nesting: nesting(object.nesting, at)?
+        }),
+    }
+);
 
 #[cfg(test)]
 mod tests {
@@ -203,10 +282,19 @@ mod tests {
     #[test]
     fn a_schema_of_protocol_6_with_everything_in_it() {
         use tfplugin6::schema as pb;
-        let leaf = pb::Attribute { name: "port".into(), r#type: json("\"number\""), required: true, ..Default::default() };
+        let leaf = pb::Attribute {
+            name: "port".into(),
+            r#type: json("\"number\""),
+            required: true,
+            ..Default::default()
+        };
         let nested = pb::Attribute {
             name: "rules".into(),
-            nested_type: Some(pb::Object { attributes: vec![leaf.clone()], nesting: 4, ..Default::default() }),
+            nested_type: Some(pb::Object {
+                attributes: vec![leaf.clone()],
+                nesting: 4,
+                ..Default::default()
+            }),
             optional: true,
             ..Default::default()
         };
@@ -222,7 +310,10 @@ mod tests {
             description_kind: 1,
             ..Default::default()
         };
-        let inner = pb::Block { attributes: vec![leaf], ..Default::default() };
+        let inner = pb::Block {
+            attributes: vec![leaf],
+            ..Default::default()
+        };
         let blocks = (1..=5).map(|n| pb::NestedBlock {
             type_name: format!("b{n}"),
             block: Some(inner.clone()),
@@ -230,9 +321,20 @@ mod tests {
             min_items: 1,
             max_items: 2,
         });
-        let block = pb::Block { attributes: vec![nested, secret], block_types: blocks.collect(), ..Default::default() };
+        let block = pb::Block {
+            attributes: vec![nested, secret],
+            block_types: blocks.collect(),
+            ..Default::default()
+        };
         let reply = tfplugin6::get_provider_schema::Response {
-            resource_schemas: [("x_y".to_owned(), tfplugin6::Schema { version: 3, block: Some(block) })].into(),
+            resource_schemas: [(
+                "x_y".to_owned(),
+                tfplugin6::Schema {
+                    version: 3,
+                    block: Some(block),
+                },
+            )]
+            .into(),
             server_capabilities: Some(tfplugin6::ServerCapabilities {
                 plan_destroy: true,
                 get_provider_schema_optional: true,
@@ -241,14 +343,42 @@ mod tests {
             ..Default::default()
         };
         let schema = provider_schema(&SchemaReply::V6(undecoded(&reply))).expect("converts");
-        assert!(schema.capabilities.plan_destroy && schema.capabilities.get_schema_optional && !schema.capabilities.move_resource_state);
+        assert!(
+            schema.capabilities.plan_destroy
+                && schema.capabilities.get_schema_optional
+                && !schema.capabilities.move_resource_state
+        );
         let x = &schema.resources["x_y"];
         assert_eq!(x.version, 3);
         let secret = &x.block.attributes["secret"];
-        assert!(secret.write_only && secret.sensitive && secret.deprecated && secret.optional && !secret.required);
-        assert_eq!((secret.deprecation_message.as_str(), secret.description_kind), ("use token", TextKind::Markdown));
-        let modes: Vec<_> = x.block.blocks.values().map(|b| (b.nesting, b.min_items, b.max_items)).collect();
-        assert_eq!(modes, [Nesting::Single, Nesting::List, Nesting::Set, Nesting::Map, Nesting::Group].map(|n| (n, 1, 2)));
+        assert!(
+            secret.write_only
+                && secret.sensitive
+                && secret.deprecated
+                && secret.optional
+                && !secret.required
+        );
+        assert_eq!(
+            (secret.deprecation_message.as_str(), secret.description_kind),
+            ("use token", TextKind::Markdown)
+        );
+        let modes: Vec<_> = x
+            .block
+            .blocks
+            .values()
+            .map(|b| (b.nesting, b.min_items, b.max_items))
+            .collect();
+        assert_eq!(
+            modes,
+            [
+                Nesting::Single,
+                Nesting::List,
+                Nesting::Set,
+                Nesting::Map,
+                Nesting::Group
+            ]
+            .map(|n| (n, 1, 2))
+        );
         assert_eq!(
             x.implied_type().to_string(),
             "object({b1 = object({port = number}), b2 = list(object({port = number})), b3 = set(object({port = number})), \
@@ -260,25 +390,61 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_place() {
         use tfplugin5::schema as pb;
         let with = |block: pb::Block| {
-            provider_schema(&SchemaReply::V5(undecoded(&tfplugin5::get_provider_schema::Response {
-                resource_schemas: [("x".to_owned(), tfplugin5::Schema { version: 0, block: Some(block) })].into(),
-                ..Default::default()
-            })))
+            provider_schema(&SchemaReply::V5(undecoded(
+                &tfplugin5::get_provider_schema::Response {
+                    resource_schemas: [(
+                        "x".to_owned(),
+                        tfplugin5::Schema {
+                            version: 0,
+                            block: Some(block),
+                        },
+                    )]
+                    .into(),
+                    ..Default::default()
+                },
+            )))
         };
-        let bad_type = pb::Attribute { name: "a".into(), r#type: json("[\"bag\",\"string\"]"), ..Default::default() };
-        let error = with(pb::Block { attributes: vec![bad_type], ..Default::default() }).expect_err("refused");
+        let bad_type = pb::Attribute {
+            name: "a".into(),
+            r#type: json("[\"bag\",\"string\"]"),
+            ..Default::default()
+        };
+        let error = with(pb::Block {
+            attributes: vec![bad_type],
+            ..Default::default()
+        })
+        .expect_err("refused");
         assert!(error.contains("resource x.a"), "{error}");
-        let bad_mode = pb::NestedBlock { type_name: "b".into(), nesting: 9, ..Default::default() };
-        let error = with(pb::Block { block_types: vec![bad_mode], ..Default::default() }).expect_err("refused");
+        let bad_mode = pb::NestedBlock {
+            type_name: "b".into(),
+            nesting: 9,
+            ..Default::default()
+        };
+        let error = with(pb::Block {
+            block_types: vec![bad_mode],
+            ..Default::default()
+        })
+        .expect_err("refused");
         assert_eq!(error, "resource x.b nests in mode 9, which does not exist");
     }
 
     #[test]
     fn write_only_has_another_number_in_each_protocol() {
-        let attribute = tfplugin5::schema::Attribute { name: "a".into(), r#type: json("\"bool\""), write_only: true, ..Default::default() };
-        let block = tfplugin5::schema::Block { attributes: vec![attribute], ..Default::default() };
+        let attribute = tfplugin5::schema::Attribute {
+            name: "a".into(),
+            r#type: json("\"bool\""),
+            write_only: true,
+            ..Default::default()
+        };
+        let block = tfplugin5::schema::Block {
+            attributes: vec![attribute],
+            ..Default::default()
+        };
         let reply = tfplugin5::get_provider_schema::Response {
-            provider: Some(tfplugin5::Schema { version: 0, block: Some(block) }),
+            provider: Some(tfplugin5::Schema {
+                version: 0,
+                block: Some(block),
+            }),
             ..Default::default()
         };
         let schema = provider_schema(&SchemaReply::V5(undecoded(&reply))).expect("converts");

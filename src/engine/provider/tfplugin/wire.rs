@@ -1,5 +1,5 @@
-//! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only the paths differ.
-//! Turns what the transport says into words. Owns a clone of the connection.
+//! One gRPC client for both protocols: all messages but schemas are the same bytes in 5 and 6, only
+//! the paths differ. Turns what the transport says into words. Owns a clone of the connection.
 
 use super::life::{MESSAGE_LIMIT, SchemaReply, too_large};
 use crate::engine::plugin::record::PluginId;
@@ -84,9 +84,21 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(plugin: PluginId, protocol: Protocol, channel: Channel, obituary: Arc<dyn Obituary>) -> Self {
-        let grpc = Grpc::new(channel).max_decoding_message_size(MESSAGE_LIMIT).max_encoding_message_size(MESSAGE_LIMIT);
-        Self { plugin, protocol, grpc, obituary }
+    pub(super) fn new(
+        plugin: PluginId,
+        protocol: Protocol,
+        channel: Channel,
+        obituary: Arc<dyn Obituary>,
+    ) -> Self {
+        let grpc = Grpc::new(channel)
+            .max_decoding_message_size(MESSAGE_LIMIT)
+            .max_encoding_message_size(MESSAGE_LIMIT);
+        Self {
+            plugin,
+            protocol,
+            grpc,
+            obituary,
+        }
     }
 
     /// Makes a call whose messages are the same in both protocols.
@@ -96,7 +108,10 @@ impl Wire {
         A: prost::Message + Default + 'static,
     {
         let Some(path) = self.protocol.path(method) else {
-            return Err(ProviderError::Unsupported { plugin: self.plugin.clone(), method });
+            return Err(ProviderError::Unsupported {
+                plugin: self.plugin.clone(),
+                method,
+            });
         };
         match self.send(path, request).await {
             Ok(answer) => Ok(answer),
@@ -110,16 +125,31 @@ impl Wire {
         A: prost::Message + Default + 'static,
     {
         let mut grpc = self.grpc.clone();
-        grpc.ready().await.map_err(|e| Status::from_error(e.into()))?;
+        grpc.ready()
+            .await
+            .map_err(|e| Status::from_error(e.into()))?;
         let codec = ProstCodec::<Q, A>::default();
-        Ok(grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await?.into_inner())
+        Ok(grpc
+            .unary(
+                Request::new(request),
+                PathAndQuery::from_static(path),
+                codec,
+            )
+            .await?
+            .into_inner())
     }
 
     /// Asks for all schemas.
     pub(super) async fn schema(&self) -> Result<SchemaReply, ProviderError> {
         Ok(match self.protocol {
-            Protocol::Five => SchemaReply::V5(Box::new(self.call(Method::Schema, tfplugin5::get_provider_schema::Request {}).await?)),
-            Protocol::Six => SchemaReply::V6(Box::new(self.call(Method::Schema, tfplugin6::get_provider_schema::Request {}).await?)),
+            Protocol::Five => SchemaReply::V5(Box::new(
+                self.call(Method::Schema, tfplugin5::get_provider_schema::Request {})
+                    .await?,
+            )),
+            Protocol::Six => SchemaReply::V6(Box::new(
+                self.call(Method::Schema, tfplugin6::get_provider_schema::Request {})
+                    .await?,
+            )),
         })
     }
 
@@ -129,22 +159,38 @@ impl Wire {
             return dialect::lost(&*self.obituary, plugin, method, words(status)).await;
         }
         if let Some(what) = too_large(status) {
-            return ProviderError::Undecodable { plugin, method, what };
+            return ProviderError::Undecodable {
+                plugin,
+                method,
+                what,
+            };
         }
         match status.code() {
             Code::Unimplemented => ProviderError::Unsupported { plugin, method },
             Code::Internal if status.message().contains("failed to decode") => {
-                ProviderError::Undecodable { plugin, method, what: status.message().to_owned() }
+                ProviderError::Undecodable {
+                    plugin,
+                    method,
+                    what: status.message().to_owned(),
+                }
             }
-            code => ProviderError::Refused { plugin, method, code: format!("{code:?}"), message: status.message().to_owned() },
+            code => ProviderError::Refused {
+                plugin,
+                method,
+                code: format!("{code:?}"),
+                message: status.message().to_owned(),
+            },
         }
     }
 }
 
-/// Whether no answer came: the status was made on our side, from a broken connection. A provider may say the same words of
-/// what it has behind it, and live.
+/// Whether no answer came: the status was made on our side, from a broken connection. A provider
+/// may say the same words of what it has behind it, and live.
 fn lost(status: &Status) -> bool {
-    let broken = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled);
+    let broken = matches!(
+        status.code(),
+        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled
+    );
     broken && std::error::Error::source(status).is_some()
 }
 
@@ -155,7 +201,11 @@ fn words(status: &Status) -> String {
     while let Some(cause) = next {
         let cause_text = cause.to_string();
         if !text.contains(&cause_text) {
-            text = if text.is_empty() { cause_text } else { format!("{text}: {cause_text}") };
+            text = if text.is_empty() {
+                cause_text
+            } else {
+                format!("{text}: {cause_text}")
+            };
         }
         next = cause.source();
     }
@@ -170,8 +220,15 @@ mod tests {
     /// What the adapter stands on: a message of one protocol is read in full as that of the other.
     #[test]
     fn messages_of_both_protocols_are_the_same_bytes() {
-        let value = |n: u8| Some(tfplugin5::DynamicValue { msgpack: vec![n].into(), json: vec![n, n].into() });
-        let step = |selector| tfplugin5::attribute_path::Step { selector: Some(selector) };
+        let value = |n: u8| {
+            Some(tfplugin5::DynamicValue {
+                msgpack: vec![n].into(),
+                json: vec![n, n].into(),
+            })
+        };
+        let step = |selector| tfplugin5::attribute_path::Step {
+            selector: Some(selector),
+        };
         use tfplugin5::attribute_path::step::Selector;
         let five = tfplugin5::plan_resource_change::Response {
             planned_state: value(1),
@@ -183,10 +240,17 @@ mod tests {
                 ],
             }],
             planned_private: vec![9].into(),
-            diagnostics: vec![tfplugin5::Diagnostic { severity: 1, summary: "s".into(), detail: "d".into(), attribute: None }],
+            diagnostics: vec![tfplugin5::Diagnostic {
+                severity: 1,
+                summary: "s".into(),
+                detail: "d".into(),
+                attribute: None,
+            }],
             legacy_type_system: true,
             deferred: None,
-            planned_identity: Some(tfplugin5::ResourceIdentityData { identity_data: value(2) }),
+            planned_identity: Some(tfplugin5::ResourceIdentityData {
+                identity_data: value(2),
+            }),
         };
         let bytes = five.encode_to_vec();
         let six = tfplugin6::plan_resource_change::Response::decode(&bytes[..]).expect("decodes");
@@ -195,9 +259,14 @@ mod tests {
 
         let five = tfplugin5::prepare_provider_config::Response {
             prepared_config: value(1),
-            diagnostics: vec![tfplugin5::Diagnostic { severity: 2, summary: "w".into(), ..Default::default() }],
+            diagnostics: vec![tfplugin5::Diagnostic {
+                severity: 2,
+                summary: "w".into(),
+                ..Default::default()
+            }],
         };
-        let six = tfplugin6::validate_provider_config::Response::decode(&five.encode_to_vec()[..]).expect("decodes");
+        let six = tfplugin6::validate_provider_config::Response::decode(&five.encode_to_vec()[..])
+            .expect("decodes");
         assert_eq!(six.diagnostics.len(), 1);
         assert_eq!(six.diagnostics[0].summary, "w");
     }
@@ -205,11 +274,25 @@ mod tests {
     #[test]
     fn a_method_has_the_name_that_it_has_in_protocol_6() {
         for method in Method::ALL {
-            assert!(Protocol::Six.path(method).is_none_or(|path| path == format!("/tfplugin6.Provider/{}", method.name())));
-            assert!(Protocol::Five.path(method).is_none_or(|path| path.starts_with("/tfplugin5.Provider/")));
-            assert_eq!(Protocol::Five.path(method).is_some(), Protocol::Six.path(method).is_some());
+            assert!(
+                Protocol::Six
+                    .path(method)
+                    .is_none_or(|path| path == format!("/tfplugin6.Provider/{}", method.name()))
+            );
+            assert!(
+                Protocol::Five
+                    .path(method)
+                    .is_none_or(|path| path.starts_with("/tfplugin5.Provider/"))
+            );
+            assert_eq!(
+                Protocol::Five.path(method).is_some(),
+                Protocol::Six.path(method).is_some()
+            );
             assert_eq!(Method::named(method.name()), Some(method));
         }
-        assert_eq!(Protocol::Five.path(Method::Schema), Some("/tfplugin5.Provider/GetSchema"));
+        assert_eq!(
+            Protocol::Five.path(Method::Schema),
+            Some("/tfplugin5.Provider/GetSchema")
+        );
     }
 }

@@ -1,10 +1,13 @@
-//! What a walk has opened. A lease runs beside the walk: it is renewed whenever the provider wants that, and closed when
-//! nothing in the graph needs it any more, whatever became of the steps that did. Owned by one walk.
+//! What a walk has opened. A lease runs beside the walk: it is renewed whenever the provider wants
+//! that, and closed when nothing in the graph needs it any more, whatever became of the steps that
+//! did. Owned by one walk.
 
 use crate::engine::calls::lock;
 use crate::engine::event::Severity;
 use crate::engine::graph::{Graph, Releases, Step};
-use crate::engine::provider::{Answer, CallContext, Checked, Provider, ProviderError, RenewResponse};
+use crate::engine::provider::{
+    Answer, CallContext, Checked, Provider, ProviderError, RenewResponse,
+};
 use crate::engine::stage::walk::Walk;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use lang::addr::AbsInstance;
@@ -59,10 +62,15 @@ impl Inner {
 impl Leases {
     /// None. `kill` ends even the calls that open and close.
     pub fn new(kill: CancellationToken) -> Self {
-        Self { kill, inner: Mutex::default(), news: Notify::new() }
+        Self {
+            kill,
+            inner: Mutex::default(),
+            news: Notify::new(),
+        }
     }
 
-    /// What drops a call that opens or closes: nothing less than the plugins' end, so that nothing is left open.
+    /// What drops a call that opens or closes: nothing less than the plugins' end, so that nothing
+    /// is left open.
     pub(super) fn kill(&self) -> &CancellationToken {
         &self.kill
     }
@@ -83,11 +91,16 @@ impl Leases {
     /// A step of the graph has ended, or will not begin.
     pub fn ended(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
-        let due = inner.releases.as_mut().map(|r| r.end(graph, step)).unwrap_or_default();
+        let due = inner
+            .releases
+            .as_mut()
+            .map(|r| r.end(graph, step))
+            .unwrap_or_default();
         inner.close(due);
     }
 
-    /// Does the work of a walk, and beside it looks after what that opens. Ends when the work is done and all is closed.
+    /// Does the work of a walk, and beside it looks after what that opens. Ends when the work is
+    /// done and all is closed.
     pub async fn beside<F: Future>(&self, walk: &Walk, graph: &Graph, work: F) -> F::Output {
         lock(&self.inner).releases = Some(Releases::new(graph));
         let mut kept = FuturesUnordered::new();
@@ -108,7 +121,10 @@ impl Leases {
         output
     }
 
-    fn take_new<'a>(&'a self, walk: &'a Walk) -> impl Iterator<Item = impl Future<Output = Step> + 'a> + 'a {
+    fn take_new<'a>(
+        &'a self,
+        walk: &'a Walk,
+    ) -> impl Iterator<Item = impl Future<Output = Step> + 'a> + 'a {
         let new = std::mem::take(&mut lock(&self.inner).new);
         new.into_iter().map(move |(step, lease, due)| async move {
             self.look_after(walk, step, lease, &due).await;
@@ -118,27 +134,45 @@ impl Leases {
 
     fn all_ended(&self, graph: &Graph) {
         let mut inner = lock(&self.inner);
-        let due = inner.releases.as_mut().map(|r| r.end_all(graph)).unwrap_or_default();
+        let due = inner
+            .releases
+            .as_mut()
+            .map(|r| r.end_all(graph))
+            .unwrap_or_default();
         inner.close(due);
     }
 
-    /// One of a step's leases is closed; with the last one, what the step needed itself may be closed.
+    /// One of a step's leases is closed; with the last one, what the step needed itself may be
+    /// closed.
     fn closed(&self, graph: &Graph, step: Step) {
         let mut inner = lock(&self.inner);
-        let Some((count, _)) = inner.open.get_mut(&step) else { return };
+        let Some((count, _)) = inner.open.get_mut(&step) else {
+            return;
+        };
         *count -= 1;
         if *count > 0 {
             return;
         }
         inner.open.remove(&step);
-        let due = inner.releases.as_mut().map(|r| r.let_go(graph, step)).unwrap_or_default();
+        let due = inner
+            .releases
+            .as_mut()
+            .map(|r| r.let_go(graph, step))
+            .unwrap_or_default();
         inner.close(due);
     }
 
     async fn look_after(&self, walk: &Walk, step: Step, mut lease: Lease, due: &CancellationToken) {
         while let Some(at) = lease.renew_at.take() {
-            let wait = at.duration_since(SystemTime::now()).unwrap_or_default().max(SOONEST);
-            if due.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+            let wait = at
+                .duration_since(SystemTime::now())
+                .unwrap_or_default()
+                .max(SOONEST);
+            if due
+                .run_until_cancelled(tokio::time::sleep(wait))
+                .await
+                .is_none()
+            {
                 break;
             }
             self.renew(walk, step, &mut lease).await;
@@ -149,14 +183,27 @@ impl Leases {
 
     async fn renew(&self, walk: &Walk, step: Step, lease: &mut Lease) {
         let ctx = CallContext::of(lease.address.to_string(), &self.kill);
-        let answer = lease.provider.renew_ephemeral(&lease.address.resource.kind, lease.private.clone(), &ctx).await;
+        let answer = lease
+            .provider
+            .renew_ephemeral(&lease.address.resource.kind, lease.private.clone(), &ctx)
+            .await;
         let trouble = trouble(&answer);
-        if let Ok(RenewResponse { private, renew_at, .. }) = answer {
+        if let Ok(RenewResponse {
+            private, renew_at, ..
+        }) = answer
+        {
             lease.private = private.or(lease.private.take());
             lease.renew_at = renew_at;
         }
         let after = "What needs it may be refused from now on.";
-        warn(walk, step, lease, "Ephemeral resource could not be renewed", trouble, after);
+        warn(
+            walk,
+            step,
+            lease,
+            "Ephemeral resource could not be renewed",
+            trouble,
+            after,
+        );
     }
 
     async fn close(&self, walk: &Walk, step: Step, mut lease: Lease) {
@@ -164,11 +211,21 @@ impl Leases {
             vec![(true, "its plugin was killed".to_owned())]
         } else {
             let ctx = CallContext::of(lease.address.to_string(), &self.kill);
-            let answer = lease.provider.close_ephemeral(&lease.address.resource.kind, lease.private.take(), &ctx).await;
+            let answer = lease
+                .provider
+                .close_ephemeral(&lease.address.resource.kind, lease.private.take(), &ctx)
+                .await;
             trouble::<Checked>(&answer)
         };
         let after = "It may be open still, until whoever issued it ends it.";
-        warn(walk, step, &lease, "Ephemeral resource could not be closed", trouble, after);
+        warn(
+            walk,
+            step,
+            &lease,
+            "Ephemeral resource could not be closed",
+            trouble,
+            after,
+        );
     }
 }
 
@@ -180,7 +237,11 @@ fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> 
             .diagnostics()
             .iter()
             .map(|d| {
-                let text = if d.detail.is_empty() { d.summary.clone() } else { format!("{}: {}", d.summary, d.detail) };
+                let text = if d.detail.is_empty() {
+                    d.summary.clone()
+                } else {
+                    format!("{}: {}", d.summary, d.detail)
+                };
                 (d.severity == Severity::Error, text)
             })
             .collect(),
@@ -188,12 +249,24 @@ fn trouble<T: Answer>(answer: &Result<T, ProviderError>) -> Vec<(bool, String)> 
 }
 
 /// Nothing in the world depends on a lease that is over, so that this is never an error of the run.
-fn warn(walk: &Walk, step: Step, lease: &Lease, summary: &str, trouble: Vec<(bool, String)>, after: &str) {
+fn warn(
+    walk: &Walk,
+    step: Step,
+    lease: &Lease,
+    summary: &str,
+    trouble: Vec<(bool, String)>,
+    after: &str,
+) {
     for (failed, text) in trouble {
         let diagnostic = match failed {
             true => Diagnostic::warning(summary, format!("{}: {text}. {after}", lease.address)),
-            false => Diagnostic::warning("Ephemeral resource", format!("{}: {text}", lease.address)),
+            false => {
+                Diagnostic::warning("Ephemeral resource", format!("{}: {text}", lease.address))
+            }
         };
-        walk.cells.beside(step, diagnostic.at(lease.span).about(lease.address.to_string()));
+        walk.cells.beside(
+            step,
+            diagnostic.at(lease.span).about(lease.address.to_string()),
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Opening the instances of an ephemeral resource: from its configuration to the value that others see.
+//! Opening the instances of an ephemeral resource: from its configuration to the value that others
+//! see.
 
 use super::leases::Lease;
 use crate::engine::graph::Step;
@@ -54,13 +55,24 @@ pub fn nothing_known(resource: &Resource, schema: Option<&Schema>) -> Value {
 }
 
 impl Walk {
-    /// Opens all instances of an ephemeral resource that are to be open by now, and gives it its value.
-    pub async fn open(&self, step: Step, address: &ConfigResource, when: &(dyn Fn(&AbsInstance) -> When + Sync)) -> Cell {
+    /// Opens all instances of an ephemeral resource that are to be open by now, and gives it its
+    /// value.
+    pub async fn open(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        when: &(dyn Fn(&AbsInstance) -> When + Sync),
+    ) -> Cell {
         let mut cell = Cell::default();
-        let Some(declared) = self.ephemeral(step, address) else { return cell.ended(false) };
+        let Some(declared) = self.ephemeral(step, address) else {
+            return cell.ended(false);
+        };
         let mut good = true;
         for module_instance in self.around.values.instances(&address.module).iter() {
-            let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
+            let abs = AbsResource {
+                module: module_instance.clone(),
+                resource: address.resource.clone(),
+            };
             good &= self.open_all(&declared, abs, when, &mut cell).await.is_ok();
         }
         cell.ended(good)
@@ -69,12 +81,22 @@ impl Walk {
     /// Gives an ephemeral resource that is not opened at all its value.
     pub fn leave_shut(&self, address: &ConfigResource) -> Cell {
         let mut cell = Cell::default();
-        let Some(module) = self.module(&address.module) else { return cell };
-        let Some(resource) = module.resources.get(&address.resource) else { return cell };
+        let Some(module) = self.module(&address.module) else {
+            return cell;
+        };
+        let Some(resource) = module.resources.get(&address.resource) else {
+            return cell;
+        };
         let key = provider_addr::for_resource(&self.around.root, module, resource);
-        let value = nothing_known(resource, self.around.schema(&key.address, &address.resource));
+        let value = nothing_known(
+            resource,
+            self.around.schema(&key.address, &address.resource),
+        );
         for instance in self.around.values.instances(&address.module).iter() {
-            let abs = AbsResource { module: instance.clone(), resource: address.resource.clone() };
+            let abs = AbsResource {
+                module: instance.clone(),
+                resource: address.resource.clone(),
+            };
             cell.values.push(Worked::Resource(abs, value.clone()));
         }
         cell
@@ -85,8 +107,16 @@ impl Walk {
         let module = self.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
         let route = provider_addr::route_of(&self.around.root, module, resource);
-        let schema = self.around.schema(&route.block.address, &address.resource)?;
-        Some(Declared { step, module, resource, schema, route })
+        let schema = self
+            .around
+            .schema(&route.block.address, &address.resource)?;
+        Some(Declared {
+            step,
+            module,
+            resource,
+            schema,
+            route,
+        })
     }
 
     async fn open_all(
@@ -98,19 +128,28 @@ impl Walk {
     ) -> Result<(), ()> {
         let resource = declared.resource;
         let scope = ModuleScope::new(&self.around, declared.module, &abs.module);
-        let meta =
-            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let meta = Meta {
+            count: resource.count.as_ref(),
+            for_each: resource.for_each.as_ref(),
+            enabled: resource.lifecycle.enabled.as_ref(),
+        };
         let (expansion, diags) = expand::expand(&scope, meta);
         let expansion = expansion.filter(|_| cell.report(diags)).ok_or(())?;
         let one = |(key, repetition): (InstanceKey, Repetition)| {
             let address = abs.instance(key.clone());
             async move {
                 let mut part = Cell::default();
-                let value = self.open_one(declared, &address, repetition, when(&address), &mut part).await;
+                let value = self
+                    .open_one(declared, &address, repetition, when(&address), &mut part)
+                    .await;
                 (key, value, part)
             }
         };
-        let opened: Vec<_> = stream::iter(expansion.instances()).map(one).buffered(AT_A_TIME).collect().await;
+        let opened: Vec<_> = stream::iter(expansion.instances())
+            .map(one)
+            .buffered(AT_A_TIME)
+            .collect()
+            .await;
         let mut good = true;
         let mut values: HashMap<InstanceKey, Value> = HashMap::new();
         for (key, value, part) in opened {
@@ -131,34 +170,72 @@ impl Walk {
         when: When,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        let Declared { module, resource, schema, .. } = *declared;
+        let Declared {
+            module,
+            resource,
+            schema,
+            ..
+        } = *declared;
         if when == When::Never {
             return Ok(unknown_object(&schema.block).mark(Mark::Ephemeral));
         }
-        let chosen = self.choose(&declared.route, address, &repetition, cell).ok_or(())?;
-        let scope = ModuleScope { own: Some(&resource.name), ..ModuleScope::new(&self.around, module, &address.module) };
+        let chosen = self
+            .choose(&declared.route, address, &repetition, cell)
+            .ok_or(())?;
+        let scope = ModuleScope {
+            own: Some(&resource.name),
+            ..ModuleScope::new(&self.around, module, &address.module)
+        };
         let scope = scope.repeated(repetition);
-        self.fulfilled(declared, &scope, &resource.lifecycle.preconditions, Kind::Precondition, cell)?;
+        self.fulfilled(
+            declared,
+            &scope,
+            &resource.lifecycle.preconditions,
+            Kind::Precondition,
+            cell,
+        )?;
         let (config, diags) = self.decode(&resource.body, &schema.block, &scope);
         ok(cell.report(about(diags, address)))?;
         let (plain, marks) = config.unmark_deep_with_paths();
-        let ctx = CallContext { cancel: self.leases.kill().clone(), ..self.context_of(&chosen.0.address, address, cell).ok_or(())? };
-        self.validated(declared, &chosen, address, &plain, &ctx, cell).await?;
+        let ctx = CallContext {
+            cancel: self.leases.kill().clone(),
+            ..self
+                .context_of(&chosen.0.address, address, cell)
+                .ok_or(())?
+        };
+        self.validated(declared, &chosen, address, &plain, &ctx, cell)
+            .await?;
         let value = match when {
-            When::Now if plain.is_wholly_known() => self.opened(declared, &chosen, address, plain, &ctx, cell).await?,
-            _ if self.around.phase == Phase::Plan => cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain),
+            When::Now if plain.is_wholly_known() => {
+                self.opened(declared, &chosen, address, plain, &ctx, cell)
+                    .await?
+            }
+            _ if self.around.phase == Phase::Plan => {
+                cty::plan::proposed_new(&schema.block, &unknown_object(&schema.block), &plain)
+            }
             _ => {
                 let detail = format!(
                     "{address} cannot be opened: its configuration has values that are not known, since what they rest on is not there."
                 );
-                let diagnostic = Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
+                let diagnostic =
+                    Diagnostic::error("Incomplete configuration for ephemeral resource", detail);
                 cell.report(diagnostic.at(resource.span).about(address.to_string()));
                 return Err(());
             }
         };
         let value = managed::mark(schema, value, &marks).mark(Mark::Ephemeral);
-        let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
-        self.fulfilled(declared, &scope, &resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
+        let scope = ModuleScope {
+            self_value: Some(value.clone()),
+            own: None,
+            ..scope
+        };
+        self.fulfilled(
+            declared,
+            &scope,
+            &resource.lifecycle.postconditions,
+            Kind::Postcondition,
+            cell,
+        )?;
         Ok(value)
     }
 
@@ -172,11 +249,19 @@ impl Walk {
         cell: &mut Cell,
     ) -> Result<(), ()> {
         let resource = declared.resource;
-        match provider.validate_ephemeral(&resource.name.kind, config.clone(), ctx).await {
+        match provider
+            .validate_ephemeral(&resource.name.kind, config.clone(), ctx)
+            .await
+        {
             Err(error) => ok(cell.report_call(&error, &address.to_string(), Some(resource.span))),
             Ok(answer) => {
                 let said = &answer.diagnostics;
-                ok(cell.report_provider(said, &address.to_string(), Some(&resource.body), Some(resource.span)))
+                ok(cell.report_provider(
+                    said,
+                    &address.to_string(),
+                    Some(&resource.body),
+                    Some(resource.span),
+                ))
             }
         }
     }
@@ -190,13 +275,17 @@ impl Walk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Value, ()> {
-        // Nothing more is begun once the end was asked for; what was begun is waited for, so that it can be closed.
+        // Nothing more is begun once the end was asked for; what was begun is waited for, so that
+        // it can be closed.
         if self.cancel.is_cancelled() {
             return Err(());
         }
         let resource = declared.resource;
         let (text, span) = (address.to_string(), Some(resource.span));
-        let answer = match provider.open_ephemeral(&resource.name.kind, config, ctx).await {
+        let answer = match provider
+            .open_ephemeral(&resource.name.kind, config, ctx)
+            .await
+        {
             Err(error) => {
                 cell.report_call(&error, &text, span);
                 return Err(());
@@ -206,13 +295,37 @@ impl Walk {
         if !cell.report_provider(&answer.diagnostics, &text, Some(&resource.body), span) {
             return Err(());
         }
-        let OpenResponse { result, private, renew_at, .. } = answer;
+        let OpenResponse {
+            result,
+            private,
+            renew_at,
+            ..
+        } = answer;
         let provider = provider.clone();
-        self.leases.hold(declared.step, Lease { address: address.clone(), span: resource.span, provider, private, renew_at });
+        self.leases.hold(
+            declared.step,
+            Lease {
+                address: address.clone(),
+                span: resource.span,
+                provider,
+                private,
+                renew_at,
+            },
+        );
         if result.is_null() || !result.is_wholly_known() {
-            let what = if result.is_null() { "nothing" } else { "values that are not known" };
-            let detail = format!("{key} has opened {address} and answered {what} as its value. This is a fault of the provider.");
-            cell.report(Diagnostic::error("Provider produced invalid object", detail).at(resource.span).about(text));
+            let what = if result.is_null() {
+                "nothing"
+            } else {
+                "values that are not known"
+            };
+            let detail = format!(
+                "{key} has opened {address} and answered {what} as its value. This is a fault of the provider."
+            );
+            cell.report(
+                Diagnostic::error("Provider produced invalid object", detail)
+                    .at(resource.span)
+                    .about(text),
+            );
             return Err(());
         }
         Ok(result)

@@ -1,5 +1,6 @@
-//! A stage as the store keeps it, and back. Values are kept as msgpack with their marks beside them; types are kept once.
-//! Ephemeral values are never kept: a configured object that has some is worked out again when the stage is deployed.
+//! A stage as the store keeps it, and back. Values are kept as msgpack with their marks beside
+//! them; types are kept once. Ephemeral values are never kept: a configured object that has some is
+//! worked out again when the stage is deployed.
 
 mod read;
 mod write;

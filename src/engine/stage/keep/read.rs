@@ -13,24 +13,39 @@ use lang::addr::{AbsInstance, Resource};
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// The stage of a record. `schemas` answers the schema of a resource (by provider address and resource) where the
-/// provider is at hand; values must fit it.
+/// The stage of a record. `schemas` answers the schema of a resource (by provider address and
+/// resource) where the provider is at hand; values must fit it.
 ///
 /// # Errors
 /// In words, where the record cannot be read or does not fit the schemas of now.
-pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option<Schema>) -> Result<Stage, String> {
+pub fn restore(
+    record: &StageRecord,
+    schemas: impl Fn(&str, &Resource) -> Option<Schema>,
+) -> Result<Stage, String> {
     let broken = |e: String| format!("stage {} cannot be read back: {e}; stage again", record.id);
     #[derive(Deserialize)]
     struct Version {
         layout: u32,
     }
-    let version: Version = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
+    let version: Version =
+        serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
     if version.layout != LAYOUT {
-        return Err(broken(format!("its layout is {}, and this flightdeck knows {LAYOUT}", version.layout)));
+        return Err(broken(format!(
+            "its layout is {}, and this flightdeck knows {LAYOUT}",
+            version.layout
+        )));
     }
     let detail: Detail = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
-    let types = detail.types.iter().map(|t| Type::from_json_value(t).map_err(|e| broken(e.to_string()))).collect::<Result<_, _>>()?;
-    let mut finder = Finder { types, schemas: &schemas, known: HashMap::new() };
+    let types = detail
+        .types
+        .iter()
+        .map(|t| Type::from_json_value(t).map_err(|e| broken(e.to_string())))
+        .collect::<Result<_, _>>()?;
+    let mut finder = Finder {
+        types,
+        schemas: &schemas,
+        known: HashMap::new(),
+    };
     Ok(Stage {
         id: record.id,
         request: detail.request,
@@ -41,12 +56,32 @@ pub fn restore(record: &StageRecord, schemas: impl Fn(&str, &Resource) -> Option
             variables: record.variables_digest.clone(),
             plugins: record.plugins_digest.clone(),
         },
-        sights: detail.sights.into_iter().map(|(look, sight)| Ok((look.parse()?, sight))).collect::<Result<_, _>>().map_err(broken)?,
+        sights: detail
+            .sights
+            .into_iter()
+            .map(|(look, sight)| Ok((look.parse()?, sight)))
+            .collect::<Result<_, _>>()
+            .map_err(broken)?,
         state_serial: record.state_serial,
-        changes: detail.changes.into_iter().map(|c| finder.change(c)).collect::<Result<_, _>>().map_err(broken)?,
+        changes: detail
+            .changes
+            .into_iter()
+            .map(|c| finder.change(c))
+            .collect::<Result<_, _>>()
+            .map_err(broken)?,
         left: record.left.clone(),
-        outputs: detail.outputs.into_iter().map(|o| finder.output(o)).collect::<Result<_, _>>().map_err(broken)?,
-        drift: detail.drift.into_iter().map(|d| finder.drift(d)).collect::<Result<_, _>>().map_err(broken)?,
+        outputs: detail
+            .outputs
+            .into_iter()
+            .map(|o| finder.output(o))
+            .collect::<Result<_, _>>()
+            .map_err(broken)?,
+        drift: detail
+            .drift
+            .into_iter()
+            .map(|d| finder.drift(d))
+            .collect::<Result<_, _>>()
+            .map_err(broken)?,
         edits: detail.edits,
         statuses: detail.statuses,
         variables: detail
@@ -72,7 +107,8 @@ pub struct Asked {
 /// # Errors
 /// In words, where the record cannot be read.
 pub fn asked(record: &StageRecord) -> Result<Asked, String> {
-    serde_json::from_str(&record.detail).map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))
+    serde_json::from_str(&record.detail)
+        .map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))
 }
 
 /// Reads; finds schemas once for each resource.
@@ -84,7 +120,10 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn value(&self, kept: &Kept) -> Result<Value, String> {
-        let ty = self.types.get(kept.0).ok_or_else(|| format!("there is no type {}", kept.0))?;
+        let ty = self
+            .types
+            .get(kept.0)
+            .ok_or_else(|| format!("there is no type {}", kept.0))?;
         let bytes = STANDARD.decode(&kept.1).map_err(|e| e.to_string())?;
         let value = cty::msgpack::decode(&bytes, ty).map_err(|e| e.to_string())?;
         let mut marks = Vec::with_capacity(kept.2.len());
@@ -96,15 +135,26 @@ impl Finder<'_> {
     }
 
     /// A value of a resource: as its schema of now has it.
-    fn object(&mut self, kept: &Kept, provider: &ConfigKey, address: &AbsInstance) -> Result<Value, String> {
+    fn object(
+        &mut self,
+        kept: &Kept,
+        provider: &ConfigKey,
+        address: &AbsInstance,
+    ) -> Result<Value, String> {
         let value = self.value(kept)?;
         let key = (provider.address.to_string(), address.resource.to_string());
         let schemas = self.schemas;
-        let ty = self.known.entry(key).or_insert_with(|| Some(schemas(&provider.address, &address.resource)?.implied_type().clone()));
+        let ty = self.known.entry(key).or_insert_with(|| {
+            Some(
+                schemas(&provider.address, &address.resource)?
+                    .implied_type()
+                    .clone(),
+            )
+        });
         match ty {
-            Some(ty) if value.ty() != ty => {
-                value.convert(ty).map_err(|e| format!("{address} does not fit the schema of its provider any more: {e}"))
-            }
+            Some(ty) if value.ty() != ty => value.convert(ty).map_err(|e| {
+                format!("{address} does not fit the schema of its provider any more: {e}")
+            }),
             _ => Ok(value),
         }
     }
@@ -118,11 +168,20 @@ impl Finder<'_> {
             previous: kept.previous.as_deref().map(instance).transpose()?,
             action: kept.action,
             reason: kept.reason,
-            after: kept.after.as_ref().map_or_else(|| Ok(before.clone()), |after| self.object(after, &provider, &address))?,
+            after: kept.after.as_ref().map_or_else(
+                || Ok(before.clone()),
+                |after| self.object(after, &provider, &address),
+            )?,
             before,
-            config: kept.config.as_ref().map(|c| self.object(c, &provider, &address)).transpose()?,
+            config: kept
+                .config
+                .as_ref()
+                .map(|c| self.object(c, &provider, &address))
+                .transpose()?,
             private: STANDARD.decode(kept.private).map_err(|e| e.to_string())?,
-            prior_private: STANDARD.decode(kept.prior_private).map_err(|e| e.to_string())?,
+            prior_private: STANDARD
+                .decode(kept.prior_private)
+                .map_err(|e| e.to_string())?,
             replace_paths: kept
                 .replace_paths
                 .iter()
@@ -137,8 +196,16 @@ impl Finder<'_> {
             skip_destroy: kept.skip_destroy,
             tainted: kept.tainted,
             importing: kept.importing,
-            identity_before: kept.identity_before.as_ref().map(|v| self.value(v)).transpose()?,
-            identity_after: kept.identity_after.as_ref().map(|v| self.value(v)).transpose()?,
+            identity_before: kept
+                .identity_before
+                .as_ref()
+                .map(|v| self.value(v))
+                .transpose()?,
+            identity_after: kept
+                .identity_after
+                .as_ref()
+                .map(|v| self.value(v))
+                .transpose()?,
             drifted: kept.drifted,
             deferred_read: kept.deferred_read,
             commands: kept.commands,
@@ -174,7 +241,8 @@ impl Finder<'_> {
 }
 
 fn instance(text: &str) -> Result<AbsInstance, String> {
-    text.parse().map_err(|e: lang::addr::AddrError| format!("{text:?}: {e}"))
+    text.parse()
+        .map_err(|e: lang::addr::AddrError| format!("{text:?}: {e}"))
 }
 
 fn provider(text: &str) -> Result<ConfigKey, String> {

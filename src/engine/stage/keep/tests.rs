@@ -15,9 +15,22 @@ fn object(n: i64) -> Value {
         ("id", Value::unknown(Type::String)),
         ("count", Value::int(n)),
         ("password", Value::string("p").mark(Mark::Sensitive)),
-        ("tags", Value::map(Type::String, [("a", Value::string("ü\n"))])),
-        ("any", Value::tuple(vec![Value::bool(true), Value::null(Type::Dynamic), Value::dynamic()])),
-        ("set", Value::set(Type::Number, vec![Value::int(2), Value::int(1)])),
+        (
+            "tags",
+            Value::map(Type::String, [("a", Value::string("ü\n"))]),
+        ),
+        (
+            "any",
+            Value::tuple(vec![
+                Value::bool(true),
+                Value::null(Type::Dynamic),
+                Value::dynamic(),
+            ]),
+        ),
+        (
+            "set",
+            Value::set(Type::Number, vec![Value::int(2), Value::int(1)]),
+        ),
         ("none", Value::null(Type::list(Type::String))),
     ])
 }
@@ -32,21 +45,40 @@ fn schema() -> Schema {
         ("set", Type::set(Type::Number)),
         ("none", Type::list(Type::String)),
     ];
-    let attributes = types.into_iter().map(|(name, ty)| (name.to_owned(), Attribute::optional(ty))).collect();
-    Schema::new(1, Block { attributes, ..Block::default() })
+    let attributes = types
+        .into_iter()
+        .map(|(name, ty)| (name.to_owned(), Attribute::optional(ty)))
+        .collect();
+    Schema::new(
+        1,
+        Block {
+            attributes,
+            ..Block::default()
+        },
+    )
 }
 
 fn whole() -> Stage {
     let null = Value::null(schema().implied_type().clone());
-    let mut first = change("module.m[\"k\"].thing_x.a[0]", Action::Replace, object(1), object(2));
+    let mut first = change(
+        "module.m[\"k\"].thing_x.a[0]",
+        Action::Replace,
+        object(1),
+        object(2),
+    );
     first.deposed = Some("0badcafe".into());
     first.previous = "thing_x.old".parse().ok();
-    first.provider = ConfigKey::parse("module.m.provider[\"example.com/acme/thing\"].west").unwrap();
+    first.provider =
+        ConfigKey::parse("module.m.provider[\"example.com/acme/thing\"].west").unwrap();
     first.reason = Some(Reason::ReplaceBecauseCannotUpdate);
     first.config = Some(object(2));
     first.private = vec![0, 255, 3];
     first.prior_private = b"{}".to_vec();
-    first.replace_paths = vec![Path::root().attr("count"), Path::root().attr("tags").index_str("a"), Path::root().attr("any").index_int(0)];
+    first.replace_paths = vec![
+        Path::root().attr("count"),
+        Path::root().attr("tags").index_str("a"),
+        Path::root().attr("any").index_int(0),
+    ];
     first.schema_version = 1;
     first.dependencies = ["thing_x.n".to_owned()].into();
     first.prior_dependencies = ["thing_x.o".to_owned()].into();
@@ -67,7 +99,9 @@ fn whole() -> Stage {
     }];
     let mut second = change("data.thing_x.b", Action::Read, null.clone(), object(3));
     second.deferred_read = true;
-    second.importing = Some(Importing::Identity { identity: serde_json::json!({"name": "b"}) });
+    second.importing = Some(Importing::Identity {
+        identity: serde_json::json!({"name": "b"}),
+    });
     let mut out = stage(vec![first, second]);
     out.request.target = vec!["thing_x.a".into()];
     out.request.vars = vec![("v".into(), "1".into())];
@@ -99,7 +133,10 @@ fn whole() -> Stage {
         after: null,
     }];
     out.edits = vec![
-        StateEdit::Move { from: "thing_x.old".into(), to: "thing_x.a".into() },
+        StateEdit::Move {
+            from: "thing_x.old".into(),
+            to: "thing_x.a".into(),
+        },
         StateEdit::Put(Box::new(StateObject {
             address: "thing_x.a".into(),
             deposed: String::new(),
@@ -116,11 +153,25 @@ fn whole() -> Stage {
             identity: None,
             identity_version: 0,
         })),
-        StateEdit::PutOutput(StateOutput { name: "o".into(), value: "1".into(), ty: "\"number\"".into(), sensitive: false }),
+        StateEdit::PutOutput(StateOutput {
+            name: "o".into(),
+            value: "1".into(),
+            ty: "\"number\"".into(),
+            sensitive: false,
+        }),
         StateEdit::RemoveOutput { name: "p".into() },
-        StateEdit::Depose { address: "thing_x.a".into(), key: "0badcafe".into() },
-        StateEdit::Restore { address: "thing_x.a".into(), key: "0badcafe".into() },
-        StateEdit::Remove { address: "thing_x.a".into(), deposed: "0badcafe".into() },
+        StateEdit::Depose {
+            address: "thing_x.a".into(),
+            key: "0badcafe".into(),
+        },
+        StateEdit::Restore {
+            address: "thing_x.a".into(),
+            key: "0badcafe".into(),
+        },
+        StateEdit::Remove {
+            address: "thing_x.a".into(),
+            deposed: "0badcafe".into(),
+        },
     ];
     out.statuses.note("thing_x.a", Status::Unknown);
     out.variables = [("v".into(), Value::string("s").mark(Mark::Sensitive))].into();
@@ -131,22 +182,39 @@ fn whole() -> Stage {
 fn a_stage_comes_back_as_it_was() {
     let before = whole();
     let shown = show::summary(&before);
-    let kept = record(&before, || shown.clone(), vec![("main.tf".into(), "x".into())], Some("n".into())).unwrap().0;
+    let kept = record(
+        &before,
+        || shown.clone(),
+        vec![("main.tf".into(), "x".into())],
+        Some("n".into()),
+    )
+    .unwrap()
+    .0;
     assert_eq!(asked(&kept).unwrap().request, before.request);
     for schemas in [true, false] {
         let after = restore(&kept, |address, resource| {
-            assert_eq!((address, resource.kind.as_ref()), ("example.com/acme/thing", "thing_x"));
+            assert_eq!(
+                (address, resource.kind.as_ref()),
+                ("example.com/acme/thing", "thing_x")
+            );
             schemas.then(schema)
         })
         .unwrap();
-        // Derived texts know of every field; values print with their types, marks and what is unknown.
+        // Derived texts know of every field; values print with their types, marks and what is
+        // unknown.
         assert_eq!(format!("{after:#?}"), format!("{before:#?}"));
         assert_eq!(after.changes[0].after.ty(), before.changes[0].after.ty());
         assert_eq!(show::summary(&after), shown);
         let state = crate::engine::store::model::State::default();
-        assert_eq!(plan_json::plan_json(&after, &state), plan_json::plan_json(&before, &state));
+        assert_eq!(
+            plan_json::plan_json(&after, &state),
+            plan_json::plan_json(&before, &state)
+        );
     }
-    assert_eq!(serde_json::from_str::<StageSummary>(&kept.summary).unwrap(), shown);
+    assert_eq!(
+        serde_json::from_str::<StageSummary>(&kept.summary).unwrap(),
+        shown
+    );
 }
 
 #[test]
@@ -186,22 +254,42 @@ fn arbitrary_values_come_back() {
 #[test]
 fn ephemeral_values_are_not_kept() {
     let mut made = whole();
-    made.changes[0].config = Some(Value::object([("count", Value::string("fleeting").mark(Mark::Ephemeral))]));
-    made.variables.insert("token".into(), Value::string("fleeting").mark(Mark::Ephemeral));
+    made.changes[0].config = Some(Value::object([(
+        "count",
+        Value::string("fleeting").mark(Mark::Ephemeral),
+    )]));
+    made.variables.insert(
+        "token".into(),
+        Value::string("fleeting").mark(Mark::Ephemeral),
+    );
     made.request.vars.push(("token".into(), "fleeting".into()));
-    let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
+    let kept = record(&made, || show::summary(&made), Vec::new(), None)
+        .unwrap()
+        .0;
     let after = restore(&kept, |_, _| None).unwrap();
     assert!(after.changes[0].config.is_none());
     assert!(!after.variables.contains_key("token"));
-    let encoded = STANDARD.encode(cty::msgpack::encode(&Value::string("fleeting"), &Type::String).unwrap());
+    let encoded =
+        STANDARD.encode(cty::msgpack::encode(&Value::string("fleeting"), &Type::String).unwrap());
     assert!(!kept.detail.contains("fleeting") && !kept.detail.contains(&encoded));
 }
 
 #[test]
 fn types_are_kept_once() {
-    let all = (0..50).map(|i| change(&format!("thing_x.a[{i}]"), Action::Update, object(i), object(i + 1))).collect();
+    let all = (0..50)
+        .map(|i| {
+            change(
+                &format!("thing_x.a[{i}]"),
+                Action::Update,
+                object(i),
+                object(i + 1),
+            )
+        })
+        .collect();
     let made = stage(all);
-    let kept = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
+    let kept = record(&made, || show::summary(&made), Vec::new(), None)
+        .unwrap()
+        .0;
     let detail: Detail = serde_json::from_str(&kept.detail).unwrap();
     assert_eq!(detail.types.len(), 1);
 }
@@ -209,18 +297,45 @@ fn types_are_kept_once() {
 #[test]
 fn what_cannot_be_read_is_refused_in_words() {
     let made = whole();
-    let good = record(&made, || show::summary(&made), Vec::new(), None).unwrap().0;
+    let good = record(&made, || show::summary(&made), Vec::new(), None)
+        .unwrap()
+        .0;
     let broken = |from: &str, to: &str| {
         let detail = good.detail.replacen(from, to, 1);
         assert_ne!(detail, good.detail);
-        restore(&StageRecord { detail, ..good.clone() }, |_, _| None).unwrap_err()
+        restore(
+            &StageRecord {
+                detail,
+                ..good.clone()
+            },
+            |_, _| None,
+        )
+        .unwrap_err()
     };
     assert!(broken("\"layout\":3", "\"layout\":99").contains("layout is 99"));
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
-    let text = restore(&StageRecord { detail: "{".into(), ..good.clone() }, |_, _| None).unwrap_err();
+    let text = restore(
+        &StageRecord {
+            detail: "{".into(),
+            ..good.clone()
+        },
+        |_, _| None,
+    )
+    .unwrap_err();
     assert!(text.contains("stage 7"));
     // A schema that the values do not fit.
-    let other = || Schema::new(2, Block { attributes: [("count".to_owned(), Attribute::optional(Type::Bool))].into(), ..Block::default() });
+    let other = || {
+        Schema::new(
+            2,
+            Block {
+                attributes: [("count".to_owned(), Attribute::optional(Type::Bool))].into(),
+                ..Block::default()
+            },
+        )
+    };
     let text = restore(&good, |_, _| Some(other())).unwrap_err();
-    assert!(text.contains("thing_x.a") && text.contains("schema"), "{text}");
+    assert!(
+        text.contains("thing_x.a") && text.contains("schema"),
+        "{text}"
+    );
 }

@@ -16,7 +16,8 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at once take much memory.
+/// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at
+/// once take much memory.
 #[derive(Serialize)]
 struct Written<'a> {
     layout: u32,
@@ -41,7 +42,11 @@ impl Serialize for OneByOne<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_seq(Some(self.0.len()))?;
         for change in self.0 {
-            let kept = self.1.borrow_mut().change(change).map_err(S::Error::custom)?;
+            let kept = self
+                .1
+                .borrow_mut()
+                .change(change)
+                .map_err(S::Error::custom)?;
             all.serialize_element(&kept)?;
         }
         all.end()
@@ -56,8 +61,8 @@ impl Serialize for Collected<'_> {
     }
 }
 
-/// The record of a stage, and what is shown of it, which `show` makes meanwhile. `snapshot` is the configuration as it was
-/// read: relative names and texts.
+/// The record of a stage, and what is shown of it, which `show` makes meanwhile. `snapshot` is the
+/// configuration as it was read: relative names and texts.
 ///
 /// # Errors
 /// In words, where a value cannot be kept.
@@ -73,7 +78,12 @@ pub fn record(
             let text = text("summary", &summary);
             (summary, text)
         });
-        (detail(stage), shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (
+            detail(stage),
+            shown
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
     });
     let record = StageRecord {
         id: stage.id,
@@ -99,11 +109,23 @@ fn text(what: &str, json: &impl Serialize) -> Result<String, String> {
 
 fn detail(stage: &Stage) -> Result<String, String> {
     let mut keeper = Keeper::default();
-    let outputs = stage.outputs.iter().map(|o| keeper.output(o)).collect::<Result<_, _>>()?;
-    let drift = stage.drift.iter().map(|d| keeper.drift(d)).collect::<Result<_, _>>()?;
-    let lasting = stage.variables.iter().filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
-    let variables =
-        lasting.map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?))).collect::<Result<_, String>>()?;
+    let outputs = stage
+        .outputs
+        .iter()
+        .map(|o| keeper.output(o))
+        .collect::<Result<_, _>>()?;
+    let drift = stage
+        .drift
+        .iter()
+        .map(|d| keeper.drift(d))
+        .collect::<Result<_, _>>()?;
+    let lasting = stage
+        .variables
+        .iter()
+        .filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
+    let variables = lasting
+        .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
+        .collect::<Result<_, String>>()?;
     let (request, withheld) = kept_request(stage);
     let keeper = RefCell::new(keeper);
     let written = Written {
@@ -114,7 +136,11 @@ fn detail(stage: &Stage) -> Result<String, String> {
         changes: OneByOne(&stage.changes, &keeper),
         outputs,
         drift,
-        sights: stage.sights.iter().map(|(look, sight)| (look.to_string(), sight)).collect(),
+        sights: stage
+            .sights
+            .iter()
+            .map(|(look, sight)| (look.to_string(), sight))
+            .collect(),
         edits: &stage.edits,
         statuses: &stage.statuses,
         variables,
@@ -123,12 +149,21 @@ fn detail(stage: &Stage) -> Result<String, String> {
     text("detail", &written)
 }
 
-/// What was asked for, without the values of ephemeral variables, and the names of those: who deploys the stage gives them
-/// again.
+/// What was asked for, without the values of ephemeral variables, and the names of those: who
+/// deploys the stage gives them again.
 fn kept_request(stage: &Stage) -> (StageRequest, Vec<String>) {
     let mut request = stage.request.clone();
-    let fleeting = |name: &str| stage.variables.get(name).is_some_and(|v| v.contains_mark(&Mark::Ephemeral));
-    let withheld = request.vars.extract_if(.., |(name, _)| fleeting(name)).map(|(name, _)| name).collect();
+    let fleeting = |name: &str| {
+        stage
+            .variables
+            .get(name)
+            .is_some_and(|v| v.contains_mark(&Mark::Ephemeral))
+    };
+    let withheld = request
+        .vars
+        .extract_if(.., |(name, _)| fleeting(name))
+        .map(|(name, _)| name)
+        .collect();
     (request, withheld)
 }
 
@@ -142,22 +177,34 @@ struct Keeper {
 impl Keeper {
     fn value(&mut self, value: &Value, of: &str) -> Result<Kept, String> {
         let (plain, marks) = value.clone().unmark_deep_with_paths();
-        let bytes = cty::msgpack::encode(&plain, plain.ty()).map_err(|e| format!("{of} cannot be kept: {e}"))?;
+        let bytes = cty::msgpack::encode(&plain, plain.ty())
+            .map_err(|e| format!("{of} cannot be kept: {e}"))?;
         let number = match self.numbers.get(plain.ty()) {
             Some(number) => *number,
             None => {
                 self.types.push(plain.ty().to_json_value());
-                self.numbers.insert(plain.ty().clone(), self.types.len() - 1);
+                self.numbers
+                    .insert(plain.ty().clone(), self.types.len() - 1);
                 self.types.len() - 1
             }
         };
-        Ok(Kept(number, STANDARD.encode(bytes), marks.iter().map(|(path, marks)| (path_json(path), kept_marks(marks))).collect()))
+        Ok(Kept(
+            number,
+            STANDARD.encode(bytes),
+            marks
+                .iter()
+                .map(|(path, marks)| (path_json(path), kept_marks(marks)))
+                .collect(),
+        ))
     }
 
     fn change(&mut self, change: &Change) -> Result<KeptChange, String> {
         let id = change.id();
         let after = (!change.after.raw_equals(&change.before)).then_some(&change.after);
-        let config = change.config.as_ref().filter(|c| !c.contains_mark(&Mark::Ephemeral));
+        let config = change
+            .config
+            .as_ref()
+            .filter(|c| !c.contains_mark(&Mark::Ephemeral));
         Ok(KeptChange {
             address: change.address.to_string(),
             deposed: change.deposed.clone(),
@@ -180,8 +227,16 @@ impl Keeper {
             skip_destroy: change.skip_destroy,
             tainted: change.tainted,
             importing: change.importing.clone(),
-            identity_before: change.identity_before.as_ref().map(|v| self.value(v, &id)).transpose()?,
-            identity_after: change.identity_after.as_ref().map(|v| self.value(v, &id)).transpose()?,
+            identity_before: change
+                .identity_before
+                .as_ref()
+                .map(|v| self.value(v, &id))
+                .transpose()?,
+            identity_after: change
+                .identity_after
+                .as_ref()
+                .map(|v| self.value(v, &id))
+                .transpose()?,
             drifted: change.drifted,
             deferred_read: change.deferred_read,
             commands: change.commands.clone(),
@@ -193,8 +248,16 @@ impl Keeper {
         Ok(KeptOutput {
             name: change.name.to_string(),
             action: change.action,
-            before: change.before.as_ref().map(|v| self.value(v, &of)).transpose()?,
-            after: change.after.as_ref().map(|v| self.value(v, &of)).transpose()?,
+            before: change
+                .before
+                .as_ref()
+                .map(|v| self.value(v, &of))
+                .transpose()?,
+            after: change
+                .after
+                .as_ref()
+                .map(|v| self.value(v, &of))
+                .transpose()?,
             sensitive: change.sensitive,
             needs: change.needs.clone(),
         })
@@ -214,7 +277,8 @@ impl Keeper {
     }
 }
 
-/// The path as far as it can be written: one that leads into a set ends at the set, as its marks do.
+/// The path as far as it can be written: one that leads into a set ends at the set, as its marks
+/// do.
 fn path_json(path: &Path) -> Json {
     let mut path = path.clone();
     loop {

@@ -18,19 +18,32 @@ impl PlanWalk {
         if !self.wishes.wants(address) {
             return Ok(Value::unknown(block.implied_type()));
         }
-        let ctx = self.walk.context_of(&declared.key.address, address, cell).ok_or(())?;
-        let scope =
-            ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
-                .repeated(repetition);
-        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition, cell)?;
+        let ctx = self
+            .walk
+            .context_of(&declared.key.address, address, cell)
+            .ok_or(())?;
+        let scope = ModuleScope {
+            own: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+        }
+        .repeated(repetition);
+        self.conditions(
+            declared,
+            &scope,
+            &declared.resource.lifecycle.preconditions,
+            Kind::Precondition,
+            cell,
+        )?;
         let (config, diags) = self.walk.decode(&declared.resource.body, block, &scope);
         if !cell.report(about(diags, address)) {
             return Err(());
         }
         self.nothing_ephemeral(declared, address, &config, cell)?;
         let (plain, marks) = config.clone().unmark_deep_with_paths();
-        self.validate(declared, address, &config, &ctx, cell).await?;
-        let pending = self.wishes.mode == StageMode::Normal && self.pending(declared.step, declared.module, declared.resource, address);
+        self.validate(declared, address, &config, &ctx, cell)
+            .await?;
+        let pending = self.wishes.mode == StageMode::Normal
+            && self.pending(declared.step, declared.module, declared.resource, address);
         let later = if !plain.is_wholly_known() {
             Some(Reason::ReadBecauseConfigUnknown)
         } else if pending {
@@ -41,7 +54,11 @@ impl PlanWalk {
         let unread = || cty::plan::proposed_new(block, &unknown_object(block), &plain);
         let read = match (&later, &declared.resource.check) {
             (Some(_), _) => None,
-            (None, check) => match (self.read_data(declared, address, plain.clone(), &ctx, cell).await, check) {
+            (None, check) => match (
+                self.read_data(declared, address, plain.clone(), &ctx, cell)
+                    .await,
+                check,
+            ) {
                 (Ok(value), _) => Some(value),
                 (Err(said), Some(check)) => {
                     self.walk.report_of_check(check, address, said, cell);
@@ -84,7 +101,12 @@ impl PlanWalk {
                     schema_version: declared.schema.version,
                     dependencies: declared.dependencies.clone(),
                     prior_dependencies: BTreeSet::new(),
-                    needs: self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone()),
+                    needs: self.needing().of_instance(
+                        declared.module,
+                        declared.resource,
+                        address,
+                        scope.repetition.clone(),
+                    ),
                     prior_needs: Some(Needs::new()),
                     create_before_destroy: false,
                     skip_destroy: false,
@@ -100,8 +122,18 @@ impl PlanWalk {
             }
             None => self.keep_data(declared, address, &value, cell),
         }
-        let scope = ModuleScope { self_value: Some(value.clone()), own: None, ..scope };
-        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
+        let scope = ModuleScope {
+            self_value: Some(value.clone()),
+            own: None,
+            ..scope
+        };
+        self.conditions(
+            declared,
+            &scope,
+            &declared.resource.lifecycle.postconditions,
+            Kind::Postcondition,
+            cell,
+        )?;
         Ok(value)
     }
 
@@ -115,10 +147,19 @@ impl PlanWalk {
     ) -> Result<Value, Diagnostics> {
         let text = address.to_string();
         let span = Some(declared.resource.span);
-        match declared.provider.read_data(&declared.resource.name.kind, config, ctx).await {
+        match declared
+            .provider
+            .read_data(&declared.resource.name.kind, config, ctx)
+            .await
+        {
             Err(error) => Err(call_failed(&error, &text, span).into()),
             Ok(answer) => {
-                let said = placed(&answer.diagnostics, &text, Some(&declared.resource.body), span);
+                let said = placed(
+                    &answer.diagnostics,
+                    &text,
+                    Some(&declared.resource.body),
+                    span,
+                );
                 if said.has_errors() {
                     return Err(said);
                 }
@@ -128,7 +169,13 @@ impl PlanWalk {
         }
     }
 
-    pub(super) fn keep_data(&self, declared: &Declared<'_>, address: &AbsInstance, value: &Value, cell: &mut Cell) {
+    pub(super) fn keep_data(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        value: &Value,
+        cell: &mut Cell,
+    ) {
         let none = BTreeSet::new();
         let around = Around {
             address,
@@ -149,35 +196,59 @@ impl PlanWalk {
         }
     }
 
-    /// Whether an ephemeral resource's instance is opened while planning: what it waits for, it waits for as a data source does.
+    /// Whether an ephemeral resource's instance is opened while planning: what it waits for, it
+    /// waits for as a data source does.
     pub(super) fn when(&self, step: Step, address: &AbsInstance) -> When {
         self.needing().pass_data(address);
         (self.progress)(&address.to_string());
         let config = address.config();
-        let declared = self.walk.module(&config.module).and_then(|m| Some((m, m.resources.get(&config.resource)?)));
+        let declared = self
+            .walk
+            .module(&config.module)
+            .and_then(|m| Some((m, m.resources.get(&config.resource)?)));
         match declared {
-            _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => When::Never,
-            Some((module, resource)) if self.wishes.mode == StageMode::Normal && self.pending(step, module, resource, address) => {
+            _ if self.wishes.mode != StageMode::Destroy && !self.wishes.wants(address) => {
+                When::Never
+            }
+            Some((module, resource))
+                if self.wishes.mode == StageMode::Normal
+                    && self.pending(step, module, resource, address) =>
+            {
                 When::Later
             }
             _ => When::Now,
         }
     }
 
-    /// Whether something that the data source is to wait for is going to change: a managed resource that it refers to or
-    /// names in `depends_on`, anything in a module that it names there or that a call around it waits for; with
-    /// conditions of its own anything that it depends on at all.
-    fn pending(&self, step: Step, module: &Module, resource: &Resource, address: &AbsInstance) -> bool {
+    /// Whether something that the data source is to wait for is going to change: a managed resource
+    /// that it refers to or names in `depends_on`, anything in a module that it names there or that
+    /// a call around it waits for; with conditions of its own anything that it depends on at all.
+    fn pending(
+        &self,
+        step: Step,
+        module: &Module,
+        resource: &Resource,
+        address: &AbsInstance,
+    ) -> bool {
         let (graph, nodes) = (&self.walk.nodes.graph, &self.walk.nodes);
         let lifecycle = &resource.lifecycle;
-        let mut reached: BTreeSet<Step> = if lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty() {
-            let managed = |s: &Step| nodes.nodes[*s].resource().is_some_and(|r| r.resource.mode == Mode::Managed);
-            graph.needs(step).filter(managed).collect()
-        } else {
-            graph.closure(graph.needs(step))
-        };
-        let named = resource.depends_on.iter().flat_map(|t| nodes.of_whole(module, t));
-        let (resources, others): (Vec<Step>, Vec<Step>) = named.partition(|s| nodes.nodes[*s].resource().is_some());
+        let mut reached: BTreeSet<Step> =
+            if lifecycle.preconditions.is_empty() && lifecycle.postconditions.is_empty() {
+                let managed = |s: &Step| {
+                    nodes.nodes[*s]
+                        .resource()
+                        .is_some_and(|r| r.resource.mode == Mode::Managed)
+                };
+                graph.needs(step).filter(managed).collect()
+            } else {
+                graph.closure(graph.needs(step))
+            };
+        let named = resource
+            .depends_on
+            .iter()
+            .flat_map(|t| nodes.of_whole(module, t));
+        let (resources, others): (Vec<Step>, Vec<Step>) =
+            named.partition(|s| nodes.nodes[*s].resource().is_some());
         reached.extend(resources);
         reached.extend(graph.closure(others));
         let mut at = module.path.clone();
@@ -185,13 +256,27 @@ impl PlanWalk {
             if let Some(module) = self.walk.module(&parent)
                 && let Some(call) = module.calls.get(&call)
             {
-                reached.extend(graph.closure(call.depends_on.iter().flat_map(|t| nodes.of_whole(module, t)).collect::<Vec<_>>()));
+                reached.extend(
+                    graph.closure(
+                        call.depends_on
+                            .iter()
+                            .flat_map(|t| nodes.of_whole(module, t))
+                            .collect::<Vec<_>>(),
+                    ),
+                );
             }
             at = parent;
         }
-        let elsewhere = |c: &Change| c.address.module != address.module && c.address.module.path() == module.path;
-        let pending = |c: &Change| c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c);
-        reached.into_iter().filter_map(|step| self.walk.cells.of(step)).any(|cell| cell.changes.iter().any(pending))
+        let elsewhere = |c: &Change| {
+            c.address.module != address.module && c.address.module.path() == module.path
+        };
+        let pending = |c: &Change| {
+            c.address.resource.mode == Mode::Managed && c.action != Action::NoOp && !elsewhere(c)
+        };
+        reached
+            .into_iter()
+            .filter_map(|step| self.walk.cells.of(step))
+            .any(|cell| cell.changes.iter().any(pending))
     }
 }
 
@@ -199,7 +284,12 @@ impl PlanWalk {
 pub fn unknown_object(block: &cty::schema::Block) -> Value {
     let ty = block.implied_type();
     match ty.as_object() {
-        Some(object) => Value::object(object.attributes.iter().map(|(n, t)| (n.clone(), Value::unknown(t.clone())))),
+        Some(object) => Value::object(
+            object
+                .attributes
+                .iter()
+                .map(|(n, t)| (n.clone(), Value::unknown(t.clone()))),
+        ),
         None => Value::unknown(ty),
     }
 }

@@ -1,10 +1,12 @@
-//! Replacement whatever the provider says: asked for, or triggered; and destruction that is not allowed.
+//! Replacement whatever the provider says: asked for, or triggered; and destruction that is not
+//! allowed.
 
 use super::*;
 
 impl PlanWalk {
-    /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for any change, and be false
-    /// where the object is destroyed. Instances that are gone have neither `each` nor `count`, so nobody has them there.
+    /// Whether what is planned for an instance may be: `prevent_destroy` must have a fit value for
+    /// any change, and be false where the object is destroyed. Instances that are gone have neither
+    /// `each` nor `count`, so nobody has them there.
     pub(super) fn prevented(
         &self,
         module: &Module,
@@ -13,8 +15,11 @@ impl PlanWalk {
         destroys: bool,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else { return Ok(()) };
-        let (value, diags) = ModuleScope::new(&self.walk.around, module, &address.module).evaluate(expr);
+        let Some(expr) = resource.lifecycle.prevent_destroy.as_ref() else {
+            return Ok(());
+        };
+        let (value, diags) =
+            ModuleScope::new(&self.walk.around, module, &address.module).evaluate(expr);
         if !cell.report(diags) {
             return Err(());
         }
@@ -22,9 +27,13 @@ impl PlanWalk {
             cell.report(no_guard(expr, why).about(address.to_string()));
             Err(())
         };
-        let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else { return refuse("is no bool") };
+        let Ok(guard) = cty::convert::convert(&value, &cty::Type::Bool) else {
+            return refuse("is no bool");
+        };
         if guard.contains_mark(&cty::Mark::Ephemeral) {
-            return refuse("is ephemeral, so that it could be another one when the stage is deployed");
+            return refuse(
+                "is ephemeral, so that it could be another one when the stage is deployed",
+            );
         }
         if guard.contains_mark(&cty::Mark::Sensitive) {
             return refuse("is sensitive, and whether the object may be destroyed would tell it");
@@ -33,12 +42,16 @@ impl PlanWalk {
             _ if !destroys => Ok(()),
             Some(false) => Ok(()),
             None if guard.is_known() => refuse("is null: false is what lets an object go"),
-            None => refuse("is known only once the stage is deployed; leave the resource out with --exclude until then"),
+            None => refuse(
+                "is known only once the stage is deployed; leave the resource out with --exclude until then",
+            ),
             Some(true) => {
                 let detail = format!(
                     "Resource {address} has lifecycle.prevent_destroy set, but the stage calls for this resource to be destroyed. To go on, disable prevent_destroy for it, or narrow the stage with --target or --exclude."
                 );
-                let fault = Diagnostic::error("Instance cannot be destroyed", detail).at(resource.span).about(address.to_string());
+                let fault = Diagnostic::error("Instance cannot be destroyed", detail)
+                    .at(resource.span)
+                    .about(address.to_string());
                 cell.report(fault);
                 Err(())
             }
@@ -58,10 +71,20 @@ impl PlanWalk {
                 return Ok(Some(Reason::ReplaceByTriggers));
             }
         }
-        Ok(self.wishes.replace.contains(address).then_some(Reason::ReplaceByRequest))
+        Ok(self
+            .wishes
+            .replace
+            .contains(address)
+            .then_some(Reason::ReplaceByRequest))
     }
 
-    pub(super) fn triggered(&self, scope: &ModuleScope<'_>, expr: &Expr, address: &AbsInstance, cell: &mut Cell) -> Result<bool, ()> {
+    pub(super) fn triggered(
+        &self,
+        scope: &ModuleScope<'_>,
+        expr: &Expr,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Result<bool, ()> {
         let found = trigger(scope, expr).filter(|(abs, ..)| abs.resource.mode != Mode::Ephemeral);
         let Some((abs, key, path)) = found else {
             cell.report(
@@ -73,21 +96,39 @@ impl PlanWalk {
             );
             return Err(());
         };
-        let other = self.walk.nodes.step(&Node::Resource(abs.config())).and_then(|step| self.walk.cells.of(step));
-        let named = |c: &&Change| c.deposed.is_none() && c.address.abs() == abs && key.as_ref().is_none_or(|k| *k == c.address.key);
-        let changes: Vec<&Change> = other.iter().flat_map(|cell| &cell.changes).filter(named).collect();
+        let other = self
+            .walk
+            .nodes
+            .step(&Node::Resource(abs.config()))
+            .and_then(|step| self.walk.cells.of(step));
+        let named = |c: &&Change| {
+            c.deposed.is_none()
+                && c.address.abs() == abs
+                && key.as_ref().is_none_or(|k| *k == c.address.key)
+        };
+        let changes: Vec<&Change> = other
+            .iter()
+            .flat_map(|cell| &cell.changes)
+            .filter(named)
+            .collect();
         // What is not staged at all has no change, and nobody says that it should have one.
         if changes.is_empty() && self.wishes.narrow.is_none() {
             let detail = format!(
                 "Nothing is planned for {abs} that this could be replaced with: it has no such instance, or it is a data source that is read while planning, or the resource itself."
             );
-            cell.report(Diagnostic::error("No change found for a replacement trigger", detail).about(address.to_string()));
+            cell.report(
+                Diagnostic::error("No change found for a replacement trigger", detail)
+                    .about(address.to_string()),
+            );
             return Err(());
         }
         let mut hit = false;
         for change in changes {
             // What goes triggers nothing, only what comes or changes.
-            if matches!(change.action, Action::NoOp | Action::Read | Action::Destroy | Action::Forget) {
+            if matches!(
+                change.action,
+                Action::NoOp | Action::Read | Action::Destroy | Action::Forget
+            ) {
                 continue;
             }
             if path.is_empty() {
@@ -96,7 +137,9 @@ impl PlanWalk {
             }
             let (before, after) = (path.apply(&change.before), path.apply(&change.after));
             hit |= match (before, after) {
-                (Ok(a), Ok(b)) => !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0),
+                (Ok(a), Ok(b)) => {
+                    !b.is_known() || !a.unmark_deep().0.raw_equals(&b.unmark_deep().0)
+                }
                 _ => true,
             };
         }
@@ -104,9 +147,12 @@ impl PlanWalk {
     }
 }
 
-/// What a `replace_triggered_by` expression names: a resource, perhaps one instance, perhaps a path in it. Index keys may
-/// use `each` and `count`.
-pub(super) fn trigger(scope: &ModuleScope<'_>, expr: &Expr) -> Option<(AbsResource, Option<InstanceKey>, Path)> {
+/// What a `replace_triggered_by` expression names: a resource, perhaps one instance, perhaps a path
+/// in it. Index keys may use `each` and `count`.
+pub(super) fn trigger(
+    scope: &ModuleScope<'_>,
+    expr: &Expr,
+) -> Option<(AbsResource, Option<InstanceKey>, Path)> {
     use lang::syntax::ast::ExprKind;
     let (traversal, keyed, rest) = match &expr.kind {
         ExprKind::Traversal(t) => (t.clone(), None, Vec::new()),
@@ -123,7 +169,14 @@ pub(super) fn trigger(scope: &ModuleScope<'_>, expr: &Expr) -> Option<(AbsResour
         },
         _ => return None,
     };
-    let Ok(Ref::Resource { resource, used, key }) = refs::parse(&traversal) else { return None };
+    let Ok(Ref::Resource {
+        resource,
+        used,
+        key,
+    }) = refs::parse(&traversal)
+    else {
+        return None;
+    };
     let mut key = key;
     if let Some(expr) = keyed {
         let value = scope.evaluate(expr).0.unmark_deep().0;
@@ -140,10 +193,21 @@ pub(super) fn trigger(scope: &ModuleScope<'_>, expr: &Expr) -> Option<(AbsResour
             StepKind::Index(value) => PathStep::Index(value.clone()),
         });
     }
-    Some((AbsResource { module: scope.instance.clone(), resource }, key, path))
+    Some((
+        AbsResource {
+            module: scope.instance.clone(),
+            resource,
+        },
+        key,
+        path,
+    ))
 }
 
 /// A `prevent_destroy` of a value that decides nothing.
 pub fn no_guard(expr: &Expr, why: &str) -> Diagnostic {
-    Diagnostic::error("Invalid value for prevent_destroy", format!("The value of prevent_destroy {why}.")).at(expr.span)
+    Diagnostic::error(
+        "Invalid value for prevent_destroy",
+        format!("The value of prevent_destroy {why}."),
+    )
+    .at(expr.span)
 }

@@ -12,8 +12,11 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Looked, ()> {
-        let Some(object) = &there.current else { return Ok(Looked::default()) };
-        self.look_at(gone, address, object, there.previous.as_ref(), ctx, cell).await
+        let Some(object) = &there.current else {
+            return Ok(Looked::default());
+        };
+        self.look_at(gone, address, object, there.previous.as_ref(), ctx, cell)
+            .await
     }
 
     pub(super) async fn look_at(
@@ -26,11 +29,18 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Looked, ()> {
         let stored = match previous.filter(|p| p.resource.kind != address.resource.kind) {
-            Some(previous) => self.take_over(gone, previous, address, object, ctx, cell).await?,
+            Some(previous) => {
+                self.take_over(gone, previous, address, object, ctx, cell)
+                    .await?
+            }
             None => self.load(gone, address, object, ctx, cell).await?,
         };
         if !self.wishes.refresh {
-            return Ok(Looked { now: Some(stored), object: Some(object.clone()), ..Looked::default() });
+            return Ok(Looked {
+                now: Some(stored),
+                object: Some(object.clone()),
+                ..Looked::default()
+            });
         }
         let request = ReadRequest {
             type_name: address.resource.kind.to_string(),
@@ -54,17 +64,38 @@ impl PlanWalk {
             let (_, marks) = stored.value.clone().unmark_deep_with_paths();
             let value = managed::mark(gone.schema, answer.state, &marks);
             let identity = answer.identity.or_else(|| stored.identity.clone());
-            Some(Prior { value, private: answer.private, tainted: object.tainted, identity })
+            Some(Prior {
+                value,
+                private: answer.private,
+                tainted: object.tainted,
+                identity,
+            })
         };
         let drifted = match &now {
             None => true,
-            Some(now) => !now.value.clone().unmark_deep().0.raw_equals(&stored.value.clone().unmark_deep().0),
+            Some(now) => !now
+                .value
+                .clone()
+                .unmark_deep()
+                .0
+                .raw_equals(&stored.value.clone().unmark_deep().0),
         };
-        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind) && self.wishes.mode == StageMode::RefreshOnly;
+        let moved = previous.is_some_and(|p| p.resource.kind == address.resource.kind)
+            && self.wishes.mode == StageMode::RefreshOnly;
         if drifted || moved {
             let (action, after) = match &now {
-                Some(now) => (if drifted { Action::Update } else { Action::NoOp }, now.value.clone()),
-                None => (Action::Destroy, Value::null(gone.schema.implied_type().clone())),
+                Some(now) => (
+                    if drifted {
+                        Action::Update
+                    } else {
+                        Action::NoOp
+                    },
+                    now.value.clone(),
+                ),
+                None => (
+                    Action::Destroy,
+                    Value::null(gone.schema.implied_type().clone()),
+                ),
             };
             cell.drift.push(Drift {
                 address: address.clone(),
@@ -76,10 +107,16 @@ impl PlanWalk {
                 after,
             });
         }
-        Ok(Looked { now, object: Some(object.clone()), drifted, imported: None })
+        Ok(Looked {
+            now,
+            object: Some(object.clone()),
+            drifted,
+            imported: None,
+        })
     }
 
-    /// The object of another resource type as its new type has it, which is for the provider to say.
+    /// The object of another resource type as its new type has it, which is for the provider to
+    /// say.
     async fn take_over(
         &self,
         gone: &Gone<'_>,
@@ -90,7 +127,9 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<Prior, ()> {
         let request = crate::engine::provider::MoveRequest {
-            source_provider: ConfigKey::parse(&object.provider).map(|k| k.address.to_string()).unwrap_or_default(),
+            source_provider: ConfigKey::parse(&object.provider)
+                .map(|k| k.address.to_string())
+                .unwrap_or_default(),
             source_type: previous.resource.kind.to_string(),
             source_version: object.schema_version,
             raw_json: object.attributes.clone().into_bytes().into(),
@@ -110,14 +149,22 @@ impl PlanWalk {
             return Err(());
         }
         if answer.state.is_null() {
-            let detail = format!("{previous} cannot move to {address}: the provider made no object of the new type out of the old one.");
-            let mut d = Diagnostic::error("Unable to move resource state", detail).about(address.to_string());
+            let detail = format!(
+                "{previous} cannot move to {address}: the provider made no object of the new type out of the old one."
+            );
+            let mut d = Diagnostic::error("Unable to move resource state", detail)
+                .about(address.to_string());
             d.subject = gone.span;
             cell.report(d);
             return Err(());
         }
         let value = managed::mark(gone.schema, answer.state, &[]);
-        Ok(Prior { value, private: answer.private, tainted: object.tainted, identity: answer.identity })
+        Ok(Prior {
+            value,
+            private: answer.private,
+            tainted: object.tainted,
+            identity: answer.identity,
+        })
     }
 
     pub(super) async fn load(
@@ -128,7 +175,15 @@ impl PlanWalk {
         ctx: &CallContext,
         cell: &mut Cell,
     ) -> Result<Prior, ()> {
-        match objects::load(gone.provider.as_ref(), gone.schema, object, &address.resource.kind, ctx).await {
+        match objects::load(
+            gone.provider.as_ref(),
+            gone.schema,
+            object,
+            &address.resource.kind,
+            ctx,
+        )
+        .await
+        {
             Ok(mut prior) => {
                 let (plain, marks) = prior.value.unmark_deep_with_paths();
                 prior.value = managed::mark(gone.schema, plain, &marks);
@@ -145,8 +200,15 @@ impl PlanWalk {
         }
     }
 
-    /// Notes what looking at an object that is declared no longer, or left over, changed in the state.
-    pub(super) fn keep_looked_at(&self, gone: &Gone<'_>, address: &AbsInstance, looked: &Looked, cell: &mut Cell) {
+    /// Notes what looking at an object that is declared no longer, or left over, changed in the
+    /// state.
+    pub(super) fn keep_looked_at(
+        &self,
+        gone: &Gone<'_>,
+        address: &AbsInstance,
+        looked: &Looked,
+        cell: &mut Cell,
+    ) {
         let Some(object) = &looked.object else { return };
         let identity = looked.now.as_ref().and_then(|now| now.identity.as_ref());
         let around = Around {
@@ -158,12 +220,18 @@ impl PlanWalk {
             skip_destroy: object.skip_destroy,
             dependencies: &object.dependencies.iter().cloned().collect(),
             needs: &object.needs.iter().cloned().collect(),
-            identity: objects::kept_identity(&self.walk.around, &gone.key, &address.resource.kind, identity),
+            identity: objects::kept_identity(
+                &self.walk.around,
+                &gone.key,
+                &address.resource.kind,
+                identity,
+            ),
         };
         keep_record(gone.schema, &around, looked, cell);
     }
 
-    /// Notes what looking at an object changed in the state; with `dependencies`, those of now replace the old ones.
+    /// Notes what looking at an object changed in the state; with `dependencies`, those of now
+    /// replace the old ones.
     pub(super) fn keep_refreshed(
         &self,
         declared: &Declared<'_>,
@@ -173,7 +241,10 @@ impl PlanWalk {
         cell: &mut Cell,
     ) {
         let Some(object) = &looked.object else { return };
-        let old: (BTreeSet<String>, Needs) = (object.dependencies.iter().cloned().collect(), object.needs.iter().cloned().collect());
+        let old: (BTreeSet<String>, Needs) = (
+            object.dependencies.iter().cloned().collect(),
+            object.needs.iter().cloned().collect(),
+        );
         let (dependencies, needs) = dependencies.unwrap_or((&old.0, &old.1));
         let identity = looked.now.as_ref().and_then(|now| now.identity.as_ref());
         let around = Around {
@@ -185,7 +256,12 @@ impl PlanWalk {
             skip_destroy: forgets(declared.resource),
             dependencies,
             needs,
-            identity: objects::kept_identity(&self.walk.around, &declared.key, &address.resource.kind, identity),
+            identity: objects::kept_identity(
+                &self.walk.around,
+                &declared.key,
+                &address.resource.kind,
+                identity,
+            ),
         };
         keep_record(declared.schema, &around, looked, cell);
     }
@@ -195,7 +271,10 @@ impl PlanWalk {
 fn keep_record(schema: &Schema, around: &Around<'_>, looked: &Looked, cell: &mut Cell) {
     let Some(object) = &looked.object else { return };
     let edit = match &looked.now {
-        None => StateEdit::Remove { address: object.address.clone(), deposed: object.deposed.clone() },
+        None => StateEdit::Remove {
+            address: object.address.clone(),
+            deposed: object.deposed.clone(),
+        },
         Some(now) => match objects::record(around, schema, &now.value, &now.private) {
             Ok(new) if same_record(&new, object) => return,
             Ok(new) => StateEdit::Put(Box::new(new)),
@@ -217,6 +296,7 @@ pub(super) fn same_record(new: &StateObject, old: &StateObject) -> bool {
         && new.sensitive == old.sensitive
         && new.provider == old.provider
         && new.identity_version == old.identity_version
-        && (new.identity == old.identity || new.identity.as_deref().map(json) == old.identity.as_deref().map(json))
+        && (new.identity == old.identity
+            || new.identity.as_deref().map(json) == old.identity.as_deref().map(json))
         && (new.attributes == old.attributes || json(&new.attributes) == json(&old.attributes))
 }

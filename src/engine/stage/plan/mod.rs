@@ -1,5 +1,6 @@
-//! The planning walk over resources: each instance read, validated and planned by its provider; what is no longer
-//! declared is found. Instances are worked out on all cores, each to a part of its resource's cell.
+//! The planning walk over resources: each instance read, validated and planned by its provider;
+//! what is no longer declared is found. Instances are worked out on all cores, each to a part of
+//! its resource's cell.
 
 mod data;
 mod force;
@@ -38,7 +39,9 @@ use crate::engine::workspace::provider_addr::{self, ConfigKey, Route};
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::Schema;
 use cty::{Path, PathStep, Value};
-use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
+use lang::addr::{
+    AbsInstance, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance, Target,
+};
 use lang::config::{IgnoreChanges, Module, Resource};
 use lang::diag::Diagnostic;
 use lang::syntax::ast::{Expr, StepKind};
@@ -66,7 +69,8 @@ impl Wishes {
         self.narrow.as_ref().is_none_or(|n| n.plans(instance))
     }
 
-    /// Whether an object that is there no longer by the configuration goes: an instance's only one, or a left-over one.
+    /// Whether an object that is there no longer by the configuration goes: an instance's only one,
+    /// or a left-over one.
     fn clears(&self, instance: &AbsInstance, deposed: bool) -> bool {
         self.narrow.as_ref().is_none_or(|n| match self.mode {
             StageMode::Destroy => n.destroys(instance),
@@ -86,7 +90,8 @@ pub struct PlanWalk {
     pub walk: Walk,
     pub prior: PriorState,
     pub wishes: Wishes,
-    /// Resources that are created before the old object is destroyed: declared, or needed by one that is.
+    /// Resources that are created before the old object is destroyed: declared, or needed by one
+    /// that is.
     pub create_first: HashSet<ConfigResource>,
     /// What nodes and instances need, as far as they were looked at.
     pub needs: needs::Known,
@@ -107,7 +112,8 @@ struct Shared<'a> {
     worked_out: Arc<WorkedOut>,
 }
 
-/// What of it is worked out once, however many instances there are: each is a task of its own, and borrows the rest anew.
+/// What of it is worked out once, however many instances there are: each is a task of its own, and
+/// borrows the rest anew.
 struct WorkedOut {
     dependencies: BTreeSet<String>,
     ignore: Ignore,
@@ -141,7 +147,10 @@ impl<'a> std::ops::Deref for Declared<'a> {
 impl PlanWalk {
     /// Finds what instances need.
     pub fn needing(&self) -> needs::Needing<'_> {
-        needs::Needing { around: &self.walk.around, known: &self.needs }
+        needs::Needing {
+            around: &self.walk.around,
+            known: &self.needs,
+        }
     }
 
     /// Works out one node.
@@ -152,7 +161,9 @@ impl PlanWalk {
         }
         match node {
             Node::Resource(resource) if resource.resource.mode == Mode::Ephemeral => {
-                self.walk.open(step, resource, &|instance| self.when(step, instance)).await
+                self.walk
+                    .open(step, resource, &|instance| self.when(step, instance))
+                    .await
             }
             Node::Resource(resource) => self.resource(step, resource).await,
             Node::Orphan(resource) => self.orphans(resource).await,
@@ -166,11 +177,16 @@ impl PlanWalk {
             StageMode::Normal => self.imports(address, &mut cell),
             _ => Some(BTreeMap::new()),
         };
-        let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else { return cell.ended(false) };
+        let Some(shared) = imports.and_then(|imports| self.shared(step, address, imports)) else {
+            return cell.ended(false);
+        };
         let mut good = true;
         let mut seen: HashSet<AbsResource> = HashSet::new();
         for module_instance in self.walk.around.values.instances(&address.module).iter() {
-            let abs = AbsResource { module: module_instance.clone(), resource: address.resource.clone() };
+            let abs = AbsResource {
+                module: module_instance.clone(),
+                resource: address.resource.clone(),
+            };
             seen.insert(abs.clone());
             good &= self.expanded(&shared, &abs, &mut cell).await;
         }
@@ -180,7 +196,15 @@ impl PlanWalk {
             if !seen.contains(abs) {
                 for (instance_key, there) in instances {
                     let address = abs.instance(instance_key.clone());
-                    good &= self.undeclared(&shared, &address, there, Reason::DeleteBecauseNoModule, &mut cell).await;
+                    good &= self
+                        .undeclared(
+                            &shared,
+                            &address,
+                            there,
+                            Reason::DeleteBecauseNoModule,
+                            &mut cell,
+                        )
+                        .await;
                 }
             }
         }
@@ -188,17 +212,37 @@ impl PlanWalk {
     }
 
     /// What all instances of a declared resource share; `None` where its provider has no such type.
-    fn shared(&self, step: Step, address: &ConfigResource, imports: BTreeMap<AbsInstance, Wanted>) -> Option<Shared<'_>> {
-        let resource = self.walk.module(&address.module)?.resources.get(&address.resource)?;
+    fn shared(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        imports: BTreeMap<AbsInstance, Wanted>,
+    ) -> Option<Shared<'_>> {
+        let resource = self
+            .walk
+            .module(&address.module)?
+            .resources
+            .get(&address.resource)?;
         let worked_out = WorkedOut {
-            dependencies: self.walk.nodes.dependencies(step).iter().map(ToString::to_string).collect(),
+            dependencies: self
+                .walk
+                .nodes
+                .dependencies(step)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             ignore: ignore(&resource.lifecycle.ignore_changes),
             imports,
         };
         self.sharing(step, address, Arc::new(worked_out))
     }
 
-    fn sharing(&self, step: Step, address: &ConfigResource, worked_out: Arc<WorkedOut>) -> Option<Shared<'_>> {
+    fn sharing(
+        &self,
+        step: Step,
+        address: &ConfigResource,
+        worked_out: Arc<WorkedOut>,
+    ) -> Option<Shared<'_>> {
         let module = self.walk.module(&address.module)?;
         let resource = module.resources.get(&address.resource)?;
         let route = provider_addr::route_of(&self.walk.around.root, module, resource);
@@ -209,32 +253,55 @@ impl PlanWalk {
             module,
             schema: self.walk.around.schema(&key.address, &address.resource)?,
             create_first: self.create_first.contains(address),
-            plan_destroy: self.walk.around.schemas.get(&key.address).is_some_and(|s| s.capabilities.plan_destroy),
+            plan_destroy: self
+                .walk
+                .around
+                .schemas
+                .get(&key.address)
+                .is_some_and(|s| s.capabilities.plan_destroy),
             route,
             worked_out,
         })
     }
 
     /// All instances of a resource in one module instance.
-    async fn expanded(self: &Arc<Self>, shared: &Shared<'_>, abs: &AbsResource, cell: &mut Cell) -> bool {
+    async fn expanded(
+        self: &Arc<Self>,
+        shared: &Shared<'_>,
+        abs: &AbsResource,
+        cell: &mut Cell,
+    ) -> bool {
         let resource = shared.resource;
         let scope = ModuleScope::new(&self.walk.around, shared.module, &abs.module);
-        let meta =
-            Meta { count: resource.count.as_ref(), for_each: resource.for_each.as_ref(), enabled: resource.lifecycle.enabled.as_ref() };
+        let meta = Meta {
+            count: resource.count.as_ref(),
+            for_each: resource.for_each.as_ref(),
+            enabled: resource.lifecycle.enabled.as_ref(),
+        };
         let (expansion, diags) = expand::expand(&scope, meta);
         if !cell.report(diags) {
             return false;
         }
-        let Some(expansion) = expansion else { return false };
+        let Some(expansion) = expansion else {
+            return false;
+        };
         let instances = expansion.instances();
         let keys: BTreeSet<InstanceKey> = instances.iter().map(|(k, _)| k.clone()).collect();
         cell.expansions.insert(abs.clone(), keys.clone());
         let work = instances.into_iter().map(|(key, repetition)| {
-            let (this, step, worked_out, address) = (self.clone(), shared.step, shared.worked_out.clone(), abs.instance(key.clone()));
+            let (this, step, worked_out, address) = (
+                self.clone(),
+                shared.step,
+                shared.worked_out.clone(),
+                abs.instance(key.clone()),
+            );
             async move {
                 let mut part = Cell::default();
                 let value = match this.sharing(step, &address.config(), worked_out) {
-                    Some(shared) => this.instance(&shared, &address, repetition, &mut part).await,
+                    Some(shared) => {
+                        this.instance(&shared, &address, repetition, &mut part)
+                            .await
+                    }
                     None => Err(()),
                 };
                 (this.progress)(&address.to_string());
@@ -248,12 +315,17 @@ impl PlanWalk {
             good &= value.is_ok();
             values.extend(value.ok().map(|value| (key, value)));
         }
-        cell.values.push(Worked::Resource(abs.clone(), assemble(&expansion, &values, shared.schema)));
+        cell.values.push(Worked::Resource(
+            abs.clone(),
+            assemble(&expansion, &values, shared.schema),
+        ));
         if let Some(there) = self.prior.resources.get(abs) {
             for (key, objects) in there {
                 let address = abs.instance(key.clone());
                 if !keys.contains(key) {
-                    good &= self.undeclared(shared, &address, objects, wrong_key(&expansion, key), cell).await;
+                    good &= self
+                        .undeclared(shared, &address, objects, wrong_key(&expansion, key), cell)
+                        .await;
                 } else {
                     good &= self.deposed(&going(shared), &address, objects, cell).await;
                 }
@@ -263,20 +335,35 @@ impl PlanWalk {
     }
 
     /// One instance; answers what references to it see.
-    async fn instance(&self, shared: &Shared<'_>, address: &AbsInstance, repetition: Repetition, cell: &mut Cell) -> Result<Value, ()> {
+    async fn instance(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
         if !self.wishes.wants(address) && !self.wishes.destroys(address) {
             return self.as_it_is(shared, address, cell).await;
         }
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
         let chosen: Option<Chosen> = match there {
             // What is only to go is asked of whom it came from.
-            Some(object) if self.wishes.mode == StageMode::Destroy && !self.wishes.refresh && shared.route.by.is_some() => {
-                self.walk.choose_by_record(&shared.route.block, address, object, cell)
+            Some(object)
+                if self.wishes.mode == StageMode::Destroy
+                    && !self.wishes.refresh
+                    && shared.route.by.is_some() =>
+            {
+                self.walk
+                    .choose_by_record(&shared.route.block, address, object, cell)
             }
             _ => self.walk.choose(&shared.route, address, &repetition, cell),
         };
         let (key, provider) = chosen.ok_or(())?;
-        let declared = &Declared { shared, key, provider };
+        let declared = &Declared {
+            shared,
+            key,
+            provider,
+        };
         match shared.resource.name.mode {
             Mode::Data => self.data(declared, address, repetition, cell).await,
             _ => self.managed(declared, address, repetition, cell).await,
@@ -284,12 +371,22 @@ impl PlanWalk {
     }
 
     /// An instance outside of what is staged: it stays what it is.
-    async fn as_it_is(&self, shared: &Shared<'_>, address: &AbsInstance, cell: &mut Cell) -> Result<Value, ()> {
+    async fn as_it_is(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
         let unknown = || Value::unknown(shared.schema.implied_type().clone());
         let there = self.prior.objects(address).and_then(|o| o.current.as_ref());
-        let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else { return Ok(unknown()) };
+        let Some(object) = there.filter(|_| address.resource.mode == Mode::Managed) else {
+            return Ok(unknown());
+        };
         let key = &shared.route.block;
-        let ctx = self.walk.context_of(&key.address, address, cell).ok_or(())?;
+        let ctx = self
+            .walk
+            .context_of(&key.address, address, cell)
+            .ok_or(())?;
         // Making a record fit for the schema of now takes no configuration.
         let provider = match self.walk.providers.plain(&key.address, &ctx).await {
             Ok(provider) => provider,
@@ -298,49 +395,107 @@ impl PlanWalk {
                 return Err(());
             }
         };
-        Ok(self.load(&going(shared).by((key.clone(), provider)), address, object, &ctx, cell).await?.value)
+        Ok(self
+            .load(
+                &going(shared).by((key.clone(), provider)),
+                address,
+                object,
+                &ctx,
+                cell,
+            )
+            .await?
+            .value)
     }
 
     /// An object of a resource that is declared, without an instance for it.
-    async fn undeclared(&self, shared: &Shared<'_>, address: &AbsInstance, there: &Objects, reason: Reason, cell: &mut Cell) -> bool {
-        self.gone(&going(shared), address, there, reason, cell).await
+    async fn undeclared(
+        &self,
+        shared: &Shared<'_>,
+        address: &AbsInstance,
+        there: &Objects,
+        reason: Reason,
+        cell: &mut Cell,
+    ) -> bool {
+        self.gone(&going(shared), address, there, reason, cell)
+            .await
     }
 
-    async fn managed(&self, declared: &Declared<'_>, address: &AbsInstance, repetition: Repetition, cell: &mut Cell) -> Result<Value, ()> {
+    async fn managed(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        repetition: Repetition,
+        cell: &mut Cell,
+    ) -> Result<Value, ()> {
         let there = self.prior.objects(address).cloned().unwrap_or_default();
-        let ctx = self.walk.context_of(&declared.key.address, address, cell).ok_or(())?;
+        let ctx = self
+            .walk
+            .context_of(&declared.key.address, address, cell)
+            .ok_or(())?;
         let ty = declared.schema.implied_type().clone();
-        let mut looked = self.look(&declared_gone(declared), address, &there, &ctx, cell).await?;
+        let mut looked = self
+            .look(&declared_gone(declared), address, &there, &ctx, cell)
+            .await?;
         if there.current.is_none() {
-            self.import(declared, address, &mut looked, &ctx, cell).await?;
+            self.import(declared, address, &mut looked, &ctx, cell)
+                .await?;
         }
-        if self.wishes.mode == StageMode::RefreshOnly || self.wishes.mode == StageMode::Destroy && !self.wishes.destroys(address) {
+        if self.wishes.mode == StageMode::RefreshOnly
+            || self.wishes.mode == StageMode::Destroy && !self.wishes.destroys(address)
+        {
             self.keep_refreshed(declared, address, &looked, None, cell);
             // One that is not there is not known either, as nothing is planned for it.
             return Ok(looked.now.map_or_else(|| Value::unknown(ty), |p| p.value));
         }
-        let scope =
-            ModuleScope { own: Some(&declared.resource.name), ..ModuleScope::new(&self.walk.around, declared.module, &address.module) }
-                .repeated(repetition);
+        let scope = ModuleScope {
+            own: Some(&declared.resource.name),
+            ..ModuleScope::new(&self.walk.around, declared.module, &address.module)
+        }
+        .repeated(repetition);
         if self.wishes.mode == StageMode::Destroy {
             let value = looked.now.as_ref().map(|p| p.value.clone());
             if looked.now.is_some() {
-                self.prevented(declared.module, declared.resource, address, !forgets(declared.resource), cell)?;
+                self.prevented(
+                    declared.module,
+                    declared.resource,
+                    address,
+                    !forgets(declared.resource),
+                    cell,
+                )?;
             }
             let forget = forgets(declared.resource);
             let reason = forget.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig);
-            self.destroy(&declared_gone(declared), address, None, &there, looked, reason, forget, cell).await?;
+            self.destroy(
+                &declared_gone(declared),
+                address,
+                None,
+                &there,
+                looked,
+                reason,
+                forget,
+                cell,
+            )
+            .await?;
             return Ok(value.unwrap_or_else(|| Value::unknown(ty)));
         }
-        self.conditions(declared, &scope, &declared.resource.lifecycle.preconditions, Kind::Precondition, cell)?;
-        let (config, diags) = self.walk.decode(&declared.resource.body, &declared.schema.block, &scope);
+        self.conditions(
+            declared,
+            &scope,
+            &declared.resource.lifecycle.preconditions,
+            Kind::Precondition,
+            cell,
+        )?;
+        let (config, diags) =
+            self.walk
+                .decode(&declared.resource.body, &declared.schema.block, &scope);
         let diags = about(diags, address);
         if !cell.report(diags) {
             return Err(());
         }
         let config = config.sharing_type(declared.schema.implied_type());
         self.nothing_ephemeral(declared, address, &config, cell)?;
-        self.validate(declared, address, &config, &ctx, cell).await?;
+        self.validate(declared, address, &config, &ctx, cell)
+            .await?;
         let force = self.force(declared, &scope, address, cell)?;
         let question = Question {
             type_name: &declared.resource.name.kind,
@@ -358,25 +513,51 @@ impl PlanWalk {
                 return Err(());
             }
         };
-        cell.report_provider(&planned.warnings, &address.to_string(), Some(&declared.resource.body), Some(declared.resource.span));
+        cell.report_provider(
+            &planned.warnings,
+            &address.to_string(),
+            Some(&declared.resource.body),
+            Some(declared.resource.span),
+        );
         let destroys = planned.action.destroys() && !forgets(declared.resource);
         self.prevented(declared.module, declared.resource, address, destroys, cell)?;
         let mut commands = Vec::new();
-        if planned.action == Action::Replace && !forgets(declared.resource) && planned.reason != Some(Reason::ReplaceBecauseTainted) {
+        if planned.action == Action::Replace
+            && !forgets(declared.resource)
+            && planned.reason != Some(Reason::ReplaceBecauseTainted)
+        {
             commands = self.destruction_runs(address, &planned.before, cell)?;
         }
         commands.extend(self.creation_runs(declared, &scope, &planned, cell)?);
         let after = planned.after.clone();
-        let needs = self.needing().of_instance(declared.module, declared.resource, address, scope.repetition.clone());
+        let needs = self.needing().of_instance(
+            declared.module,
+            declared.resource,
+            address,
+            scope.repetition.clone(),
+        );
         let now = (planned.action == Action::NoOp).then_some((&declared.dependencies, &needs));
         self.keep_refreshed(declared, address, &looked, now, cell);
-        cell.changes.push(planned_change(declared, address, &there, looked, planned, config, needs, commands));
-        let scope = ModuleScope { self_value: Some(after.clone()), own: None, ..scope };
-        self.conditions(declared, &scope, &declared.resource.lifecycle.postconditions, Kind::Postcondition, cell)?;
+        cell.changes.push(planned_change(
+            declared, address, &there, looked, planned, config, needs, commands,
+        ));
+        let scope = ModuleScope {
+            self_value: Some(after.clone()),
+            own: None,
+            ..scope
+        };
+        self.conditions(
+            declared,
+            &scope,
+            &declared.resource.lifecycle.postconditions,
+            Kind::Postcondition,
+            cell,
+        )?;
         Ok(after)
     }
 
-    /// Looks at the object that an import block names for an instance which the state does not have.
+    /// Looks at the object that an import block names for an instance which the state does not
+    /// have.
     async fn import(
         &self,
         declared: &Declared<'_>,
@@ -386,9 +567,19 @@ impl PlanWalk {
         cell: &mut Cell,
     ) -> Result<(), ()> {
         // An empty id stands for nothing to import: the object is created.
-        let Some(wanted) = declared.imports.get(address) else { return Ok(()) };
+        let Some(wanted) = declared.imports.get(address) else {
+            return Ok(());
+        };
         let Some(by) = wanted.by() else { return Ok(()) };
-        match import::fetch(declared.provider.as_ref(), declared.schema, address, wanted, ctx).await {
+        match import::fetch(
+            declared.provider.as_ref(),
+            declared.schema,
+            address,
+            wanted,
+            ctx,
+        )
+        .await
+        {
             Err(diags) => {
                 cell.report(diags);
                 Err(())
@@ -402,10 +593,20 @@ impl PlanWalk {
         }
     }
 
-    fn nothing_ephemeral(&self, declared: &Declared<'_>, address: &AbsInstance, config: &Value, cell: &mut Cell) -> Result<(), ()> {
+    fn nothing_ephemeral(
+        &self,
+        declared: &Declared<'_>,
+        address: &AbsInstance,
+        config: &Value,
+        cell: &mut Cell,
+    ) -> Result<(), ()> {
         let faults = super::validate::ephemeral_faults(&declared.schema.block, config);
         let (body, span) = (Some(&declared.resource.body), Some(declared.resource.span));
-        if cell.report_provider(&faults, &address.to_string(), body, span) { Ok(()) } else { Err(()) }
+        if cell.report_provider(&faults, &address.to_string(), body, span) {
+            Ok(())
+        } else {
+            Err(())
+        }
     }
 
     async fn validate(
@@ -447,10 +648,15 @@ impl PlanWalk {
         kind: Kind,
         cell: &mut Cell,
     ) -> Result<(), ()> {
-        let object = self.walk.object(&declared.module.path, &declared.resource.name.to_string());
+        let object = self
+            .walk
+            .object(&declared.module.path, &declared.resource.name.to_string());
         let mut good = true;
         // What is to go need not fulfil anything.
-        for condition in all.iter().filter(|_| self.wishes.mode != StageMode::Destroy) {
+        for condition in all
+            .iter()
+            .filter(|_| self.wishes.mode != StageMode::Destroy)
+        {
             let (status, diags) = conditions::check(scope, condition, kind);
             if self.walk.around.phase != Phase::Validate {
                 cell.statuses.note(&object, status);
@@ -465,7 +671,12 @@ fn no_plan(declared: &Declared<'_>, address: &AbsInstance, error: NoPlan, cell: 
     let span = Some(declared.resource.span);
     match error {
         NoPlan::Call(error) => cell.report_call(&error, &address.to_string(), span),
-        NoPlan::Refused(said) => cell.report_provider(&said, &address.to_string(), Some(&declared.resource.body), span),
+        NoPlan::Refused(said) => cell.report_provider(
+            &said,
+            &address.to_string(),
+            Some(&declared.resource.body),
+            span,
+        ),
     };
 }
 
@@ -490,13 +701,24 @@ fn planned_change(
         after: planned.after,
         config: keepable(declared.schema, config),
         private: planned.private.to_vec(),
-        prior_private: looked.now.as_ref().map(|p| p.private.to_vec()).unwrap_or_default(),
+        prior_private: looked
+            .now
+            .as_ref()
+            .map(|p| p.private.to_vec())
+            .unwrap_or_default(),
         replace_paths: planned.replace_paths,
         schema_version: declared.schema.version,
         dependencies: declared.dependencies.clone(),
-        prior_dependencies: there.current.iter().flat_map(|o| o.dependencies.iter().cloned()).collect(),
+        prior_dependencies: there
+            .current
+            .iter()
+            .flat_map(|o| o.dependencies.iter().cloned())
+            .collect(),
         needs,
-        prior_needs: there.current.as_ref().map_or_else(|| Some(Needs::new()), objects::recorded_needs),
+        prior_needs: there
+            .current
+            .as_ref()
+            .map_or_else(|| Some(Needs::new()), objects::recorded_needs),
         create_before_destroy: declared.create_first,
         skip_destroy: forgets(declared.resource),
         tainted: there.current.as_ref().is_some_and(|o| o.tainted),
@@ -509,15 +731,18 @@ fn planned_change(
     }
 }
 
-/// What is needed to look at objects and to destroy them, whether they are declared or not; but for whom to ask.
+/// What is needed to look at objects and to destroy them, whether they are declared or not; but for
+/// whom to ask.
 #[derive(Clone)]
 struct Going<'a> {
-    /// The provider block, and whether it is for the state to say which of its instances an object belongs to.
+    /// The provider block, and whether it is for the state to say which of its instances an object
+    /// belongs to.
     block: ConfigKey,
     by_record: bool,
     schema: &'a Schema,
     plan_destroy: bool,
-    /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state says where it is not declared.
+    /// Whether its `lifecycle` says that objects are forgotten and not destroyed; what the state
+    /// says where it is not declared.
     forgets: Option<bool>,
     span: Option<lang::source::Span>,
 }
@@ -539,14 +764,20 @@ impl<'a> std::ops::Deref for Gone<'a> {
 
 impl<'a> Going<'a> {
     fn by(self, (key, provider): Chosen) -> Gone<'a> {
-        Gone { going: self, key, provider }
+        Gone {
+            going: self,
+            key,
+            provider,
+        }
     }
 
     /// Why an object is forgotten where it would be destroyed; `None` where it is destroyed.
     fn forgotten(&self, object: &StateObject) -> Option<Reason> {
         match self.forgets {
             Some(declared) => declared.then_some(Reason::ForgotBecauseLifecycleDestroyInConfig),
-            None => object.skip_destroy.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
+            None => object
+                .skip_destroy
+                .then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
     }
 }
@@ -585,23 +816,35 @@ pub fn about(mut diags: lang::diag::Diagnostics, address: &AbsInstance) -> lang:
 }
 
 /// The value of a resource from those of its instances; what is missing is unknown.
-pub fn assemble(expansion: &Expansion, values: &HashMap<InstanceKey, Value>, schema: &Schema) -> Value {
+pub fn assemble(
+    expansion: &Expansion,
+    values: &HashMap<InstanceKey, Value>,
+    schema: &Schema,
+) -> Value {
     let unknown = || Value::unknown(schema.implied_type().clone());
     let get = |key: InstanceKey| values.get(&key).cloned().unwrap_or_else(unknown);
     match expansion {
         Expansion::Single => get(InstanceKey::None),
         Expansion::Disabled => Value::null(schema.implied_type().clone()),
         Expansion::Count(n) => Value::tuple((0..*n).map(|i| get(InstanceKey::Int(i))).collect()),
-        Expansion::Each(items) => Value::object(items.iter().map(|(k, _)| (k.clone(), get(InstanceKey::Str(k.clone()))))),
+        Expansion::Each(items) => Value::object(
+            items
+                .iter()
+                .map(|(k, _)| (k.clone(), get(InstanceKey::Str(k.clone())))),
+        ),
         Expansion::Unknown { .. } => Value::dynamic(),
     }
 }
 
-/// The configured object as far as it may be kept with the stage: not at all where it has a write-only value in it, which
-/// is nobody's to keep. A deploy then has it validated again.
+/// The configured object as far as it may be kept with the stage: not at all where it has a
+/// write-only value in it, which is nobody's to keep. A deploy then has it validated again.
 fn keepable(schema: &Schema, config: Value) -> Option<Value> {
     let plain = config.clone().unmark_deep().0;
-    let written = schema.block.write_only_paths(&plain).iter().any(|p| p.apply(&plain).is_ok_and(|v| !v.is_null()));
+    let written = schema
+        .block
+        .write_only_paths(&plain)
+        .iter()
+        .any(|p| p.apply(&plain).is_ok_and(|v| !v.is_null()));
     (!written).then_some(config)
 }
 
@@ -634,8 +877,18 @@ mod tests {
 
     #[test]
     fn a_configuration_with_a_write_only_value_is_not_kept() {
-        let attribute = |write_only| Attribute { write_only, ..Attribute::optional(cty::Type::String) };
-        let block = Block { attributes: [("name".into(), attribute(false)), ("note".into(), attribute(true))].into(), ..Block::default() };
+        let attribute = |write_only| Attribute {
+            write_only,
+            ..Attribute::optional(cty::Type::String)
+        };
+        let block = Block {
+            attributes: [
+                ("name".into(), attribute(false)),
+                ("note".into(), attribute(true)),
+            ]
+            .into(),
+            ..Block::default()
+        };
         let schema = Schema::new(0, block);
         let config = |note: Value| Value::object([("name", Value::string("a")), ("note", note)]);
         assert!(keepable(&schema, config(Value::string("hush"))).is_none());

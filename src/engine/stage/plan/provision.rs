@@ -1,5 +1,5 @@
-//! What provisioners will be given, looked at while planning: their commands are named, and what they rest on is kept, so
-//! that a deploy runs what was staged.
+//! What provisioners will be given, looked at while planning: their commands are named, and what
+//! they rest on is kept, so that a deploy runs what was staged.
 
 use super::*;
 use crate::engine::deploy::provision;
@@ -9,7 +9,8 @@ use lang::config::Provisioner;
 use lang::diag::Said;
 
 impl PlanWalk {
-    /// Looks at the provisioners of an instance that is created, with the planned object as `self`: what they run.
+    /// Looks at the provisioners of an instance that is created, with the planned object as `self`:
+    /// what they run.
     pub(super) fn creation_runs(
         &self,
         declared: &Declared<'_>,
@@ -17,17 +18,38 @@ impl PlanWalk {
         planned: &Planned,
         cell: &mut Cell,
     ) -> Result<Vec<CommandView>, ()> {
-        if !matches!(planned.action, Action::Create | Action::Replace | Action::ReplaceCreateFirst) {
+        if !matches!(
+            planned.action,
+            Action::Create | Action::Replace | Action::ReplaceCreateFirst
+        ) {
             return Ok(Vec::new());
         }
-        let all = declared.resource.provisioners.iter().filter(|p| !p.on_destroy);
-        self.runs(declared.module, scope.instance, &scope.repetition, &planned.after, all, cell)
+        let all = declared
+            .resource
+            .provisioners
+            .iter()
+            .filter(|p| !p.on_destroy);
+        self.runs(
+            declared.module,
+            scope.instance,
+            &scope.repetition,
+            &planned.after,
+            all,
+            cell,
+        )
     }
 
     /// The same for those of an object that is destroyed.
-    pub(super) fn destruction_runs(&self, address: &AbsInstance, before: &Value, cell: &mut Cell) -> Result<Vec<CommandView>, ()> {
+    pub(super) fn destruction_runs(
+        &self,
+        address: &AbsInstance,
+        before: &Value,
+        cell: &mut Cell,
+    ) -> Result<Vec<CommandView>, ()> {
         let declared = self.walk.module(&address.module.path());
-        let (module, all) = match declared.and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners))) {
+        let (module, all) = match declared
+            .and_then(|m| Some((m, &m.resources.get(&address.resource)?.provisioners)))
+        {
             Some(found) => found,
             None => match removed(&self.walk.around.root, address) {
                 Some((module, removed)) => (module, &removed.provisioners),
@@ -35,7 +57,14 @@ impl PlanWalk {
             },
         };
         let within = ModuleInstance(address.module.0[..module.path.0.len()].to_vec());
-        self.runs(module, &within, &repetition(&address.key), before, all.iter().filter(|p| p.on_destroy), cell)
+        self.runs(
+            module,
+            &within,
+            &repetition(&address.key),
+            before,
+            all.iter().filter(|p| p.on_destroy),
+            cell,
+        )
     }
 
     fn runs<'a>(
@@ -56,13 +85,17 @@ impl PlanWalk {
                 ..ModuleScope::new(&self.walk.around, module, instance).repeated(repetition.clone())
             };
             named.extend(commands::of(&scope, provisioner));
-            // What cannot be worked out yet may well be when its turn has come, and rests on nothing so far.
+            // What cannot be worked out yet may well be when its turn has come, and rests on
+            // nothing so far.
             if provision::validate(&scope, provisioner).has_errors() {
                 continue;
             }
             drop(scope);
             if let Err(text) = self.walk.around.sights.take(sights) {
-                cell.report(Diagnostic::error("Something has changed meanwhile", Said::plain(text)).at(provisioner.span));
+                cell.report(
+                    Diagnostic::error("Something has changed meanwhile", Said::plain(text))
+                        .at(provisioner.span),
+                );
                 return Err(());
             }
         }

@@ -6,16 +6,23 @@ use std::process::{Command, Stdio};
 
 const DIR: &str = "FLIGHTDECK_TEST_CRASH_DIR";
 
-/// Not a test of its own: what the killed process does. It says what the store has answered, and never ends.
+/// Not a test of its own: what the killed process does. It says what the store has answered, and
+/// never ends.
 #[test]
 #[ignore = "the other half of the test below"]
 fn the_process_that_is_killed() {
     let Ok(dir) = std::env::var(DIR) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let store = open(Path::new(&dir));
         store.acquire_lock(this_process("deploy")).await.unwrap();
-        let ops = (0..3_000).map(|n| operation(n, &format!("a.b{n}"), OperationState::Waiting)).collect();
+        let ops = (0..3_000)
+            .map(|n| operation(n, &format!("a.b{n}"), OperationState::Waiting))
+            .collect();
         let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
         for n in 0..3_000 {
             let address = format!("a.b{n}");
@@ -24,7 +31,13 @@ fn the_process_that_is_killed() {
             let edits = vec![StateEdit::Put(Box::new(object(&address, "{}")))];
             store.settle(outcome(id, n, true, edits)).await.unwrap();
             store
-                .operation_changed(Operation { deploy: id, ..operation(n, &address, OperationState::Done) }, |e| panic!("{e}"))
+                .operation_changed(
+                    Operation {
+                        deploy: id,
+                        ..operation(n, &address, OperationState::Done)
+                    },
+                    |e| panic!("{e}"),
+                )
                 .await
                 .unwrap();
             println!("\nsettled {n}");
@@ -37,7 +50,12 @@ fn the_process_that_is_killed() {
 async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "engine::store::tests::crash::the_process_that_is_killed", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "engine::store::tests::crash::the_process_that_is_killed",
+            "--ignored",
+            "--nocapture",
+        ])
         .env(DIR, dir.path())
         .stdout(Stdio::piped())
         .spawn()
@@ -50,7 +68,10 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
     }
     // While it lives, the workspace is held and nothing of its deploy is unknown.
     let reader = Store::open(dir.path(), Access::ReadOnly).unwrap();
-    assert_eq!(reader.holder().await.unwrap().map(|h| h.pid), Some(child.id()));
+    assert_eq!(
+        reader.holder().await.unwrap().map(|h| h.pid),
+        Some(child.id())
+    );
     assert!(reader.unknown_outcomes().await.unwrap().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -65,17 +86,29 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
         }
     }
 
-    assert_eq!(reader.history(1).await.unwrap()[0].outcome, DeployOutcome::Interrupted, "a reader is not deceived either");
+    assert_eq!(
+        reader.history(1).await.unwrap()[0].outcome,
+        DeployOutcome::Interrupted,
+        "a reader is not deceived either"
+    );
     let store = open(dir.path());
     let state = store.state().await.unwrap();
     let kept = state.objects.len();
-    assert!(kept == settled + 1 || kept == settled + 2, "settled {settled}, kept {kept}");
+    assert!(
+        kept == settled + 1 || kept == settled + 2,
+        "settled {settled}, kept {kept}"
+    );
     assert_eq!(usize::try_from(state.serial).unwrap(), kept);
     let record = store.deploy_record(1).await.unwrap().unwrap();
     assert_eq!(record.summary.outcome, DeployOutcome::Interrupted);
     assert!(record.summary.ended.is_some());
     assert_eq!(record.operations.len(), 3_000);
-    assert!(!record.operations.iter().any(|o| matches!(o.state, OperationState::Running | OperationState::Waiting)));
+    assert!(
+        !record
+            .operations
+            .iter()
+            .any(|o| matches!(o.state, OperationState::Running | OperationState::Waiting))
+    );
     let unknown = store.unknown_outcomes().await.unwrap();
     assert!(unknown.len() <= 1);
     if intended == kept {
@@ -93,44 +126,130 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let ops = ["a.done", "a.open", "a.next"];
-    let ops = ops.iter().zip(0..).map(|(address, n)| operation(n, address, OperationState::Waiting)).collect();
+    let ops = ops
+        .iter()
+        .zip(0..)
+        .map(|(address, n)| operation(n, address, OperationState::Waiting))
+        .collect();
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
-    store.operation_changed(Operation { deploy: id, ..operation(0, "a.done", OperationState::Done) }, |e| panic!("{e}")).await.unwrap();
+    store
+        .operation_changed(
+            Operation {
+                deploy: id,
+                ..operation(0, "a.done", OperationState::Done)
+            },
+            |e| panic!("{e}"),
+        )
+        .await
+        .unwrap();
     store.intend(intent(id, 1, "a.open")).await.unwrap();
-    store.operation_changed(Operation { deploy: id, ..operation(1, "a.open", OperationState::Running) }, |e| panic!("{e}")).await.unwrap();
+    store
+        .operation_changed(
+            Operation {
+                deploy: id,
+                ..operation(1, "a.open", OperationState::Running)
+            },
+            |e| panic!("{e}"),
+        )
+        .await
+        .unwrap();
     let gone = i64::from(dead_holder().pid);
-    store.write("a test", move |c| Ok(c.execute("UPDATE deploy SET holder_pid = ?1, holder_start = 1", [gone])?)).await.unwrap();
+    store
+        .write("a test", move |c| {
+            Ok(c.execute(
+                "UPDATE deploy SET holder_pid = ?1, holder_start = 1",
+                [gone],
+            )?)
+        })
+        .await
+        .unwrap();
     drop(store);
 
     let store = open(dir.path());
     let record = store.deploy_record(id).await.unwrap().unwrap();
     assert_eq!(record.summary.outcome, DeployOutcome::Interrupted);
-    assert_eq!(record.summary.operations, OperationCounts { done: 1, not_attempted: 1, unknown: 1, ..OperationCounts::default() });
-    assert_eq!(record.summary.ended, Some(2_001), "the last that was heard of it");
+    assert_eq!(
+        record.summary.operations,
+        OperationCounts {
+            done: 1,
+            not_attempted: 1,
+            unknown: 1,
+            ..OperationCounts::default()
+        }
+    );
+    assert_eq!(
+        record.summary.ended,
+        Some(2_001),
+        "the last that was heard of it"
+    );
     let states: Vec<_> = record.operations.iter().map(|o| o.state).collect();
-    assert_eq!(states, [OperationState::Done, OperationState::Unknown, OperationState::NotAttempted]);
+    assert_eq!(
+        states,
+        [
+            OperationState::Done,
+            OperationState::Unknown,
+            OperationState::NotAttempted
+        ]
+    );
     assert_eq!(store.unknown_outcomes().await.unwrap()[0].address, "a.open");
 }
 
-/// Killed after the old object was destroyed and before the intent of the new one, and the other way round.
+/// Killed after the old object was destroyed and before the intent of the new one, and the other
+/// way round.
 #[tokio::test]
 async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let replace = |n, address: &str, action| Operation { action, ..operation(n, address, OperationState::Running) };
-    let ops =
-        vec![replace(0, "a.old", Action::Replace), replace(1, "a.new", Action::ReplaceCreateFirst), replace(2, "a.both", Action::Replace)];
+    let replace = |n, address: &str, action| Operation {
+        action,
+        ..operation(n, address, OperationState::Running)
+    };
+    let ops = vec![
+        replace(0, "a.old", Action::Replace),
+        replace(1, "a.new", Action::ReplaceCreateFirst),
+        replace(2, "a.both", Action::Replace),
+    ];
     let id = store.begin_deploy(new_deploy(ops)).await.unwrap();
     use OperationStep::{Create, Destroy};
-    for (index, address, step) in [(0, "a.old", Destroy), (1, "a.new", Create), (2, "a.both", Destroy), (2, "a.both", Create)] {
-        let edits = if step == Create { vec![StateEdit::Put(Box::new(object(address, "{}")))] } else { Vec::new() };
-        store.record_done(Intent { step, ..intent(id, index, address) }, edits).await.unwrap();
+    for (index, address, step) in [
+        (0, "a.old", Destroy),
+        (1, "a.new", Create),
+        (2, "a.both", Destroy),
+        (2, "a.both", Create),
+    ] {
+        let edits = if step == Create {
+            vec![StateEdit::Put(Box::new(object(address, "{}")))]
+        } else {
+            Vec::new()
+        };
+        store
+            .record_done(
+                Intent {
+                    step,
+                    ..intent(id, index, address)
+                },
+                edits,
+            )
+            .await
+            .unwrap();
     }
     let gone = i64::from(dead_holder().pid);
-    store.write("a test", move |c| Ok(c.execute("UPDATE deploy SET holder_pid = ?1, holder_start = 1", [gone])?)).await.unwrap();
+    store
+        .write("a test", move |c| {
+            Ok(c.execute(
+                "UPDATE deploy SET holder_pid = ?1, holder_start = 1",
+                [gone],
+            )?)
+        })
+        .await
+        .unwrap();
     drop(store);
     let record = open(dir.path()).deploy_record(id).await.unwrap().unwrap();
-    let ended: Vec<_> = record.operations.iter().map(|o| (o.state, o.step.to_string())).collect();
+    let ended: Vec<_> = record
+        .operations
+        .iter()
+        .map(|o| (o.state, o.step.to_string()))
+        .collect();
     let half = OperationState::HalfReplaced;
     assert_eq!(
         ended,
@@ -140,17 +259,27 @@ async fn a_replacement_that_was_killed_between_its_halves_is_done_by_half() {
             (OperationState::Done, "replaced".to_owned())
         ]
     );
-    assert_eq!(record.summary.operations, OperationCounts { done: 1, half_replaced: 2, ..OperationCounts::default() });
+    assert_eq!(
+        record.summary.operations,
+        OperationCounts {
+            done: 1,
+            half_replaced: 2,
+            ..OperationCounts::default()
+        }
+    );
 }
 
-/// The disk is waited for where a job asks for it, alone or among others, and not for what only tells.
+/// The disk is waited for where a job asks for it, alone or among others, and not for what only
+/// tells.
 #[tokio::test]
 async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     const FULL: i64 = 2;
     const NORMAL: i64 = 1;
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let synchronous = |c: &rusqlite::Connection| Ok(c.query_row("PRAGMA synchronous", [], |r| r.get::<_, i64>(0))?);
+    let synchronous = |c: &rusqlite::Connection| {
+        Ok(c.query_row("PRAGMA synchronous", [], |r| r.get::<_, i64>(0))?)
+    };
     for _ in 0..2 {
         assert_eq!(store.keep("a test", synchronous).await.unwrap(), NORMAL);
         assert_eq!(store.write("a test", synchronous).await.unwrap(), FULL);
@@ -165,8 +294,12 @@ async fn what_must_outlive_a_loss_of_power_waits_for_the_disk() {
     }));
     assert!(futures_util::FutureExt::now_or_never(hold.as_mut()).is_none());
     begun.recv().unwrap();
-    let (_, later, now, ()) =
-        tokio::join!(hold, store.keep("a test", synchronous), store.write("a test", synchronous), async { go.send(()).unwrap() });
+    let (_, later, now, ()) = tokio::join!(
+        hold,
+        store.keep("a test", synchronous),
+        store.write("a test", synchronous),
+        async { go.send(()).unwrap() }
+    );
     assert_eq!((later.unwrap(), now.unwrap()), (FULL, FULL));
 }
 
@@ -183,7 +316,15 @@ async fn operations_that_run_in_parallel_share_their_commits() {
         tasks.spawn(async move {
             let address = format!("a.b{n}");
             store.intend(intent(id, n, &address)).await.unwrap();
-            store.settle(outcome(id, n, true, vec![StateEdit::Put(Box::new(object(&address, "{}")))])).await.unwrap();
+            store
+                .settle(outcome(
+                    id,
+                    n,
+                    true,
+                    vec![StateEdit::Put(Box::new(object(&address, "{}")))],
+                ))
+                .await
+                .unwrap();
         });
     }
     tasks.close();

@@ -1,4 +1,5 @@
-//! Any sequence of edits leaves in the file what it leaves in a model of a few lines, and the export has all of it.
+//! Any sequence of edits leaves in the file what it leaves in a model of a few lines, and the
+//! export has all of it.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,11 +13,22 @@ fn edit() -> impl Strategy<Value = StateEdit> {
     let key = || prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned);
     let name = || prop::sample::select(vec!["o", "p"]).prop_map(str::to_owned);
     let deposed = prop_oneof![3 => Just(String::new()), 1 => key()];
-    let put = (address(), deposed.clone(), 0u32..9, any::<bool>()).prop_map(|(address, deposed, n, tainted)| {
-        StateEdit::Put(Box::new(StateObject { deposed, tainted, ..object(&address, &format!("{{\"n\":{n}}}")) }))
-    });
+    let put = (address(), deposed.clone(), 0u32..9, any::<bool>()).prop_map(
+        |(address, deposed, n, tainted)| {
+            StateEdit::Put(Box::new(StateObject {
+                deposed,
+                tainted,
+                ..object(&address, &format!("{{\"n\":{n}}}"))
+            }))
+        },
+    );
     let output = (name(), 0u32..9, any::<bool>()).prop_map(|(name, n, sensitive)| {
-        StateEdit::PutOutput(StateOutput { name, value: n.to_string(), ty: "\"number\"".to_owned(), sensitive })
+        StateEdit::PutOutput(StateOutput {
+            name,
+            value: n.to_string(),
+            ty: "\"number\"".to_owned(),
+            sensitive,
+        })
     });
     prop_oneof![
         4 => put,
@@ -39,21 +51,40 @@ impl Model {
     /// False where the edit is refused.
     fn apply(&mut self, edit: &StateEdit) -> bool {
         match edit {
-            StateEdit::Put(object) => drop(self.objects.insert((object.address.clone(), object.deposed.clone()), (**object).clone())),
-            StateEdit::Remove { address, deposed } => drop(self.objects.remove(&(address.clone(), deposed.clone()))),
+            StateEdit::Put(object) => drop(self.objects.insert(
+                (object.address.clone(), object.deposed.clone()),
+                (**object).clone(),
+            )),
+            StateEdit::Remove { address, deposed } => {
+                drop(self.objects.remove(&(address.clone(), deposed.clone())))
+            }
             StateEdit::Move { from, to } if from == to => {}
             StateEdit::Move { from, to } => {
-                let at = |address: &str| self.objects.keys().filter(|(a, _)| a == address).cloned().collect::<Vec<_>>();
+                let at = |address: &str| {
+                    self.objects
+                        .keys()
+                        .filter(|(a, _)| a == address)
+                        .cloned()
+                        .collect::<Vec<_>>()
+                };
                 let (moving, there) = (at(from), at(to));
                 if !moving.is_empty() && !there.is_empty() {
                     return false;
                 }
                 for key in moving {
                     let object = self.objects.remove(&key).unwrap();
-                    self.objects.insert((to.clone(), key.1), StateObject { address: to.clone(), ..object });
+                    self.objects.insert(
+                        (to.clone(), key.1),
+                        StateObject {
+                            address: to.clone(),
+                            ..object
+                        },
+                    );
                 }
             }
-            StateEdit::PutOutput(output) => drop(self.outputs.insert(output.name.clone(), output.clone())),
+            StateEdit::PutOutput(output) => {
+                drop(self.outputs.insert(output.name.clone(), output.clone()))
+            }
             StateEdit::RemoveOutput { name } => drop(self.outputs.remove(name)),
             StateEdit::Depose { address, key } => return self.shift(address, "", key),
             StateEdit::Restore { address, key } => {
@@ -66,12 +97,21 @@ impl Model {
     }
 
     fn shift(&mut self, address: &str, from: &str, to: &str) -> bool {
-        let (from, place) = ((address.to_owned(), from.to_owned()), (address.to_owned(), to.to_owned()));
+        let (from, place) = (
+            (address.to_owned(), from.to_owned()),
+            (address.to_owned(), to.to_owned()),
+        );
         if self.objects.contains_key(&from) && self.objects.contains_key(&place) {
             return false;
         }
         if let Some(object) = self.objects.remove(&from) {
-            self.objects.insert(place, StateObject { deposed: to.to_owned(), ..object });
+            self.objects.insert(
+                place,
+                StateObject {
+                    deposed: to.to_owned(),
+                    ..object
+                },
+            );
         }
         true
     }
@@ -79,8 +119,15 @@ impl Model {
 
 #[test]
 fn any_edits_leave_what_they_say() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let config = ProptestConfig {
+        cases: 40,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     proptest!(config, |(batches in prop::collection::vec(prop::collection::vec(edit(), 0..4), 1..8))| {
         let folder = tempfile::tempdir().unwrap();
         let mut model = Model::default();

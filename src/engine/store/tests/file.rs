@@ -38,7 +38,10 @@ async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
     assert!(store.plugins().await.unwrap().is_empty());
     assert!(store.latest_stage().await.unwrap().is_none());
     assert!(store.holder().await.unwrap().is_none());
-    assert!(matches!(store.next_stage_id().await, Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(
+        store.next_stage_id().await,
+        Err(StoreError::ReadOnly { .. })
+    ));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -48,9 +51,15 @@ async fn a_reader_sees_what_is_written_after_it_opened() {
     let reader = Store::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(reader.state_serial().await.unwrap(), 0);
     let writer = open(dir.path());
-    writer.edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))]).await.unwrap();
+    writer
+        .edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))])
+        .await
+        .unwrap();
     assert_eq!(reader.state_serial().await.unwrap(), 1);
-    writer.edit_state(vec![StateEdit::Put(Box::new(object("a.c", "{}")))]).await.unwrap();
+    writer
+        .edit_state(vec![StateEdit::Put(Box::new(object("a.c", "{}")))])
+        .await
+        .unwrap();
     assert_eq!(reader.state().await.unwrap().objects.len(), 2);
 }
 
@@ -59,10 +68,16 @@ async fn a_newer_layout_is_refused_by_its_version() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
     let path = dir.path().join(".flightdeck/flightdeck.db");
-    rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA user_version = 99")
+        .unwrap();
     for access in [Access::ReadWrite, Access::ReadOnly] {
         let error = Store::open(dir.path(), access).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { theirs: 99, .. }), "{error}");
+        assert!(
+            matches!(error, StoreError::Newer { theirs: 99, .. }),
+            "{error}"
+        );
         assert!(error.to_string().contains("newer flightdeck"), "{error}");
     }
 }
@@ -73,20 +88,33 @@ async fn a_file_of_another_program_is_left_alone() {
     let home = dir.path().join(".flightdeck");
     std::fs::create_dir(&home).unwrap();
     let path = home.join("flightdeck.db");
-    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (x); PRAGMA application_id = 7").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE theirs (x); PRAGMA application_id = 7")
+        .unwrap();
     let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
     assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
-    std::fs::write(&path, "it was a text file all along, long enough to be taken for a header").unwrap();
+    std::fs::write(
+        &path,
+        "it was a text file all along, long enough to be taken for a header",
+    )
+    .unwrap();
     let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
     assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
-    assert!(std::fs::read_to_string(&path).unwrap().starts_with("it was"));
+    assert!(
+        std::fs::read_to_string(&path)
+            .unwrap()
+            .starts_with("it was")
+    );
 }
 
 #[tokio::test]
 async fn a_damaged_file_is_named_as_such() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let many = (0..500).map(|n| StateEdit::Put(Box::new(object(&format!("a.b{n}"), "{\"x\":1}")))).collect();
+    let many = (0..500)
+        .map(|n| StateEdit::Put(Box::new(object(&format!("a.b{n}"), "{\"x\":1}"))))
+        .collect();
     store.edit_state(many).await.unwrap();
     drop(store);
     let path = dir.path().join(".flightdeck/flightdeck.db");
@@ -113,12 +141,21 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
     if std::fs::write(blocked.join("probe"), "").is_ok() {
         // Root may write anywhere; the kernel's own file system refuses even root.
         let error = Store::open(Path::new("/proc/self"), Access::ReadWrite).unwrap_err();
-        assert!(matches!(error, StoreError::ReadOnlyDirectory { .. } | StoreError::Io { .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                StoreError::ReadOnlyDirectory { .. } | StoreError::Io { .. }
+            ),
+            "{error}"
+        );
         eprintln!("skipped: the permission of a directory does not bind root");
         return;
     }
     let error = Store::open(&blocked, Access::ReadWrite).unwrap_err();
-    assert!(matches!(error, StoreError::ReadOnlyDirectory { .. }), "{error}");
+    assert!(
+        matches!(error, StoreError::ReadOnlyDirectory { .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,7 +174,10 @@ async fn a_writer_of_another_program_that_does_not_end_is_an_error_in_words() {
 async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    store.edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))]).await.unwrap();
+    store
+        .edit_state(vec![StateEdit::Put(Box::new(object("a.b", "{}")))])
+        .await
+        .unwrap();
     store
         .write("a limit", |conn| {
             let pages: i64 = conn.query_row("PRAGMA page_count", [], |r| r.get(0))?;
@@ -147,21 +187,45 @@ async fn a_full_disk_keeps_nothing_of_the_step_and_the_store_goes_on() {
         .await
         .unwrap();
     let big = "x".repeat(1 << 20);
-    let error = store.edit_state(vec![StateEdit::Put(Box::new(object("a.big", &big)))]).await.unwrap_err();
+    let error = store
+        .edit_state(vec![StateEdit::Put(Box::new(object("a.big", &big)))])
+        .await
+        .unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
     assert_eq!(store.state().await.unwrap().objects.len(), 1);
-    assert_eq!(store.edit_state(vec![StateEdit::Remove { address: "a.b".into(), deposed: String::new() }]).await.unwrap(), 2);
+    assert_eq!(
+        store
+            .edit_state(vec![StateEdit::Remove {
+                address: "a.b".into(),
+                deposed: String::new()
+            }])
+            .await
+            .unwrap(),
+        2
+    );
 }
 
 #[tokio::test]
 async fn a_held_workspace_names_its_holder_until_it_is_released() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()), open(dir.path()));
-    let me = LockHolder { leased: true, ..this_process("console") };
-    assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
-    assert_eq!(one.acquire_lock(me.clone()).await.unwrap(), Acquired { taken_over: None });
+    let me = LockHolder {
+        leased: true,
+        ..this_process("console")
+    };
+    assert_eq!(
+        one.acquire_lock(me.clone()).await.unwrap(),
+        Acquired { taken_over: None }
+    );
+    assert_eq!(
+        one.acquire_lock(me.clone()).await.unwrap(),
+        Acquired { taken_over: None }
+    );
     let error = two.acquire_lock(this_process("stage")).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Held(holder) if **holder == me), "{error}");
+    assert!(
+        matches!(&error, StoreError::Held(holder) if **holder == me),
+        "{error}"
+    );
     assert!(error.to_string().contains(&me.pid.to_string()), "{error}");
     two.release_lock().await.unwrap();
     assert_eq!(two.holder().await.unwrap(), Some(me));
@@ -169,7 +233,11 @@ async fn a_held_workspace_names_its_holder_until_it_is_released() {
     assert_eq!(two.holder().await.unwrap(), None);
     two.acquire_lock(this_process("stage")).await.unwrap();
     drop(two);
-    assert_eq!(one.holder().await.unwrap(), None, "a store that goes gives its lock back");
+    assert_eq!(
+        one.holder().await.unwrap(),
+        None,
+        "a store that goes gives its lock back"
+    );
 }
 
 #[tokio::test]
@@ -178,10 +246,21 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
     let store = open(dir.path());
     let dead = dead_holder();
     let text = serde_json::to_string(&dead).unwrap();
-    store.write("a test", move |conn| Ok(conn.execute("INSERT INTO lock VALUES (1, 'theirs', ?1)", [text])?)).await.unwrap();
+    store
+        .write("a test", move |conn| {
+            Ok(conn.execute("INSERT INTO lock VALUES (1, 'theirs', ?1)", [text])?)
+        })
+        .await
+        .unwrap();
     assert_eq!(store.holder().await.unwrap(), None);
-    let me = LockHolder { leased: true, ..this_process("stage") };
-    assert_eq!(store.acquire_lock(me.clone()).await.unwrap().taken_over, Some(dead.clone()));
+    let me = LockHolder {
+        leased: true,
+        ..this_process("stage")
+    };
+    assert_eq!(
+        store.acquire_lock(me.clone()).await.unwrap().taken_over,
+        Some(dead.clone())
+    );
     let record = store.takeovers().await.unwrap();
     assert_eq!((&record[0].1, &record[0].2), (&dead, &me));
 }
@@ -189,15 +268,48 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
 #[test]
 fn a_recycled_pid_and_another_boot_are_not_the_holder() {
     let me = this_process("x");
-    let is_alive = |holder: &LockHolder| liveness::Judge::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder);
+    let is_alive = |holder: &LockHolder| {
+        liveness::Judge::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder)
+    };
     assert!(is_alive(&me));
-    assert!(!is_alive(&LockHolder { start_time: me.start_time + 1, ..me.clone() }));
-    assert!(!is_alive(&LockHolder { boot_id: "another".into(), ..me.clone() }));
-    assert!(is_alive(&LockHolder { host: "elsewhere.example".into(), pid: 1, ..me.clone() }), "nobody can tell from here");
-    let other = LockHolder { pid_namespace: "pid:[1]".into(), start_time: 1, ..me.clone() };
+    assert!(!is_alive(&LockHolder {
+        start_time: me.start_time + 1,
+        ..me.clone()
+    }));
+    assert!(!is_alive(&LockHolder {
+        boot_id: "another".into(),
+        ..me.clone()
+    }));
+    assert!(
+        is_alive(&LockHolder {
+            host: "elsewhere.example".into(),
+            pid: 1,
+            ..me.clone()
+        }),
+        "nobody can tell from here"
+    );
+    let other = LockHolder {
+        pid_namespace: "pid:[1]".into(),
+        start_time: 1,
+        ..me.clone()
+    };
     assert!(is_alive(&other), "its number means nothing here");
-    assert!(is_alive(&LockHolder { start_time: 0, boot_id: String::new(), ..me.clone() }), "it had no /proc to name itself by");
-    assert!(is_alive(&LockHolder { leased: true, boot_id: "another".into(), ..me }), "two machines may share a name and a directory");
+    assert!(
+        is_alive(&LockHolder {
+            start_time: 0,
+            boot_id: String::new(),
+            ..me.clone()
+        }),
+        "it had no /proc to name itself by"
+    );
+    assert!(
+        is_alive(&LockHolder {
+            leased: true,
+            boot_id: "another".into(),
+            ..me
+        }),
+        "two machines may share a name and a directory"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -207,7 +319,15 @@ async fn two_stores_on_one_file_lose_nothing() {
     let tasks = tokio_util::task::TaskTracker::new();
     for n in 0..200 {
         let store = stores[n % 2].clone();
-        tasks.spawn(async move { store.edit_state(vec![StateEdit::Put(Box::new(object(&format!("a.b{n}"), "{}")))]).await.unwrap() });
+        tasks.spawn(async move {
+            store
+                .edit_state(vec![StateEdit::Put(Box::new(object(
+                    &format!("a.b{n}"),
+                    "{}",
+                )))])
+                .await
+                .unwrap()
+        });
     }
     tasks.close();
     tasks.wait().await;
@@ -219,7 +339,9 @@ async fn two_stores_on_one_file_lose_nothing() {
 async fn many_stores_may_create_the_file_at_once() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
-        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(dir.path(), Access::ReadWrite).map(drop))).collect();
+        let all: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| Store::open(dir.path(), Access::ReadWrite).map(drop)))
+            .collect();
         for one in all {
             one.join().unwrap().unwrap();
         }

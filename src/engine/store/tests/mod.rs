@@ -81,7 +81,14 @@ fn intent(deploy: DeployId, index: u32, address: &str) -> Intent {
 }
 
 fn outcome(deploy: DeployId, index: u32, ok: bool, edits: Vec<StateEdit>) -> Outcome {
-    Outcome { deploy, index, step: OperationStep::Create, at: 3_000, ok, edits }
+    Outcome {
+        deploy,
+        index,
+        step: OperationStep::Create,
+        at: 3_000,
+        ok,
+        edits,
+    }
 }
 
 fn finished(deploy: DeployId, outcome: DeployOutcome) -> DeploySummary {
@@ -94,8 +101,14 @@ fn finished(deploy: DeployId, outcome: DeployOutcome) -> DeploySummary {
         who: "kim".into(),
         host: "here".into(),
         outcome,
-        operations: OperationCounts { done: 1, ..OperationCounts::default() },
-        counts: Counts { create: 1, ..Counts::default() },
+        operations: OperationCounts {
+            done: 1,
+            ..OperationCounts::default()
+        },
+        counts: Counts {
+            create: 1,
+            ..Counts::default()
+        },
         config_digest: "c1".into(),
     }
 }
@@ -105,5 +118,9 @@ fn dead_holder() -> LockHolder {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     let pid = child.id();
     child.wait().unwrap();
-    LockHolder { pid, start_time: 1, ..this_process("a deploy") }
+    LockHolder {
+        pid,
+        start_time: 1,
+        ..this_process("a deploy")
+    }
 }

@@ -6,32 +6,90 @@ use crate::engine::bus::Bus;
 use serde_json::json;
 
 fn whole_state() -> State {
-    let tainted = StateObject { tainted: true, ..object("module.m[\"k\"].lab_x.y[10]", "{\"n\":1267650600228229401496703205376.5}") };
-    let second =
-        StateObject { private: vec![], dependencies: vec![], create_before_destroy: false, ..object("module.m[\"k\"].lab_x.y[2]", "{}") };
-    let old = StateObject { deposed: "0000000a".into(), ..second.clone() };
-    let data = StateObject { identity: Some("{\"id\":1}".into()), ..object("data.lab_x.y[\"a.b\"]", "{}") };
-    let outputs = vec![StateOutput { name: "o".into(), value: "[1]".into(), ty: "[\"tuple\",[\"number\"]]".into(), sensitive: true }];
-    State { serial: 7, lineage: "l".into(), objects: vec![data, tainted, second, old], outputs }
+    let tainted = StateObject {
+        tainted: true,
+        ..object(
+            "module.m[\"k\"].lab_x.y[10]",
+            "{\"n\":1267650600228229401496703205376.5}",
+        )
+    };
+    let second = StateObject {
+        private: vec![],
+        dependencies: vec![],
+        create_before_destroy: false,
+        ..object("module.m[\"k\"].lab_x.y[2]", "{}")
+    };
+    let old = StateObject {
+        deposed: "0000000a".into(),
+        ..second.clone()
+    };
+    let data = StateObject {
+        identity: Some("{\"id\":1}".into()),
+        ..object("data.lab_x.y[\"a.b\"]", "{}")
+    };
+    let outputs = vec![StateOutput {
+        name: "o".into(),
+        value: "[1]".into(),
+        ty: "[\"tuple\",[\"number\"]]".into(),
+        sensitive: true,
+    }];
+    State {
+        serial: 7,
+        lineage: "l".into(),
+        objects: vec![data, tainted, second, old],
+        outputs,
+    }
 }
 
 #[test]
 fn state_version_4_groups_instances_and_keeps_every_digit() {
     let v4 = version4(&whole_state());
-    assert_eq!((&v4["version"], &v4["serial"], &v4["lineage"]), (&json!(4), &json!(7), &json!("l")));
-    assert_eq!(v4["outputs"], json!({"o": {"value": [1], "type": ["tuple", ["number"]], "sensitive": true}}));
+    assert_eq!(
+        (&v4["version"], &v4["serial"], &v4["lineage"]),
+        (&json!(4), &json!(7), &json!("l"))
+    );
+    assert_eq!(
+        v4["outputs"],
+        json!({"o": {"value": [1], "type": ["tuple", ["number"]], "sensitive": true}})
+    );
     let resources = v4["resources"].as_array().unwrap();
     assert_eq!(resources.len(), 2);
     let data = &resources[0];
-    assert_eq!((&data["mode"], &data["module"], &data["instances"][0]["index_key"]), (&json!("data"), &json!(null), &json!("a.b")));
+    assert_eq!(
+        (
+            &data["mode"],
+            &data["module"],
+            &data["instances"][0]["index_key"]
+        ),
+        (&json!("data"), &json!(null), &json!("a.b"))
+    );
     assert_eq!(data["instances"][0]["identity"], json!({"id": 1}));
     assert_eq!(data["instances"][0]["private"], "AJ//");
     let managed = &resources[1];
-    assert_eq!((&managed["module"], &managed["type"], &managed["name"]), (&json!("module.m[\"k\"]"), &json!("lab_x"), &json!("y")));
-    let keys: Vec<_> = managed["instances"].as_array().unwrap().iter().map(|i| (&i["index_key"], &i["deposed"])).collect();
-    assert_eq!(keys, [(&json!(2), &json!(null)), (&json!(2), &json!("0000000a")), (&json!(10), &json!(null))], "by number, not by text");
+    assert_eq!(
+        (&managed["module"], &managed["type"], &managed["name"]),
+        (&json!("module.m[\"k\"]"), &json!("lab_x"), &json!("y"))
+    );
+    let keys: Vec<_> = managed["instances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| (&i["index_key"], &i["deposed"]))
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            (&json!(2), &json!(null)),
+            (&json!(2), &json!("0000000a")),
+            (&json!(10), &json!(null))
+        ],
+        "by number, not by text"
+    );
     assert_eq!(managed["instances"][2]["status"], "tainted");
-    assert_eq!(managed["instances"][2]["attributes"].to_string(), "{\"n\":1267650600228229401496703205376.5}");
+    assert_eq!(
+        managed["instances"][2]["attributes"].to_string(),
+        "{\"n\":1267650600228229401496703205376.5}"
+    );
     assert_eq!(managed["instances"][0].get("dependencies"), None);
     assert_eq!(version4(&State::default())["resources"], json!([]));
 }
@@ -54,14 +112,27 @@ fn rows_mask_what_is_sensitive_however_deep() {
     ]);
     let state = State {
         objects: vec![
-            StateObject { sensitive: sensitive.to_string(), ..object("module.m.lab_x.y", &attributes.to_string()) },
-            StateObject { dependencies: vec!["module.m.lab_x.y".into()], ..object("lab_x.z[0]", "{\"id\":1}") },
-            StateObject { sensitive: "what is this".into(), ..object("lab_x.w", "{\"id\":1}") },
+            StateObject {
+                sensitive: sensitive.to_string(),
+                ..object("module.m.lab_x.y", &attributes.to_string())
+            },
+            StateObject {
+                dependencies: vec!["module.m.lab_x.y".into()],
+                ..object("lab_x.z[0]", "{\"id\":1}")
+            },
+            StateObject {
+                sensitive: "what is this".into(),
+                ..object("lab_x.w", "{\"id\":1}")
+            },
         ],
         ..State::default()
     };
     let rows = rows(&state);
-    let shown: Vec<String> = rows[0].attributes.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+    let shown: Vec<String> = rows[0]
+        .attributes
+        .iter()
+        .map(|(path, value)| format!("{path} = {value}"))
+        .collect();
     assert_eq!(
         shown,
         [
@@ -79,14 +150,29 @@ fn rows_mask_what_is_sensitive_however_deep() {
             "any.b = (sensitive)",
         ]
     );
-    assert_eq!((rows[0].module.as_str(), rows[0].name.as_str(), &rows[0].dependents), ("module.m", "y", &vec!["lab_x.z".to_owned()]));
-    assert_eq!(rows[2].attributes, [("*".to_owned(), "(sensitive)".to_owned())], "in doubt it is a secret");
+    assert_eq!(
+        (
+            rows[0].module.as_str(),
+            rows[0].name.as_str(),
+            &rows[0].dependents
+        ),
+        ("module.m", "y", &vec!["lab_x.z".to_owned()])
+    );
+    assert_eq!(
+        rows[2].attributes,
+        [("*".to_owned(), "(sensitive)".to_owned())],
+        "in doubt it is a secret"
+    );
 }
 
 #[tokio::test]
 async fn what_the_engine_says_is_on_record_after_a_flush() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, bus, tasks) = (open(dir.path()), Bus::default(), tokio_util::task::TaskTracker::new());
+    let (store, bus, tasks) = (
+        open(dir.path()),
+        Bus::default(),
+        tokio_util::task::TaskTracker::new(),
+    );
     let recorder = Recorder::start(store.clone(), bus.subscribe().1, &tasks);
     let deploy = store.begin_deploy(new_deploy(vec![])).await.unwrap();
     let plugin = PluginId("bundled/lab".into());
@@ -111,28 +197,66 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
             outcome,
             error: None,
             again: None,
-            measured: Some(Measured { method: Latency::default(), plugin: Latency::default() }),
+            measured: Some(Measured {
+                method: Latency::default(),
+                plugin: Latency::default(),
+            }),
         })
     };
-    bus.emit(EventKind::Notice { text: "before the deploy".into() });
-    let started = DeployStarted { deploy, stage: 1, mode: StageMode::Normal, who: "kim".into(), host: "here".into(), operations: vec![] };
+    bus.emit(EventKind::Notice {
+        text: "before the deploy".into(),
+    });
+    let started = DeployStarted {
+        deploy,
+        stage: 1,
+        mode: StageMode::Normal,
+        who: "kim".into(),
+        host: "here".into(),
+        operations: vec![],
+    };
     bus.emit(EventKind::DeployStarted(started));
     for n in 0..3_000 {
         bus.emit(EventKind::Plugin(PluginEvent::Log { line: line(n) }));
     }
     bus.emit(call(CallOutcome::Ok));
     bus.emit(call(CallOutcome::Cancelled));
-    bus.emit(EventKind::DeployFinished(finished(deploy, DeployOutcome::Succeeded)));
-    bus.emit(EventKind::Notice { text: "after the deploy".into() });
+    bus.emit(EventKind::DeployFinished(finished(
+        deploy,
+        DeployOutcome::Succeeded,
+    )));
+    bus.emit(EventKind::Notice {
+        text: "after the deploy".into(),
+    });
     recorder.flush().await;
 
-    assert_eq!(store.logs(LogQuery { limit: 9_000, ..LogQuery::default() }).await.unwrap().len(), 3_000);
+    assert_eq!(
+        store
+            .logs(LogQuery {
+                limit: 9_000,
+                ..LogQuery::default()
+            })
+            .await
+            .unwrap()
+            .len(),
+        3_000
+    );
     assert_eq!(store.latencies().await.unwrap()[0].latency.count, 1);
     let events = store.deploy_record(deploy).await.unwrap().unwrap().events;
-    let kinds: Vec<bool> = events.iter().map(|e| matches!(e.kind, EventKind::CallFinished(_))).collect();
-    assert_eq!(kinds, [false, true, true, false], "from its beginning to its end, without log lines: {events:?}");
-    let measured = |e: &Event| matches!(&e.kind, EventKind::CallFinished(call) if call.measured.is_some());
-    assert!(!events.iter().any(measured), "how calls went by then is not kept with each of them");
+    let kinds: Vec<bool> = events
+        .iter()
+        .map(|e| matches!(e.kind, EventKind::CallFinished(_)))
+        .collect();
+    assert_eq!(
+        kinds,
+        [false, true, true, false],
+        "from its beginning to its end, without log lines: {events:?}"
+    );
+    let measured =
+        |e: &Event| matches!(&e.kind, EventKind::CallFinished(call) if call.measured.is_some());
+    assert!(
+        !events.iter().any(measured),
+        "how calls went by then is not kept with each of them"
+    );
     drop(recorder);
     tasks.close();
     tasks.wait().await;
@@ -141,13 +265,24 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
 #[tokio::test]
 async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, bus, tasks) = (open(dir.path()), Bus::default(), tokio_util::task::TaskTracker::new());
+    let (store, bus, tasks) = (
+        open(dir.path()),
+        Bus::default(),
+        tokio_util::task::TaskTracker::new(),
+    );
     let (_, events) = bus.subscribe();
     let plugin = PluginId("bundled/lab".into());
     for n in 0..20_000 {
         let text = format!("line {n}");
-        let line =
-            LogLine { plugin: plugin.clone(), at: n, level: LogLevel::Info, stream: LogStream::Stderr, module: None, text, panic: false };
+        let line = LogLine {
+            plugin: plugin.clone(),
+            at: n,
+            level: LogLevel::Info,
+            stream: LogStream::Stderr,
+            module: None,
+            text,
+            panic: false,
+        };
         bus.emit(EventKind::Plugin(PluginEvent::Log { line }));
     }
     let attempt = LaunchAttempt {
@@ -165,10 +300,19 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
         took_ms: None,
         doing: None,
     };
-    bus.emit(EventKind::Plugin(PluginEvent::Attempt { plugin, attempt: attempt.clone() }));
+    bus.emit(EventKind::Plugin(PluginEvent::Attempt {
+        plugin,
+        attempt: attempt.clone(),
+    }));
     let recorder = Recorder::start(store.clone(), events, &tasks);
     recorder.flush().await;
     assert_eq!(store.plugins().await.unwrap()[0].attempts, [attempt]);
-    let lines = store.logs(LogQuery { plugin: Some("flightdeck".into()), ..LogQuery::default() }).await.unwrap();
+    let lines = store
+        .logs(LogQuery {
+            plugin: Some("flightdeck".into()),
+            ..LogQuery::default()
+        })
+        .await
+        .unwrap();
     assert!(lines[0].line.text.contains("missing"), "{lines:?}");
 }

@@ -5,21 +5,25 @@ use super::*;
 /// All of them.
 pub(super) fn stories() -> Vec<Story> {
     vec![
-        story("open", &[Plugins, Calls, Deploy, Replay, Failures, State, Logs], |c, b| {
-            let (gone, there) = match c.state.context() {
-                Plugins => ("hashicorp/random", "#5"),
-                Failures => ("WHAT FAILED", "followed by"),
-                Deploy | Replay => ("RESOURCE", "timeline"),
-                Calls => ("TIME", "deadline"),
-                State => ("NEEDED", "attributes"),
-                _ => ("· following", "stream"),
-            };
-            if gone != "· following" {
-                assert!(b.frame.contains(gone), "{}", b.frame);
-                c.hides(gone);
-            }
-            c.shows(there);
-        }),
+        story(
+            "open",
+            &[Plugins, Calls, Deploy, Replay, Failures, State, Logs],
+            |c, b| {
+                let (gone, there) = match c.state.context() {
+                    Plugins => ("hashicorp/random", "#5"),
+                    Failures => ("WHAT FAILED", "followed by"),
+                    Deploy | Replay => ("RESOURCE", "timeline"),
+                    Calls => ("TIME", "deadline"),
+                    State => ("NEEDED", "attributes"),
+                    _ => ("· following", "stream"),
+                };
+                if gone != "· following" {
+                    assert!(b.frame.contains(gone), "{}", b.frame);
+                    c.hides(gone);
+                }
+                c.shows(there);
+            },
+        ),
         after(
             "back",
             LISTS,
@@ -30,37 +34,70 @@ pub(super) fn stories() -> Vec<Story> {
             },
         ),
         story("back", &[Tracing], |c, _| c.shows("following")),
-        story("quit", &[Plugins, Stage, History, State, Logs], |c, _| assert!(c.state.quit)),
+        story("quit", &[Plugins, Stage, History, State, Logs], |c, _| {
+            assert!(c.state.quit)
+        }),
         story("quit", &[Calls, Deploy], |c, _| {
             assert!(!c.state.quit);
             c.shows("deploy #31 is running");
         }),
         story("quit", &[Schema], |c, _| c.shows("hashicorp/random")),
-        story("quit", &[Replay, Failures], |c, _| c.shows("history · 2 deploys")),
+        story("quit", &[Replay, Failures], |c, _| {
+            c.shows("history · 2 deploys")
+        }),
         story("quit", &[Tracing], |c, _| c.shows("following")),
-        story("interrupt", &[Calls, Deploy], |c, _| c.shows("cancel ladder")),
-        story("interrupt", &[Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing], |c, _| assert!(c.state.quit)),
+        story("interrupt", &[Calls, Deploy], |c, _| {
+            c.shows("cancel ladder")
+        }),
+        story(
+            "interrupt",
+            &[
+                Plugins, Schema, Stage, History, Replay, Failures, State, Logs, Tracing,
+            ],
+            |c, _| assert!(c.state.quit),
+        ),
         after("down", LISTS, to_top, moved_down),
         after("up", LISTS, to_bottom, moved_up),
         after("page-down", LISTS, to_top, moved_down),
         after("page-up", LISTS, to_bottom, moved_up),
         after("first", LISTS, to_bottom, moved_up),
-        after("last", &[Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State], to_top, moved_down),
+        after(
+            "last",
+            &[
+                Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State,
+            ],
+            to_top,
+            moved_down,
+        ),
         after("last", &[Logs], to_top, |c, b| {
             assert!(b.frame.contains("not following"));
             c.hides("not following");
         }),
-        story("down", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Down)])),
-        story("up", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Up)])),
-        story("page-down", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageDown)])),
-        story("page-up", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageUp)])),
-        story("last", &[Tracing], |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])),
-        story("first", &[Tracing], |c, _| c.shows("the engine's own log has no such thing")),
+        story("down", &[Tracing], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Down)])
+        }),
+        story("up", &[Tracing], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Up)])
+        }),
+        story("page-down", &[Tracing], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageDown)])
+        }),
+        story("page-up", &[Tracing], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::PageUp)])
+        }),
+        story("last", &[Tracing], |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])
+        }),
+        story("first", &[Tracing], |c, _| {
+            c.shows("the engine's own log has no such thing")
+        }),
         story("pane", PANES, |c, b| {
             let frame = c.frame();
             assert!(heavy(&frame) > heavy(&b.frame) + 5, "{frame}");
         }),
-        story("find", LISTS, |c, _| c.shows("enter keeps it, ↑↓ through the hits")),
+        story("find", LISTS, |c, _| {
+            c.shows("enter keeps it, ↑↓ through the hits")
+        }),
         story("filter", LISTS, |c, _| {
             c.shows("filter: ");
             c.type_text("zzz");
@@ -76,8 +113,12 @@ pub(super) fn stories() -> Vec<Story> {
             c.shows("find: ");
             assert_ne!(b.cursor, cursor(c));
         }),
-        story("find-next", &[Tracing], |c, _| c.shows("nothing was looked for yet")),
-        story("find-previous", &[Tracing], |c, _| c.shows("nothing was looked for yet")),
+        story("find-next", &[Tracing], |c, _| {
+            c.shows("nothing was looked for yet")
+        }),
+        story("find-previous", &[Tracing], |c, _| {
+            c.shows("nothing was looked for yet")
+        }),
         story("sort", SORTED, |c, b| {
             c.shows("sorted by ");
             // Of the calls only those that run have an order, and here one runs.
@@ -93,13 +134,19 @@ pub(super) fn stories() -> Vec<Story> {
                 assert_ne!(rows(&b.frame), rows(&c.frame()), "{}", c.frame());
             }
         }),
-        story("sort", UNSORTED, |c, _| c.shows("there is one order only here")),
-        story("sort-reverse", UNSORTED, |c, _| c.shows("there is one order only here")),
+        story("sort", UNSORTED, |c, _| {
+            c.shows("there is one order only here")
+        }),
+        story("sort-reverse", UNSORTED, |c, _| {
+            c.shows("there is one order only here")
+        }),
         story("copy", LISTS, |c, _| {
             c.shows("copied ");
             assert!(matches!(c.take_effects().as_slice(), [Effect::Copy(t)] if !t.is_empty()));
         }),
-        story("copy", &[Tracing], |c, _| c.shows("there is nothing under the cursor")),
+        story("copy", &[Tracing], |c, _| {
+            c.shows("there is nothing under the cursor")
+        }),
         story("palette", &PLACES, |c, _| {
             c.shows("╭─ command ─");
             c.type_text("redr");
@@ -108,7 +155,11 @@ pub(super) fn stories() -> Vec<Story> {
         story("help", &PLACES, |c, b| {
             c.shows("╭─ keys ─");
             c.shows(c.state.context().of().word);
-            let key = c.state.keys.command(b.key.parse().unwrap(), c.state.context()).unwrap();
+            let key = c
+                .state
+                .keys
+                .command(b.key.parse().unwrap(), c.state.context())
+                .unwrap();
             assert_eq!(key.name, "help");
         }),
         story("incident", &PLACES, |c, _| {
@@ -116,17 +167,35 @@ pub(super) fn stories() -> Vec<Story> {
             c.shows("#5");
             assert!(cursor(c).unwrap().1.contains("acme/legacy"));
         }),
-        story("screen-plugins", &PLACES, |c, _| assert_eq!(tab(c), "1 Plugins")),
-        story("screen-calls", &PLACES, |c, _| assert_eq!(tab(c), "2 Calls")),
-        story("screen-stage", &PLACES, |c, _| assert_eq!(tab(c), "3 Stage")),
-        story("screen-deploy", &PLACES, |c, _| assert_eq!(tab(c), "4 Deploy")),
-        story("screen-history", &PLACES, |c, _| assert_eq!(tab(c), "5 History")),
-        story("screen-state", &PLACES, |c, _| assert_eq!(tab(c), "6 State")),
+        story("screen-plugins", &PLACES, |c, _| {
+            assert_eq!(tab(c), "1 Plugins")
+        }),
+        story("screen-calls", &PLACES, |c, _| {
+            assert_eq!(tab(c), "2 Calls")
+        }),
+        story("screen-stage", &PLACES, |c, _| {
+            assert_eq!(tab(c), "3 Stage")
+        }),
+        story("screen-deploy", &PLACES, |c, _| {
+            assert_eq!(tab(c), "4 Deploy")
+        }),
+        story("screen-history", &PLACES, |c, _| {
+            assert_eq!(tab(c), "5 History")
+        }),
+        story("screen-state", &PLACES, |c, _| {
+            assert_eq!(tab(c), "6 State")
+        }),
         story("screen-logs", &PLACES, |c, _| assert_eq!(tab(c), "7 Logs")),
         after(
             "break",
             &PLACES,
-            |c| c.state.faults = vec![Fault { key: '5', id: "crash".into(), doc: "the plugin dies".into() }],
+            |c| {
+                c.state.faults = vec![Fault {
+                    key: '5',
+                    id: "crash".into(),
+                    doc: "the plugin dies".into(),
+                }]
+            },
             |c, _| c.shows("the plugin dies"),
         ),
         story("theme", &PLACES, |c, _| {
@@ -153,7 +222,9 @@ pub(super) fn stories() -> Vec<Story> {
             "unknown",
             &PLACES,
             |c| {
-                c.event(EventKind::UnknownOutcomes { outcomes: vec![fixture::unknown("create", "aws_eip.new", None)] });
+                c.event(EventKind::UnknownOutcomes {
+                    outcomes: vec![fixture::unknown("create", "aws_eip.new", None)],
+                });
                 c.press("esc");
             },
             |c, b| {
@@ -166,8 +237,13 @@ pub(super) fn stories() -> Vec<Story> {
             assert_eq!(c.frame(), b.frame);
         }),
         story("suspend", &PLACES, |c, b| {
-            let [Effect::Suspend(words)] = &c.take_effects()[..] else { panic!("it stays") };
-            assert_eq!(words.contains("deploy #31 begins nothing while it is stopped"), matches!(c.state.context(), Calls | Deploy));
+            let [Effect::Suspend(words)] = &c.take_effects()[..] else {
+                panic!("it stays")
+            };
+            assert_eq!(
+                words.contains("deploy #31 begins nothing while it is stopped"),
+                matches!(c.state.context(), Calls | Deploy)
+            );
             assert_eq!(c.frame(), b.frame);
         }),
     ]

@@ -1,6 +1,6 @@
-//! Every key of every screen: the table of commands is walked, each key that runs something in a place is pressed there,
-//! and what it does is looked for in the frame (or in what it asks for, where that is all it does). A command without a
-//! story here fails the walk.
+//! Every key of every screen: the table of commands is walked, each key that runs something in a
+//! place is pressed there, and what it does is looked for in the frame (or in what it asks for,
+//! where that is all it does). A command without a story here fails the walk.
 
 mod general;
 mod screens;
@@ -16,12 +16,18 @@ use crate::engine::api::FailureGroup;
 use crate::engine::event::EventKind;
 use ratatui::style::{Color, Modifier};
 
-const PLACES: [Context; Context::COUNT] = [Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing];
+const PLACES: [Context; Context::COUNT] = [
+    Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs, Tracing,
+];
 /// All but the engine's own log, of which another library keeps the lines.
-const LISTS: &[Context] = &[Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs];
+const LISTS: &[Context] = &[
+    Plugins, Schema, Calls, Stage, Deploy, History, Replay, Failures, State, Logs,
+];
 const SORTED: &[Context] = &[Plugins, Calls, Stage, State, History];
 const UNSORTED: &[Context] = &[Schema, Deploy, Replay, Failures, Logs, Tracing];
-const PANES: &[Context] = &[Plugins, Calls, Stage, Deploy, History, Replay, Failures, State];
+const PANES: &[Context] = &[
+    Plugins, Calls, Stage, Deploy, History, Replay, Failures, State,
+];
 
 fn schema() -> Vec<SchemaRow> {
     let row = fixture::schema_row;
@@ -37,14 +43,22 @@ fn schema() -> Vec<SchemaRow> {
 fn failures() -> Vec<FailureGroup> {
     let mut all = fixture::failures();
     let mut other = all[0].clone();
-    (other.fingerprint, other.summary, other.count) = ("throttled".into(), "the policy of the account throttles".into(), 2);
+    (other.fingerprint, other.summary, other.count) = (
+        "throttled".into(),
+        "the policy of the account throttles".into(),
+        2,
+    );
     all.push(other);
     all
 }
 
 /// A console at a place, with something in every list.
 fn at(place: Context, (width, height): (u16, u16)) -> Console {
-    let mut c = if matches!(place, Calls | Deploy) { Console::deploying(width, height) } else { Console::staged(width, height) };
+    let mut c = if matches!(place, Calls | Deploy) {
+        Console::deploying(width, height)
+    } else {
+        Console::staged(width, height)
+    };
     c.answer(Answer::History(fixture::history()));
     c.answer(Answer::State(fixture::state_rows()));
     c.answer(Answer::Failures(failures()));
@@ -84,7 +98,11 @@ struct Before {
 
 impl Before {
     fn of(c: &mut Console, key: &str) -> Self {
-        Self { frame: c.frame(), cursor: cursor(c), key: key.to_owned() }
+        Self {
+            frame: c.frame(),
+            cursor: cursor(c),
+            key: key.to_owned(),
+        }
     }
 }
 
@@ -93,17 +111,27 @@ fn cursor(c: &mut Console) -> Option<(usize, String)> {
     let buffer = c.buffer();
     let list = layout::areas(&c.state).list;
     let lines = lines(&buffer);
-    (list.top()..list.bottom()).find(|y| buffer[(list.x, *y)].bg == Color::Indexed(238)).map(|y| {
-        let line: String = lines[usize::from(y)].chars().take(usize::from(list.width)).collect();
-        (usize::from(y), line.trim().to_owned())
-    })
+    (list.top()..list.bottom())
+        .find(|y| buffer[(list.x, *y)].bg == Color::Indexed(238))
+        .map(|y| {
+            let line: String = lines[usize::from(y)]
+                .chars()
+                .take(usize::from(list.width))
+                .collect();
+            (usize::from(y), line.trim().to_owned())
+        })
 }
 
 /// The word on the tab that is marked.
 fn tab(c: &mut Console) -> String {
     let buffer = c.buffer();
-    let marked = (0..buffer.area.width).filter(|x| buffer[(*x, 1)].modifier.contains(Modifier::REVERSED));
-    marked.map(|x| buffer[(x, 1)].symbol().to_owned()).collect::<String>().trim().to_owned()
+    let marked =
+        (0..buffer.area.width).filter(|x| buffer[(*x, 1)].modifier.contains(Modifier::REVERSED));
+    marked
+        .map(|x| buffer[(x, 1)].symbol().to_owned())
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 /// Cells of heavy border: those of the pane that has the keys.
@@ -121,12 +149,31 @@ struct Story {
 
 fn nothing(_: &mut Console) {}
 
-fn story(command: &'static str, places: &'static [Context], see: fn(&mut Console, &Before)) -> Story {
-    Story { command, places, arrange: nothing, see }
+fn story(
+    command: &'static str,
+    places: &'static [Context],
+    see: fn(&mut Console, &Before),
+) -> Story {
+    Story {
+        command,
+        places,
+        arrange: nothing,
+        see,
+    }
 }
 
-fn after(command: &'static str, places: &'static [Context], arrange: fn(&mut Console), see: fn(&mut Console, &Before)) -> Story {
-    Story { command, places, arrange, see }
+fn after(
+    command: &'static str,
+    places: &'static [Context],
+    arrange: fn(&mut Console),
+    see: fn(&mut Console, &Before),
+) -> Story {
+    Story {
+        command,
+        places,
+        arrange,
+        see,
+    }
 }
 
 fn moved_down(c: &mut Console, b: &Before) {
@@ -173,7 +220,10 @@ fn find_common(c: &mut Console) {
 }
 
 fn stories() -> Vec<Story> {
-    general::stories().into_iter().chain(screens::stories()).collect()
+    general::stories()
+        .into_iter()
+        .chain(screens::stories())
+        .collect()
 }
 
 /// Walks the table: for each key of each place, its one story. Answers the keys that have none.
@@ -182,11 +232,22 @@ fn walk(size: (u16, u16)) -> Vec<String> {
     let mut missing = Vec::new();
     for place in PLACES {
         for command in COMMANDS.iter().filter(|c| c.is_in(place)) {
-            let mut told = stories.iter().filter(|s| s.command == command.name && s.places.contains(&place));
+            let mut told = stories
+                .iter()
+                .filter(|s| s.command == command.name && s.places.contains(&place));
             let story = told.next();
-            assert!(told.next().is_none(), "two stories of {} in {}", command.name, place.of().word);
+            assert!(
+                told.next().is_none(),
+                "two stories of {} in {}",
+                command.name,
+                place.of().word
+            );
             for key in at(place, size).state.keys.keys_of(command, place) {
-                let what = format!("{key} ({}) in {} at {size:?}", command.name, place.of().word);
+                let what = format!(
+                    "{key} ({}) in {} at {size:?}",
+                    command.name,
+                    place.of().word
+                );
                 let Some(story) = story else {
                     missing.push(what);
                     continue;
@@ -207,7 +268,11 @@ fn walk(size: (u16, u16)) -> Vec<String> {
 
 #[test]
 fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_120_by_40() {
-    assert_eq!(walk((120, 40)), Vec::<String>::new(), "keys without a story");
+    assert_eq!(
+        walk((120, 40)),
+        Vec::<String>::new(),
+        "keys without a story"
+    );
 }
 
 #[test]
@@ -218,11 +283,24 @@ fn every_key_of_every_screen_is_seen_to_do_what_it_says_at_80_by_24() {
 #[test]
 fn no_story_is_of_a_key_that_is_not_there() {
     for s in stories() {
-        let command = COMMANDS.iter().find(|c| c.name == s.command).unwrap_or_else(|| panic!("there is no command {}", s.command));
+        let command = COMMANDS
+            .iter()
+            .find(|c| c.name == s.command)
+            .unwrap_or_else(|| panic!("there is no command {}", s.command));
         for place in s.places {
-            assert!(command.is_in(*place), "{} is not in {}", s.command, place.of().word);
+            assert!(
+                command.is_in(*place),
+                "{} is not in {}",
+                s.command,
+                place.of().word
+            );
             let keys = at(*place, (120, 40)).state.keys.keys_of(command, *place);
-            assert!(!keys.is_empty(), "{} has no key in {}", s.command, place.of().word);
+            assert!(
+                !keys.is_empty(),
+                "{} has no key in {}",
+                s.command,
+                place.of().word
+            );
         }
     }
 }
@@ -234,7 +312,10 @@ fn every_screen_looks_as_it_did() {
             // What another library draws has the time of day in it.
             if place != Tracing {
                 let mut c = at(place, (width, height));
-                insta::assert_snapshot!(format!("{place:?}-{width}x{height}").to_lowercase(), c.frame());
+                insta::assert_snapshot!(
+                    format!("{place:?}-{width}x{height}").to_lowercase(),
+                    c.frame()
+                );
             }
         }
     }

@@ -11,23 +11,59 @@ use crate::ui::tests::{Console, fixture};
 
 /// All of them.
 pub(super) fn stories() -> Vec<Story> {
-    [plugins(), calls_and_deploy(), stage(), history(), state(), logs()].into_iter().flatten().collect()
+    [
+        plugins(),
+        calls_and_deploy(),
+        stage(),
+        history(),
+        state(),
+        logs(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn plugins() -> Vec<Story> {
     const P: &[Context] = &[Plugins];
     const S: &[Context] = &[Schema];
     vec![
-        story("plugin-start", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Start)])),
-        story("plugin-restart", P, |c, _| assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Restart)])),
-        after("plugin-stop", P, |c| c.press("G"), |c, _| assert_eq!(c.take_effects(), [command("hashicorp/random", PluginCommand::Stop)])),
+        story("plugin-start", P, |c, _| {
+            assert_eq!(
+                c.take_effects(),
+                [command("acme/legacy", PluginCommand::Start)]
+            )
+        }),
+        story("plugin-restart", P, |c, _| {
+            assert_eq!(
+                c.take_effects(),
+                [command("acme/legacy", PluginCommand::Restart)]
+            )
+        }),
+        after(
+            "plugin-stop",
+            P,
+            |c| c.press("G"),
+            |c, _| {
+                assert_eq!(
+                    c.take_effects(),
+                    [command("hashicorp/random", PluginCommand::Stop)]
+                )
+            },
+        ),
         story("plugin-enable", P, |c, _| {
-            assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Disable)]);
+            assert_eq!(
+                c.take_effects(),
+                [command("acme/legacy", PluginCommand::Disable)]
+            );
             let (plugin, state) = (fixture::id("acme/legacy"), PluginState::Disabled);
             c.event(EventKind::Plugin(PluginEvent::State { plugin, state }));
             assert!(c.line("acme/legacy ").contains("○ disabled"));
             c.press("E");
-            assert_eq!(c.take_effects(), [command("acme/legacy", PluginCommand::Enable)]);
+            assert_eq!(
+                c.take_effects(),
+                [command("acme/legacy", PluginCommand::Enable)]
+            );
         }),
         after(
             "plugin-logs",
@@ -39,7 +75,9 @@ fn plugins() -> Vec<Story> {
                 c.hides("configured for eu-central-1");
             },
         ),
-        story("plugins-load", P, |c, _| assert_eq!(c.take_effects(), [Effect::LoadPlugins])),
+        story("plugins-load", P, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::LoadPlugins])
+        }),
         story("pane-next", P, |c, _| {
             c.shows("[schema]");
             c.hides("[attempts]");
@@ -83,7 +121,13 @@ fn calls_and_deploy() -> Vec<Story> {
         after(
             "cancel",
             &[Stage],
-            |c| c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 7 })),
+            |c| {
+                c.event(EventKind::StageStarted(StageStarted {
+                    stage: 13,
+                    mode: StageMode::Normal,
+                    resources: 7,
+                }))
+            },
             |c, _| c.shows("the staging ends; staging changes nothing"),
         ),
         story("operations", &[Deploy, Replay], |c, b| {
@@ -110,19 +154,33 @@ fn calls_and_deploy() -> Vec<Story> {
             assert_eq!(tab(c), "3 Stage");
         }),
         after("retry", &[Deploy], ended, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest { rest_of: Some(31), ..StageRequest::default() })]);
+            assert_eq!(
+                c.take_effects(),
+                [Effect::Stage(StageRequest {
+                    rest_of: Some(31),
+                    ..StageRequest::default()
+                })]
+            );
             assert_eq!(tab(c), "3 Stage");
             c.shows("of deploy #31");
         }),
         story("retry", &[Replay], |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest { rest_of: Some(31), ..StageRequest::default() })]);
+            assert_eq!(
+                c.take_effects(),
+                [Effect::Stage(StageRequest {
+                    rest_of: Some(31),
+                    ..StageRequest::default()
+                })]
+            );
             c.shows("staging 2 resources of deploy #31");
         }),
     ]
 }
 
 fn ended(c: &mut Console) {
-    c.event(EventKind::DeployFinished(fixture::finished(DeployOutcome::Failed)));
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
     c.take_effects();
 }
 
@@ -131,22 +189,48 @@ fn stage() -> Vec<Story> {
     vec![
         story("take", S, |c, _| {
             let bucket = "aws_s3_bucket.logs".to_owned();
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Leave(bucket.clone())])]);
-            c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec![bucket.clone()] });
+            assert_eq!(
+                c.take_effects(),
+                [Effect::Select(12, vec![Select::Leave(bucket.clone())])]
+            );
+            c.event(EventKind::Selected {
+                stage: 12,
+                taken: vec![],
+                left: vec![bucket.clone()],
+            });
             assert!(c.line("[ ]").contains("aws_s3_bucket.logs"));
             c.press("space");
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Take(bucket)])]);
+            assert_eq!(
+                c.take_effects(),
+                [Effect::Select(12, vec![Select::Take(bucket)])]
+            );
         }),
         story("leave", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Leave("aws_s3_bucket.logs".into())])]);
-            c.event(EventKind::Selected { stage: 12, taken: vec![], left: vec!["aws_s3_bucket.logs".into()] });
+            assert_eq!(
+                c.take_effects(),
+                [Effect::Select(
+                    12,
+                    vec![Select::Leave("aws_s3_bucket.logs".into())]
+                )]
+            );
+            c.event(EventKind::Selected {
+                stage: 12,
+                taken: vec![],
+                left: vec!["aws_s3_bucket.logs".into()],
+            });
             c.press("x");
             assert!(c.take_effects().is_empty());
             c.shows("it is left already");
         }),
-        story("take-all", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])),
-        story("take-none", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])),
-        story("invert", S, |c, _| assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])),
+        story("take-all", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])
+        }),
+        story("take-none", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])
+        }),
+        story("invert", S, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])
+        }),
         after(
             "diff",
             S,
@@ -175,7 +259,9 @@ fn stage() -> Vec<Story> {
             "forget",
             S,
             |c| {
-                c.event(EventKind::UnknownOutcomes { outcomes: vec![fixture::unknown("create", "aws_s3_bucket.logs", None)] });
+                c.event(EventKind::UnknownOutcomes {
+                    outcomes: vec![fixture::unknown("create", "aws_s3_bucket.logs", None)],
+                });
                 c.press("esc");
             },
             |c, _| {
@@ -185,21 +271,39 @@ fn stage() -> Vec<Story> {
         ),
         story("stage", S, |c, _| {
             assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
-            c.event(EventKind::StageStarted(StageStarted { stage: 13, mode: StageMode::Normal, resources: 7 }));
+            c.event(EventKind::StageStarted(StageStarted {
+                stage: 13,
+                mode: StageMode::Normal,
+                resources: 7,
+            }));
             c.shows("staging #13");
         }),
         story("stage-destroy", S, |c, _| {
-            let request = StageRequest { mode: StageMode::Destroy, ..StageRequest::default() };
+            let request = StageRequest {
+                mode: StageMode::Destroy,
+                ..StageRequest::default()
+            };
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
         }),
         story("refresh-only", S, |c, _| {
-            let request = StageRequest { mode: StageMode::RefreshOnly, ..StageRequest::default() };
+            let request = StageRequest {
+                mode: StageMode::RefreshOnly,
+                ..StageRequest::default()
+            };
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
         }),
-        story("only-creates", S, |c, _| only(c, "only create", "aws_db_instance.main", "aws_eip.old")),
-        story("only-updates", S, |c, _| only(c, "only update", "aws_iam_role.app", "aws_eip.old")),
-        story("only-replaces", S, |c, _| only(c, "only replace", "aws_instance.web", "aws_eip.old")),
-        story("only-destroys", S, |c, _| only(c, "only what destroys", "aws_eip.old", "data.aws_ami.base")),
+        story("only-creates", S, |c, _| {
+            only(c, "only create", "aws_db_instance.main", "aws_eip.old")
+        }),
+        story("only-updates", S, |c, _| {
+            only(c, "only update", "aws_iam_role.app", "aws_eip.old")
+        }),
+        story("only-replaces", S, |c, _| {
+            only(c, "only replace", "aws_instance.web", "aws_eip.old")
+        }),
+        story("only-destroys", S, |c, _| {
+            only(c, "only what destroys", "aws_eip.old", "data.aws_ami.base")
+        }),
         story("unchanged", S, |c, b| {
             assert!(!b.frame.contains("aws_vpc.main"));
             c.shows("aws_vpc.main");
@@ -290,11 +394,17 @@ fn history() -> Vec<Story> {
             c.shows("written to flightdeck-deploy-31.json");
         }),
         story("history-reload", &[History, Failures], |c, _| {
-            assert_eq!(c.take_effects(), [Effect::LoadHistory, Effect::LoadFailures]);
+            assert_eq!(
+                c.take_effects(),
+                [Effect::LoadHistory, Effect::LoadFailures]
+            );
             c.answer(Answer::History(vec![]));
             c.answer(Answer::Failures(vec![]));
             c.shows(
-                "was made in this workspace yet.|No failure is on record.".split('|').nth(usize::from(c.state.filters.failures)).unwrap(),
+                "was made in this workspace yet.|No failure is on record."
+                    .split('|')
+                    .nth(usize::from(c.state.filters.failures))
+                    .unwrap(),
             );
         }),
     ]
@@ -306,12 +416,20 @@ fn state() -> Vec<Story> {
     vec![
         story("state-refresh", S, |c, b| {
             assert!(b.cursor.as_ref().unwrap().1.contains(ADDRESS));
-            let request = StageRequest { mode: StageMode::RefreshOnly, target: vec![ADDRESS.into()], ..StageRequest::default() };
+            let request = StageRequest {
+                mode: StageMode::RefreshOnly,
+                target: vec![ADDRESS.into()],
+                ..StageRequest::default()
+            };
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
             assert_eq!(tab(c), "3 Stage");
         }),
         story("state-replace", S, |c, _| {
-            let request = StageRequest { target: vec![ADDRESS.into()], replace: vec![ADDRESS.into()], ..StageRequest::default() };
+            let request = StageRequest {
+                target: vec![ADDRESS.into()],
+                replace: vec![ADDRESS.into()],
+                ..StageRequest::default()
+            };
             assert_eq!(c.take_effects(), [Effect::Stage(request)]);
             assert_eq!(tab(c), "3 Stage");
         }),
@@ -348,7 +466,13 @@ fn logs() -> Vec<Story> {
         after(
             "wrap",
             L,
-            |c| c.event(fixture::log("hashicorp/aws", LogLevel::Info, &format!("{}tail", "long ".repeat(60)))),
+            |c| {
+                c.event(fixture::log(
+                    "hashicorp/aws",
+                    LogLevel::Info,
+                    &format!("{}tail", "long ".repeat(60)),
+                ))
+            },
             |c, b| {
                 assert!(!b.frame.contains("tail"));
                 c.shows("tail");
@@ -375,9 +499,21 @@ fn logs() -> Vec<Story> {
             |c| c.press("g m"),
             |c, _| {
                 let effects = c.take_effects();
-                let [Effect::Save { stem, extension, text }] = effects.as_slice() else { panic!("{effects:?}") };
+                let [
+                    Effect::Save {
+                        stem,
+                        extension,
+                        text,
+                    },
+                ] = effects.as_slice()
+                else {
+                    panic!("{effects:?}")
+                };
                 assert_eq!((stem.as_str(), *extension), ("flightdeck-log", "txt"));
-                assert!(text.contains("configured for eu-central-1") && !text.contains("rate limit"), "{text}");
+                assert!(
+                    text.contains("configured for eu-central-1") && !text.contains("rate limit"),
+                    "{text}"
+                );
             },
         ),
         story("engine-log", L, |c, _| {
@@ -385,10 +521,20 @@ fn logs() -> Vec<Story> {
             c.hides("following");
         }),
         story("engine-log", T, |c, _| c.shows("· following")),
-        story("tracing-targets", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Targets)])),
-        story("tracing-focus", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Focus)])),
-        story("tracing-more", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::More)])),
-        story("tracing-less", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Less)])),
-        story("tracing-follow", T, |c, _| assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])),
+        story("tracing-targets", T, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Targets)])
+        }),
+        story("tracing-focus", T, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Focus)])
+        }),
+        story("tracing-more", T, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::More)])
+        }),
+        story("tracing-less", T, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Less)])
+        }),
+        story("tracing-follow", T, |c, _| {
+            assert_eq!(c.take_effects(), [Effect::Tracing(TracingMove::Follow)])
+        }),
     ]
 }

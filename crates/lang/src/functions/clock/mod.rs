@@ -10,7 +10,10 @@ use self::time::Moment;
 use super::call::{CallError, Function, Param, text};
 
 fn texts(names: [&str; 2]) -> Vec<Param> {
-    names.iter().map(|name| Param::new(name, Type::String)).collect()
+    names
+        .iter()
+        .map(|name| Param::new(name, Type::String))
+        .collect()
 }
 
 pub(super) fn timestamp() -> Function {
@@ -24,32 +27,51 @@ pub(super) fn timestamp() -> Function {
 
 pub(super) fn plantimestamp() -> Function {
     Function::new(vec![], Type::String, |_, _, host| {
-        Ok(host.scope.plan_timestamp().map_or_else(|| Value::unknown(Type::String), Value::from))
+        Ok(host
+            .scope
+            .plan_timestamp()
+            .map_or_else(|| Value::unknown(Type::String), Value::from))
     })
 }
 
 pub(super) fn formatdate() -> Function {
     Function::new(texts(["format", "time"]), Type::String, |args, _, _| {
         let moment = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
-        moment.format(text(args, 0)?).map(Value::from).map_err(|e| CallError::arg(0, e))
+        moment
+            .format(text(args, 0)?)
+            .map(Value::from)
+            .map_err(|e| CallError::arg(0, e))
     })
     .not_null()
 }
 
 pub(super) fn timeadd() -> Function {
-    Function::new(texts(["timestamp", "duration"]), Type::String, |args, _, _| {
-        let moment = Moment::parse(text(args, 0)?)?;
-        let duration = time::duration(text(args, 1)?)?;
-        Ok(Moment { nanos: moment.nanos + duration, ..moment }.rfc3339().into())
-    })
+    Function::new(
+        texts(["timestamp", "duration"]),
+        Type::String,
+        |args, _, _| {
+            let moment = Moment::parse(text(args, 0)?)?;
+            let duration = time::duration(text(args, 1)?)?;
+            Ok(Moment {
+                nanos: moment.nanos + duration,
+                ..moment
+            }
+            .rfc3339()
+            .into())
+        },
+    )
 }
 
 pub(super) fn timecmp() -> Function {
-    Function::new(texts(["timestamp_a", "timestamp_b"]), Type::Number, |args, _, _| {
-        let first = Moment::parse(text(args, 0)?).map_err(|e| CallError::arg(0, e))?;
-        let second = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
-        Ok(Value::int(first.nanos.cmp(&second.nanos) as i64))
-    })
+    Function::new(
+        texts(["timestamp_a", "timestamp_b"]),
+        Type::Number,
+        |args, _, _| {
+            let first = Moment::parse(text(args, 0)?).map_err(|e| CallError::arg(0, e))?;
+            let second = Moment::parse(text(args, 1)?).map_err(|e| CallError::arg(1, e))?;
+            Ok(Value::int(first.nanos.cmp(&second.nanos) as i64))
+        },
+    )
     .not_null()
 }
 

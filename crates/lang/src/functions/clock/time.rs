@@ -20,9 +20,29 @@ struct Parts {
     weekday: usize,
 }
 
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 fn leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
@@ -54,16 +74,31 @@ fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let shifted = (5 * of_year + 2) / 153;
     let day = (of_year - (153 * shifted + 2) / 5 + 1) as u32;
-    let month = (if shifted < 10 { shifted + 3 } else { shifted - 9 }) as u32;
+    let month = (if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    }) as u32;
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-fn number(text: &str, from: usize, to: usize, what: &str, low: u32, high: u32) -> Result<u32, String> {
-    let piece = text.get(from..to).ok_or_else(|| format!("end of string before {what}"))?;
+fn number(
+    text: &str,
+    from: usize,
+    to: usize,
+    what: &str,
+    low: u32,
+    high: u32,
+) -> Result<u32, String> {
+    let piece = text
+        .get(from..to)
+        .ok_or_else(|| format!("end of string before {what}"))?;
     if !piece.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!("cannot use {piece:?} as {what}"));
     }
-    let value: u32 = piece.parse().map_err(|_| format!("cannot use {piece:?} as {what}"))?;
+    let value: u32 = piece
+        .parse()
+        .map_err(|_| format!("cannot use {piece:?} as {what}"))?;
     if value < low || value > high {
         return Err(format!("cannot use {piece:?} as {what}"));
     }
@@ -117,8 +152,12 @@ impl Moment {
         }
         let offset = Self::parse_offset(rest)?;
         let days = days_from_civil(year, month, day);
-        let seconds = i128::from(days) * 86_400 + i128::from(hour * 3600 + minute * 60 + second) - i128::from(offset);
-        Ok(Moment { nanos: seconds * 1_000_000_000 + nanos, offset })
+        let seconds = i128::from(days) * 86_400 + i128::from(hour * 3600 + minute * 60 + second)
+            - i128::from(offset);
+        Ok(Moment {
+            nanos: seconds * 1_000_000_000 + nanos,
+            offset,
+        })
     }
 
     fn parse_offset(rest: &str) -> Result<i32, String> {
@@ -160,17 +199,30 @@ impl Moment {
     fn zone(&self, colon: bool) -> String {
         let minutes = self.offset.abs() / 60;
         let sign = if self.offset < 0 { '-' } else { '+' };
-        format!("{sign}{:02}{}{:02}", minutes / 60, if colon { ":" } else { "" }, minutes % 60)
+        format!(
+            "{sign}{:02}{}{:02}",
+            minutes / 60,
+            if colon { ":" } else { "" },
+            minutes % 60
+        )
     }
 
     /// RFC 3339 text to the second.
     pub(crate) fn rfc3339(&self) -> String {
         let p = self.parts();
-        let zone = if self.offset == 0 { "Z".to_owned() } else { self.zone(true) };
-        format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{zone}", p.year, p.month, p.day, p.hour, p.minute, p.second)
+        let zone = if self.offset == 0 {
+            "Z".to_owned()
+        } else {
+            self.zone(true)
+        };
+        format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{zone}",
+            p.year, p.month, p.day, p.hour, p.minute, p.second
+        )
     }
 
-    /// `formatdate`'s little language: runs of one letter are verbs, text between single quotes is literal.
+    /// `formatdate`'s little language: runs of one letter are verbs, text between single quotes is
+    /// literal.
     ///
     /// # Errors
     /// Names the verb that does not exist.
@@ -229,19 +281,35 @@ impl Moment {
                 _ => return bad("day of week must either be \"EEE\" or \"EEEE\""),
             },
             'h' => plain_or_two(out, p.hour, "24-hour must either be \"h\" or \"hh\"")?,
-            'H' => plain_or_two(out, (p.hour + 11) % 12 + 1, "12-hour must either be \"H\" or \"HH\"")?,
+            'H' => plain_or_two(
+                out,
+                (p.hour + 11) % 12 + 1,
+                "12-hour must either be \"H\" or \"HH\"",
+            )?,
             'A' | 'a' => {
                 if run != 2 {
                     return bad(&format!("must be \"{letter}{letter}\""));
                 }
                 let half = if p.hour < 12 { "AM" } else { "PM" };
-                out.push_str(&if letter == 'a' { half.to_lowercase() } else { half.to_owned() });
+                out.push_str(&if letter == 'a' {
+                    half.to_lowercase()
+                } else {
+                    half.to_owned()
+                });
             }
             'm' => plain_or_two(out, p.minute, "minute must either be \"m\" or \"mm\"")?,
             's' => plain_or_two(out, p.second, "second must either be \"s\" or \"ss\"")?,
             'Z' => match run {
-                1 => out.push_str(&if self.offset == 0 { "Z".to_owned() } else { self.zone(true) }),
-                3 => out.push_str(&if self.offset == 0 { "UTC".to_owned() } else { self.zone(false) }),
+                1 => out.push_str(&if self.offset == 0 {
+                    "Z".to_owned()
+                } else {
+                    self.zone(true)
+                }),
+                3 => out.push_str(&if self.offset == 0 {
+                    "UTC".to_owned()
+                } else {
+                    self.zone(false)
+                }),
                 4 => out.push_str(&self.zone(false)),
                 5 => out.push_str(&self.zone(true)),
                 _ => return bad("timezone must be Z, ZZZZ, or ZZZZZ"),
@@ -292,14 +360,21 @@ pub fn duration(text: &str) -> Result<i128, String> {
     let mut total = 0i128;
     while !rest.is_empty() {
         let whole = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let mut value: i128 = if whole == 0 { 0 } else { rest[..whole].parse().map_err(|_| bad())? };
+        let mut value: i128 = if whole == 0 {
+            0
+        } else {
+            rest[..whole].parse().map_err(|_| bad())?
+        };
         let mut scale = 1i128;
         let mut digits = whole;
         rest = &rest[whole..];
         if let Some(fraction) = rest.strip_prefix('.') {
             let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
             for digit in fraction.bytes().take(count.min(18)) {
-                value = value.checked_mul(10).and_then(|v| v.checked_add(i128::from(digit - b'0'))).ok_or_else(bad)?;
+                value = value
+                    .checked_mul(10)
+                    .and_then(|v| v.checked_add(i128::from(digit - b'0')))
+                    .ok_or_else(bad)?;
                 scale *= 10;
             }
             digits += count;
@@ -308,7 +383,9 @@ pub fn duration(text: &str) -> Result<i128, String> {
         if digits == 0 {
             return Err(bad());
         }
-        let unit_len = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
+        let unit_len = rest
+            .find(|c: char| c == '.' || c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let unit: i128 = match &rest[..unit_len] {
             "ns" => 1,
             "us" | "µs" | "μs" => 1_000,
@@ -320,7 +397,11 @@ pub fn duration(text: &str) -> Result<i128, String> {
             other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
         };
         rest = &rest[unit_len..];
-        total = value.checked_mul(unit).map(|v| v / scale).and_then(|v| total.checked_add(v)).ok_or_else(bad)?;
+        total = value
+            .checked_mul(unit)
+            .map(|v| v / scale)
+            .and_then(|v| total.checked_add(v))
+            .ok_or_else(bad)?;
         if total > i128::from(i64::MAX) {
             return Err(bad());
         }
@@ -334,10 +415,21 @@ mod tests {
 
     #[test]
     fn timestamps_read_back_as_written() {
-        for text in ["2017-11-22T00:00:00Z", "2000-02-29T23:59:59+05:30", "0001-01-01T00:00:00-07:00", "9999-12-31T12:00:00Z"] {
+        for text in [
+            "2017-11-22T00:00:00Z",
+            "2000-02-29T23:59:59+05:30",
+            "0001-01-01T00:00:00-07:00",
+            "9999-12-31T12:00:00Z",
+        ] {
             assert_eq!(Moment::parse(text).unwrap().rfc3339(), text);
         }
-        for text in ["2017-02-29T00:00:00Z", "2017-01-01", "2017-01-01 00:00:00Z", "2017-01-01T00:00Z", "é"] {
+        for text in [
+            "2017-02-29T00:00:00Z",
+            "2017-01-01",
+            "2017-01-01 00:00:00Z",
+            "2017-01-01T00:00Z",
+            "é",
+        ] {
             assert!(Moment::parse(text).is_err(), "{text}");
         }
     }

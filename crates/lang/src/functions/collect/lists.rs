@@ -20,7 +20,9 @@ fn element_of(ty: &Type) -> Type {
 /// A list or tuple, as `ty` says.
 fn sequence(ty: &Type, values: Vec<Value>) -> Result<Value, CallError> {
     match ty {
-        Type::List(element) => Value::try_list((**element).clone(), values).map_err(|e| CallError::call(e.to_string())),
+        Type::List(element) => {
+            Value::try_list((**element).clone(), values).map_err(|e| CallError::call(e.to_string()))
+        }
         _ => Ok(Value::tuple(values)),
     }
 }
@@ -30,7 +32,11 @@ pub(in crate::functions) fn concat() -> Function {
         let mut marks = Marks::none();
         let mut values = Vec::new();
         for (index, arg) in args.iter().enumerate() {
-            let arg = if ty.is_list() { cty::convert(arg, ty).map_err(|e| CallError::arg(index, e.to_string()))? } else { arg.clone() };
+            let arg = if ty.is_list() {
+                cty::convert(arg, ty).map_err(|e| CallError::arg(index, e.to_string()))?
+            } else {
+                arg.clone()
+            };
             let (arg, own) = arg.unmark();
             marks.extend(&own);
             values.extend_from_slice(items(&arg));
@@ -60,7 +66,10 @@ fn concat_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
                 None => return Ok(Type::Dynamic),
             },
             other => {
-                let reason = Said::plain(format!("all arguments must be lists or tuples; got {}", other.friendly_name()));
+                let reason = Said::plain(format!(
+                    "all arguments must be lists or tuples; got {}",
+                    other.friendly_name()
+                ));
                 return Err(CallError::arg(index, reason));
             }
         }
@@ -81,12 +90,25 @@ pub(in crate::functions) fn flatten() -> Function {
             }
             let mut flat = Flat::default();
             flat.add(list);
-            Ok(if flat.unknown { Type::Dynamic } else { Type::tuple(flat.values.iter().map(|v| v.ty().clone()).collect::<Vec<_>>()) })
+            Ok(if flat.unknown {
+                Type::Dynamic
+            } else {
+                Type::tuple(
+                    flat.values
+                        .iter()
+                        .map(|v| v.ty().clone())
+                        .collect::<Vec<_>>(),
+                )
+            })
         },
         |args, ty, _| {
             let mut flat = Flat::default();
             flat.add(&args[0]);
-            let value = if flat.unknown { Value::unknown(ty.clone()) } else { Value::tuple(flat.values) };
+            let value = if flat.unknown {
+                Value::unknown(ty.clone())
+            } else {
+                Value::tuple(flat.values)
+            };
             Ok(value.with_marks(&flat.marks))
         },
     )
@@ -103,14 +125,20 @@ struct Flat {
 impl Flat {
     fn add(&mut self, list: &Value) {
         self.marks.extend(list.marks());
-        if !list.is_known() || list.ty().is_set() && !list.is_wholly_known() && list.len().is_some_and(|l| l > 1) {
+        if !list.is_known()
+            || list.ty().is_set() && !list.is_wholly_known() && list.len().is_some_and(|l| l > 1)
+        {
             self.unknown = true;
             return;
         }
         for item in list.children() {
             self.unknown |= item.is_dynamic_unknown();
             let nested = item.ty().is_list() || item.ty().is_set() || item.ty().is_tuple();
-            if nested && !item.is_null() { self.add(item) } else { self.values.push(item.clone()) }
+            if nested && !item.is_null() {
+                self.add(item)
+            } else {
+                self.values.push(item.clone())
+            }
         }
     }
 }
@@ -121,7 +149,13 @@ pub(in crate::functions) fn reverse() -> Function {
         |args, _| match args[0].ty() {
             Type::Tuple(types) => Ok(Type::tuple(types.iter().rev().cloned().collect::<Vec<_>>())),
             Type::List(element) | Type::Set(element) => Ok(Type::list((**element).clone())),
-            other => Err(CallError::arg(0, Said::plain(format!("can only reverse list or tuple values, not {}", other.friendly_name())))),
+            other => Err(CallError::arg(
+                0,
+                Said::plain(format!(
+                    "can only reverse list or tuple values, not {}",
+                    other.friendly_name()
+                )),
+            )),
         },
         |args, ty, _| {
             let (list, marks) = args[0].clone().unmark();
@@ -132,7 +166,11 @@ pub(in crate::functions) fn reverse() -> Function {
 }
 
 pub(in crate::functions) fn slice() -> Function {
-    let params = vec![any("list").marked(), Param::new("start_index", Type::Number), Param::new("end_index", Type::Number)];
+    let params = vec![
+        any("list").marked(),
+        Param::new("start_index", Type::Number),
+        Param::new("end_index", Type::Number),
+    ];
     Function::typed(
         params,
         |args, _| {
@@ -173,11 +211,22 @@ fn slice_bounds(args: &[Value]) -> Result<(Option<usize>, Option<usize>), CallEr
         if !args[index].is_known() {
             return Ok(None);
         }
-        let value = whole(args, index).map_err(|e| CallError::arg(index, Said::plain(format!("invalid {word} index: {e}"))))?;
-        let value =
-            usize::try_from(value).map_err(|_| CallError::arg(index, Said::plain(format!("{word} index must not be less than zero"))))?;
+        let value = whole(args, index).map_err(|e| {
+            CallError::arg(index, Said::plain(format!("invalid {word} index: {e}")))
+        })?;
+        let value = usize::try_from(value).map_err(|_| {
+            CallError::arg(
+                index,
+                Said::plain(format!("{word} index must not be less than zero")),
+            )
+        })?;
         if length.is_some_and(|l| value > l) {
-            return Err(CallError::arg(index, Said::plain(format!("{word} index must not be greater than the length of the list"))));
+            return Err(CallError::arg(
+                index,
+                Said::plain(format!(
+                    "{word} index must not be greater than the length of the list"
+                )),
+            ));
         }
         Ok(Some(value))
     };
@@ -185,13 +234,19 @@ fn slice_bounds(args: &[Value]) -> Result<(Option<usize>, Option<usize>), CallEr
     if let (Some(start), Some(end)) = (start, end)
         && start > end
     {
-        return Err(CallError::arg(1, "start index must not be greater than end index"));
+        return Err(CallError::arg(
+            1,
+            "start index must not be greater than end index",
+        ));
     }
     Ok((start, end))
 }
 
 pub(in crate::functions) fn chunklist() -> Function {
-    let params = vec![Param::new("list", list_of_any()).marked(), Param::new("size", Type::Number).marked()];
+    let params = vec![
+        Param::new("list", list_of_any()).marked(),
+        Param::new("size", Type::Number).marked(),
+    ];
     Function::typed(
         params,
         |args, _| Ok(Type::list(args[0].ty().clone())),
@@ -199,12 +254,17 @@ pub(in crate::functions) fn chunklist() -> Function {
             let (list, mut marks) = args[0].clone().unmark();
             let (size, size_marks) = args[1].clone().unmark();
             marks.extend(&size_marks);
-            let size = whole(&[size], 0).map_err(|e| CallError::call(Said::plain(format!("invalid size: {e}"))))?;
-            let size = usize::try_from(size).map_err(|_| CallError::call("the size argument must be positive"))?;
+            let size = whole(&[size], 0)
+                .map_err(|e| CallError::call(Said::plain(format!("invalid size: {e}"))))?;
+            let size = usize::try_from(size)
+                .map_err(|_| CallError::call("the size argument must be positive"))?;
             let inner = element_of(list.ty());
             let all = items(&list);
             let size = if size == 0 { all.len().max(1) } else { size };
-            let chunks = all.chunks(size).map(|chunk| Value::list(inner.clone(), chunk.to_vec())).collect();
+            let chunks = all
+                .chunks(size)
+                .map(|chunk| Value::list(inner.clone(), chunk.to_vec()))
+                .collect();
             Ok(sequence(ty, chunks)?.with_marks(&marks))
         },
     )
@@ -213,13 +273,21 @@ pub(in crate::functions) fn chunklist() -> Function {
 
 pub(in crate::functions) fn compact() -> Function {
     let list = Type::list(Type::String);
-    Function::new(vec![Param::new("list", list.clone())], list, |args, ty, _| {
-        if !args[0].is_wholly_known() {
-            return Ok(Value::unknown(ty.clone()));
-        }
-        let kept = items(&args[0]).iter().filter(|v| v.as_str().is_some_and(|s| !s.is_empty())).cloned().collect();
-        Ok(Value::list(Type::String, kept))
-    })
+    Function::new(
+        vec![Param::new("list", list.clone())],
+        list,
+        |args, ty, _| {
+            if !args[0].is_wholly_known() {
+                return Ok(Value::unknown(ty.clone()));
+            }
+            let kept = items(&args[0])
+                .iter()
+                .filter(|v| v.as_str().is_some_and(|s| !s.is_empty()))
+                .cloned()
+                .collect();
+            Ok(Value::list(Type::String, kept))
+        },
+    )
     .not_null()
 }
 
@@ -254,11 +322,16 @@ pub(in crate::functions) fn element() -> Function {
                 }
                 Ok(types[wrapped(&args[1], types.len())?].clone())
             }
-            other => Err(CallError::call(Said::plain(format!("cannot read elements from {}", other.friendly_name())))),
+            other => Err(CallError::call(Said::plain(format!(
+                "cannot read elements from {}",
+                other.friendly_name()
+            )))),
         },
         |args, ty, _| {
             let (list, marks) = args[0].clone().unmark();
-            let Some(all) = list.as_slice() else { return Ok(Value::unknown(ty.clone())) };
+            let Some(all) = list.as_slice() else {
+                return Ok(Value::unknown(ty.clone()));
+            };
             let at = wrapped(&args[1], all.len())?;
             Ok(all[at].clone().with_marks(&marks))
         },
@@ -267,9 +340,12 @@ pub(in crate::functions) fn element() -> Function {
 
 /// An index that begins again behind the last element, backwards for negative numbers.
 fn wrapped(index: &Value, length: usize) -> Result<usize, CallError> {
-    let index = whole(std::slice::from_ref(index), 0).map_err(|e| CallError::call(Said::plain(format!("invalid index: {e}"))))?;
+    let index = whole(std::slice::from_ref(index), 0)
+        .map_err(|e| CallError::call(Said::plain(format!("invalid index: {e}"))))?;
     if length == 0 {
-        return Err(CallError::call("cannot use element function with an empty list"));
+        return Err(CallError::call(
+            "cannot use element function with an empty list",
+        ));
     }
     Ok(index.rem_euclid(length as i64) as usize)
 }
@@ -311,11 +387,17 @@ pub(in crate::functions) fn coalescelist() -> Function {
                     return Ok(Type::Dynamic);
                 }
                 if !arg.ty().is_list() && !arg.ty().is_tuple() {
-                    return Err(CallError::call("coalescelist arguments must be lists or tuples"));
+                    return Err(CallError::call(
+                        "coalescelist arguments must be lists or tuples",
+                    ));
                 }
             }
             let first = args[0].ty();
-            Ok(if args.iter().all(|a| a.ty() == first) { first.clone() } else { Type::Dynamic })
+            Ok(if args.iter().all(|a| a.ty() == first) {
+                first.clone()
+            } else {
+                Type::Dynamic
+            })
         },
         |args, ty, _| {
             for arg in args {
@@ -338,7 +420,9 @@ pub(in crate::functions) fn coalesce() -> Function {
         vec![],
         |args, _| {
             let types: Vec<Type> = args.iter().map(|a| a.ty().clone()).collect();
-            cty::unify_unsafe(&types).map(|u| u.ty).ok_or_else(|| CallError::call("all arguments must have the same type"))
+            cty::unify_unsafe(&types)
+                .map(|u| u.ty)
+                .ok_or_else(|| CallError::call("all arguments must have the same type"))
         },
         |args, ty, _| {
             for arg in args {
@@ -362,7 +446,9 @@ pub(in crate::functions) fn coalesce() -> Function {
 const PRODUCTS: usize = 1 << 20;
 
 pub(in crate::functions) fn setproduct() -> Function {
-    Function::typed(vec![], product_type, product).more(any("sets").marked().unknown()).not_null()
+    Function::typed(vec![], product_type, product)
+        .more(any("sets").marked().unknown())
+        .not_null()
 }
 
 fn product_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
@@ -379,14 +465,18 @@ fn product_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
             }
             Type::List(element) => (**element).clone(),
             Type::Tuple(types) if types.is_empty() => Type::Dynamic,
-            Type::Tuple(types) => {
-                cty::unify_unsafe(types).map(|u| u.ty).ok_or_else(|| CallError::arg(index, "all elements must be of the same type"))?
-            }
+            Type::Tuple(types) => cty::unify_unsafe(types)
+                .map(|u| u.ty)
+                .ok_or_else(|| CallError::arg(index, "all elements must be of the same type"))?,
             _ => return Err(CallError::arg(index, "a set or a list is required")),
         });
     }
     let tuple = Type::tuple(elements);
-    Ok(if ordered { Type::list(tuple) } else { Type::set(tuple) })
+    Ok(if ordered {
+        Type::list(tuple)
+    } else {
+        Type::set(tuple)
+    })
 }
 
 fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError> {
@@ -403,9 +493,16 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
     }
     let element = element_of(ty);
     let types = element.tuple_elements().unwrap_or_default();
-    let total = sides.iter().try_fold(1usize, |n, s| n.checked_mul(s.len()?)).filter(|n| *n <= PRODUCTS);
+    let total = sides
+        .iter()
+        .try_fold(1usize, |n, s| n.checked_mul(s.len()?))
+        .filter(|n| *n <= PRODUCTS);
     let total = total.ok_or_else(|| CallError::call("the product has too many elements"))?;
-    host.room(total.saturating_mul(types.len() + 2).saturating_mul(size_of::<Value>()))?;
+    host.room(
+        total
+            .saturating_mul(types.len() + 2)
+            .saturating_mul(size_of::<Value>()),
+    )?;
     let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     for (side, ty) in sides.iter().zip(types) {
         let mut next = Vec::with_capacity(total);
@@ -420,8 +517,14 @@ fn product(args: &[Value], ty: &Type, host: Host<'_>) -> Result<Value, CallError
         rows = next;
     }
     let tuples = rows.into_iter().map(Value::tuple).collect();
-    let made = if ty.is_list() { Value::try_list(element, tuples) } else { Value::try_set(element, tuples) };
-    Ok(made.map_err(|e| CallError::call(e.to_string()))?.with_marks(&marks))
+    let made = if ty.is_list() {
+        Value::try_list(element, tuples)
+    } else {
+        Value::try_set(element, tuples)
+    };
+    Ok(made
+        .map_err(|e| CallError::call(e.to_string()))?
+        .with_marks(&marks))
 }
 
 /// Sides of unknown length still bound the length of the product, as long as the numbers are small.
@@ -438,5 +541,9 @@ fn unknown_product(sides: &[Value], ty: &Type) -> Value {
             _ => return unknown,
         }
     }
-    if most == 0 { unknown.refine().not_null().length(0).finish() } else { unknown.refine().length_min(1).length_max(most).finish() }
+    if most == 0 {
+        unknown.refine().not_null().length(0).finish()
+    } else {
+        unknown.refine().length_min(1).length_max(most).finish()
+    }
 }

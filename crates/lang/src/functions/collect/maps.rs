@@ -15,7 +15,9 @@ fn any(name: &str) -> Param {
 /// A map or an object, as `ty` says.
 fn members(ty: &Type, values: BTreeMap<Arc<str>, Value>) -> Result<Value, CallError> {
     match ty {
-        Type::Map(element) => Value::try_map((**element).clone(), values).map_err(|e| CallError::call(e.to_string())),
+        Type::Map(element) => {
+            Value::try_map((**element).clone(), values).map_err(|e| CallError::call(e.to_string()))
+        }
         _ => Ok(Value::object_from_map(values)),
     }
 }
@@ -30,7 +32,9 @@ pub(in crate::functions) fn keys() -> Function {
         },
         |args, ty, _| {
             let (map, marks) = args[0].clone().unmark();
-            let names = |names: &mut dyn Iterator<Item = &Arc<str>>| names.map(|n| Value::string(&**n)).collect::<Vec<_>>();
+            let names = |names: &mut dyn Iterator<Item = &Arc<str>>| {
+                names.map(|n| Value::string(&**n)).collect::<Vec<_>>()
+            };
             let value = match (map.ty(), map.as_map()) {
                 (Type::Object(object), _) => Value::tuple(names(&mut object.attributes.keys())),
                 (_, Some(known)) => Value::list(Type::String, names(&mut known.keys())),
@@ -47,8 +51,12 @@ pub(in crate::functions) fn values() -> Function {
         vec![any("mapping").marked()],
         |args, _| match args[0].ty() {
             Type::Map(element) => Ok(Type::list((**element).clone())),
-            Type::Object(object) => Ok(Type::tuple(object.attributes.values().cloned().collect::<Vec<_>>())),
-            _ => Err(CallError::call("values() requires a map as the first argument")),
+            Type::Object(object) => Ok(Type::tuple(
+                object.attributes.values().cloned().collect::<Vec<_>>(),
+            )),
+            _ => Err(CallError::call(
+                "values() requires a map as the first argument",
+            )),
         },
         |args, ty, _| {
             let (map, marks) = args[0].clone().unmark();
@@ -69,7 +77,12 @@ pub(in crate::functions) fn merge() -> Function {
         let mut marks = Marks::none();
         for arg in args.iter().filter(|a| !a.is_null()) {
             marks.extend(arg.marks());
-            merged.extend(arg.as_map().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone())));
+            merged.extend(
+                arg.as_map()
+                    .into_iter()
+                    .flatten()
+                    .map(|(k, v)| (k.clone(), v.clone())),
+            );
         }
         Ok(members(ty, merged)?.with_marks(&marks))
     })
@@ -86,14 +99,24 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
         match &ty {
             Type::Dynamic => return Ok(Type::Dynamic),
             Type::Object(_) if arg.is_null() => ty = Type::empty_object(),
-            Type::Object(object) => attributes.extend(object.attributes.iter().map(|(k, t)| (k.clone(), t.clone()))),
+            Type::Object(object) => attributes.extend(
+                object
+                    .attributes
+                    .iter()
+                    .map(|(k, t)| (k.clone(), t.clone())),
+            ),
             Type::Map(_) if arg.is_null() => {}
             Type::Map(element) => match arg.as_map() {
-                Some(known) => attributes.extend(known.keys().map(|k| (k.clone(), (**element).clone()))),
+                Some(known) => {
+                    attributes.extend(known.keys().map(|k| (k.clone(), (**element).clone())))
+                }
                 None => settled = false,
             },
             other => {
-                return Err(CallError::call(Said::plain(format!("arguments must be maps or objects, got {:?}", other.friendly_name()))));
+                return Err(CallError::call(Said::plain(format!(
+                    "arguments must be maps or objects, got {:?}",
+                    other.friendly_name()
+                ))));
             }
         }
         match &first {
@@ -110,38 +133,54 @@ fn merge_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
 }
 
 pub(in crate::functions) fn lookup() -> Function {
-    Function::typed(vec![any("inputMap").marked(), Param::new("key", Type::String).marked()], lookup_type, |args, ty, _| {
-        let (map, mut marks) = args[0].clone().unmark();
-        let (key, key_marks) = args[1].clone().unmark();
-        marks.extend(&key_marks);
-        if !map.is_known() {
-            return Ok(Value::unknown(ty.clone()).with_marks(&marks));
-        }
-        let name = key.as_str().unwrap_or_default();
-        if let Some(found) = map.index_str(name) {
-            return Ok(found.with_marks(&marks));
-        }
-        if let Some(default) = args.get(2) {
-            let default = cty::convert(default, ty).map_err(|e| CallError::call(&e))?;
-            return Ok(default.with_marks(&marks));
-        }
-        Err(CallError::call(quoting(name, &key_marks, |key| format!("lookup failed to find key {key}"))))
-    })
+    Function::typed(
+        vec![
+            any("inputMap").marked(),
+            Param::new("key", Type::String).marked(),
+        ],
+        lookup_type,
+        |args, ty, _| {
+            let (map, mut marks) = args[0].clone().unmark();
+            let (key, key_marks) = args[1].clone().unmark();
+            marks.extend(&key_marks);
+            if !map.is_known() {
+                return Ok(Value::unknown(ty.clone()).with_marks(&marks));
+            }
+            let name = key.as_str().unwrap_or_default();
+            if let Some(found) = map.index_str(name) {
+                return Ok(found.with_marks(&marks));
+            }
+            if let Some(default) = args.get(2) {
+                let default = cty::convert(default, ty).map_err(|e| CallError::call(&e))?;
+                return Ok(default.with_marks(&marks));
+            }
+            Err(CallError::call(quoting(name, &key_marks, |key| {
+                format!("lookup failed to find key {key}")
+            })))
+        },
+    )
     .more(any("default").unknown().dynamic().null().marked())
 }
 
 fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     if args.len() > 3 {
-        return Err(CallError::call(Said::plain(format!("lookup() takes two or three arguments, got {}", args.len()))));
+        return Err(CallError::call(Said::plain(format!(
+            "lookup() takes two or three arguments, got {}",
+            args.len()
+        ))));
     }
     match args[0].ty() {
         Type::Object(object) => {
-            let Some(key) = args[1].as_str() else { return Ok(Type::Dynamic) };
+            let Some(key) = args[1].as_str() else {
+                return Ok(Type::Dynamic);
+            };
             match (object.attributes.get(key), args.get(2)) {
                 (Some(ty), _) => Ok(ty.clone()),
                 (None, Some(default)) => Ok(default.ty().clone()),
                 (None, None) => {
-                    let reason = quoting(key, args[1].marks(), |key| format!("the given object has no attribute {key}"));
+                    let reason = quoting(key, args[1].marks(), |key| {
+                        format!("the given object has no attribute {key}")
+                    });
                     Err(CallError::arg(0, reason))
                 }
             }
@@ -150,21 +189,34 @@ fn lookup_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
             if let Some(default) = args.get(2)
                 && cty::convert(default, element).is_err()
             {
-                return Err(CallError::arg(2, "the default value must have the same type as the map elements"));
+                return Err(CallError::arg(
+                    2,
+                    "the default value must have the same type as the map elements",
+                ));
             }
             Ok((**element).clone())
         }
-        _ => Err(CallError::arg(0, "lookup() requires a map as the first argument")),
+        _ => Err(CallError::arg(
+            0,
+            "lookup() requires a map as the first argument",
+        )),
     }
 }
 
 /// Words around a text, unless its marks forbid to show it.
-pub(in crate::functions) fn quoting(text: &str, marks: &Marks, put: impl Fn(&str) -> String) -> Said {
+pub(in crate::functions) fn quoting(
+    text: &str,
+    marks: &Marks,
+    put: impl Fn(&str) -> String,
+) -> Said {
     Said::either(put(&shown(text, marks)), put("(sensitive value)"))
 }
 
 fn shown(text: &str, marks: &Marks) -> String {
-    match (marks.contains(&Mark::Ephemeral), marks.contains(&Mark::Sensitive)) {
+    match (
+        marks.contains(&Mark::Ephemeral),
+        marks.contains(&Mark::Sensitive),
+    ) {
         (true, true) => "(ephemeral sensitive value)".to_owned(),
         (true, false) => "(ephemeral value)".to_owned(),
         (false, true) => "(sensitive value)".to_owned(),
@@ -173,7 +225,10 @@ fn shown(text: &str, marks: &Marks) -> String {
 }
 
 pub(in crate::functions) fn zipmap() -> Function {
-    let params = vec![Param::new("keys", Type::list(Type::String)).marked(), any("values").marked()];
+    let params = vec![
+        Param::new("keys", Type::list(Type::String)).marked(),
+        any("values").marked(),
+    ];
     Function::typed(params, zipmap_type, |args, ty, _| {
         let (keys, mut marks) = args[0].clone().unmark();
         let (values, value_marks) = args[1].clone().unmark();
@@ -186,7 +241,10 @@ pub(in crate::functions) fn zipmap() -> Function {
         for (index, (key, value)) in items(&keys).iter().zip(items(&values)).enumerate() {
             let (key, key_marks) = key.clone().unmark();
             marks.extend(&key_marks);
-            zipped.insert(key.as_arc_str().ok_or_else(|| null_key(index))?, value.clone());
+            zipped.insert(
+                key.as_arc_str().ok_or_else(|| null_key(index))?,
+                value.clone(),
+            );
         }
         Ok(members(ty, zipped)?.with_marks(&marks))
     })
@@ -197,11 +255,15 @@ fn check_lengths(keys: usize, values: usize) -> Result<(), CallError> {
     if keys == values {
         return Ok(());
     }
-    Err(CallError::call(Said::plain(format!("number of keys ({keys}) does not match number of values ({values})"))))
+    Err(CallError::call(Said::plain(format!(
+        "number of keys ({keys}) does not match number of values ({values})"
+    ))))
 }
 
 fn null_key(index: usize) -> CallError {
-    CallError::call(Said::plain(format!("keys list has null value at index {index}")))
+    CallError::call(Said::plain(format!(
+        "keys list has null value at index {index}"
+    )))
 }
 
 fn zipmap_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
@@ -219,7 +281,9 @@ fn zipmap_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
             }
             Ok(Type::object(attributes))
         }
-        _ => Err(CallError::call("values argument must be a list or tuple value")),
+        _ => Err(CallError::call(
+            "values argument must be a list or tuple value",
+        )),
     }
 }
 
@@ -233,15 +297,25 @@ pub(in crate::functions) fn transpose() -> Function {
         let mut turned: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
         for (key, list) in map.as_map().into_iter().flatten() {
             if list.is_null() {
-                return Err(CallError::arg(0, format!("cannot use null list for [{key:?}]")));
+                return Err(CallError::arg(
+                    0,
+                    format!("cannot use null list for [{key:?}]"),
+                ));
             }
             for (index, item) in items(list).iter().enumerate() {
-                let name = item.as_arc_str().ok_or_else(|| CallError::arg(0, format!("cannot use null string for [{key:?}][{index}]")))?;
+                let name = item.as_arc_str().ok_or_else(|| {
+                    CallError::arg(0, format!("cannot use null string for [{key:?}][{index}]"))
+                })?;
                 turned.entry(name).or_default().push(Value::string(&**key));
             }
         }
         let element = Type::list(Type::String);
-        Ok(Value::map(element, turned.into_iter().map(|(k, v)| (k, Value::list(Type::String, v)))))
+        Ok(Value::map(
+            element,
+            turned
+                .into_iter()
+                .map(|(k, v)| (k, Value::list(Type::String, v))),
+        ))
     })
     .not_null()
 }

@@ -1,5 +1,5 @@
-//! Functions on lists, sets, maps, tuples and objects. Results keep the exact kind: a tuple in gives a tuple out where the
-//! types of the elements can be told.
+//! Functions on lists, sets, maps, tuples and objects. Results keep the exact kind: a tuple in
+//! gives a tuple out where the types of the elements can be told.
 
 pub(super) mod lists;
 pub(super) mod maps;

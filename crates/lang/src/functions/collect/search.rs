@@ -14,7 +14,9 @@ pub(in crate::functions) fn length() -> Function {
     Function::typed(
         vec![any("value").dynamic().unknown().marked()],
         |args, _| match args[0].ty() {
-            Type::Number | Type::Bool => Err(CallError::call("argument must be a string, a collection type, or a structural type")),
+            Type::Number | Type::Bool => Err(CallError::call(
+                "argument must be a string, a collection type, or a structural type",
+            )),
             _ => Ok(Type::Number),
         },
         |args, _, _| {
@@ -24,11 +26,17 @@ pub(in crate::functions) fn length() -> Function {
                     Some(text) => Value::number(plain::length(text)),
                     None => {
                         let least = plain::length(value.range().string_prefix());
-                        Value::unknown(Type::Number).refine().not_null().number_min(cty::Number::from(least), true).finish()
+                        Value::unknown(Type::Number)
+                            .refine()
+                            .not_null()
+                            .number_min(cty::Number::from(least), true)
+                            .finish()
                     }
                 },
                 Type::Dynamic => Value::unknown(Type::Number),
-                _ => value.length().unwrap_or_else(|| Value::unknown(Type::Number)),
+                _ => value
+                    .length()
+                    .unwrap_or_else(|| Value::unknown(Type::Number)),
             };
             Ok(length.with_marks(value.marks()))
         },
@@ -50,61 +58,85 @@ pub(in crate::functions) fn contains() -> Function {
                 None => open = true,
             }
         }
-        Ok(if open { Value::unknown(Type::Bool) } else { false.into() })
+        Ok(if open {
+            Value::unknown(Type::Bool)
+        } else {
+            false.into()
+        })
     })
     .not_null()
 }
 
 pub(in crate::functions) fn index() -> Function {
-    Function::new(vec![any("list"), any("value")], Type::Number, |args, _, _| {
-        let list = &args[0];
-        if !list.ty().is_list() && !list.ty().is_tuple() {
-            return Err(CallError::call("argument must be a list or tuple"));
-        }
-        if items(list).is_empty() {
-            return Err(CallError::call("cannot search an empty list"));
-        }
-        for (at, item) in items(list).iter().enumerate() {
-            match item.equals(&args[1]).as_bool() {
-                Some(true) => return Ok(Value::number(at)),
-                Some(false) => {}
-                None => return Ok(Value::unknown(Type::Number)),
+    Function::new(
+        vec![any("list"), any("value")],
+        Type::Number,
+        |args, _, _| {
+            let list = &args[0];
+            if !list.ty().is_list() && !list.ty().is_tuple() {
+                return Err(CallError::call("argument must be a list or tuple"));
             }
-        }
-        Err(CallError::call("item not found"))
-    })
+            if items(list).is_empty() {
+                return Err(CallError::call("cannot search an empty list"));
+            }
+            for (at, item) in items(list).iter().enumerate() {
+                match item.equals(&args[1]).as_bool() {
+                    Some(true) => return Ok(Value::number(at)),
+                    Some(false) => {}
+                    None => return Ok(Value::unknown(Type::Number)),
+                }
+            }
+            Err(CallError::call("item not found"))
+        },
+    )
     .not_null()
 }
 
 pub(in crate::functions) fn alltrue() -> Function {
-    Function::new(vec![Param::new("list", Type::list(Type::Bool))], Type::Bool, |args, _, _| {
-        for item in items(&args[0]) {
-            if !item.is_known() {
-                return Ok(Value::unknown(Type::Bool));
+    Function::new(
+        vec![Param::new("list", Type::list(Type::Bool))],
+        Type::Bool,
+        |args, _, _| {
+            for item in items(&args[0]) {
+                if !item.is_known() {
+                    return Ok(Value::unknown(Type::Bool));
+                }
+                if item.as_bool() != Some(true) {
+                    return Ok(false.into());
+                }
             }
-            if item.as_bool() != Some(true) {
-                return Ok(false.into());
-            }
-        }
-        Ok(true.into())
-    })
+            Ok(true.into())
+        },
+    )
     .not_null()
 }
 
 pub(in crate::functions) fn anytrue() -> Function {
-    Function::new(vec![Param::new("list", Type::list(Type::Bool))], Type::Bool, |args, _, _| {
-        let all = items(&args[0]);
-        if all.iter().any(|v| v.as_bool() == Some(true)) {
-            return Ok(true.into());
-        }
-        Ok(if all.iter().any(|v| !v.is_known()) { Value::unknown(Type::Bool) } else { false.into() })
-    })
+    Function::new(
+        vec![Param::new("list", Type::list(Type::Bool))],
+        Type::Bool,
+        |args, _, _| {
+            let all = items(&args[0]);
+            if all.iter().any(|v| v.as_bool() == Some(true)) {
+                return Ok(true.into());
+            }
+            Ok(if all.iter().any(|v| !v.is_known()) {
+                Value::unknown(Type::Bool)
+            } else {
+                false.into()
+            })
+        },
+    )
     .not_null()
 }
 
 pub(in crate::functions) fn matchkeys() -> Function {
     let list = || Type::list(Type::Dynamic);
-    let params = vec![Param::new("values", list()), Param::new("keys", list()), Param::new("searchset", list())];
+    let params = vec![
+        Param::new("values", list()),
+        Param::new("keys", list()),
+        Param::new("searchset", list()),
+    ];
     let common = |args: &[Value]| {
         cty::unify_unsafe(&[args[1].ty().clone(), args[2].ty().clone()])
             .map(|u| u.ty)
@@ -120,7 +152,8 @@ pub(in crate::functions) fn matchkeys() -> Function {
             }
             let element = ty.element_type().cloned().unwrap_or(Type::Dynamic);
             let key_type = common(args)?;
-            let convert = |v: &Value| cty::convert(v, &key_type).map_err(|e| CallError::call(e.to_string()));
+            let convert =
+                |v: &Value| cty::convert(v, &key_type).map_err(|e| CallError::call(e.to_string()));
             let (keys, wanted) = (convert(&args[1])?, convert(&args[2])?);
             if items(&wanted).is_empty() {
                 return Ok(Value::list(element, Vec::new()));
@@ -149,6 +182,15 @@ pub(in crate::functions) fn matchkeys() -> Function {
 
 /// Functions of old that only say what to write instead.
 pub(in crate::functions) fn gone(name: &'static str, instead: &'static str) -> Function {
-    let reason = move || CallError::call(Said::plain(format!("the {name:?} function was deprecated and is not available; use {instead}")));
-    Function::typed(vec![], move |_, _| Err(reason()), move |_, _, _| Err(reason())).more(any("vals").null().unknown().dynamic())
+    let reason = move || {
+        CallError::call(Said::plain(format!(
+            "the {name:?} function was deprecated and is not available; use {instead}"
+        )))
+    };
+    Function::typed(
+        vec![],
+        move |_, _| Err(reason()),
+        move |_, _, _| Err(reason()),
+    )
+    .more(any("vals").null().unknown().dynamic())
 }

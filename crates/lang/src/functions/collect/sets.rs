@@ -11,20 +11,34 @@ fn set(name: &str) -> Param {
 }
 
 pub(in crate::functions) fn union() -> Function {
-    many(true, |a, b, element| Value::set(element, items(a).iter().chain(items(b)).cloned().collect()))
+    many(true, |a, b, element| {
+        Value::set(element, items(a).iter().chain(items(b)).cloned().collect())
+    })
 }
 
 pub(in crate::functions) fn intersection() -> Function {
-    many(false, |a, b, element| Value::set(element, items(a).iter().filter(|v| holds(b, v)).cloned().collect()))
+    many(false, |a, b, element| {
+        Value::set(
+            element,
+            items(a).iter().filter(|v| holds(b, v)).cloned().collect(),
+        )
+    })
 }
 
 pub(in crate::functions) fn subtract() -> Function {
-    let run = operation(false, |a, b, element| Value::set(element, items(a).iter().filter(|v| !holds(b, v)).cloned().collect()));
+    let run = operation(false, |a, b, element| {
+        Value::set(
+            element,
+            items(a).iter().filter(|v| !holds(b, v)).cloned().collect(),
+        )
+    });
     Function::typed(vec![set("a"), set("b")], result_type, run).not_null()
 }
 
 fn many(unknowns: bool, op: Operation) -> Function {
-    Function::typed(vec![set("first_set")], result_type, operation(unknowns, op)).more(set("other_sets")).not_null()
+    Function::typed(vec![set("first_set")], result_type, operation(unknowns, op))
+        .more(set("other_sets"))
+        .not_null()
 }
 
 fn holds(set: &Value, element: &Value) -> bool {
@@ -34,7 +48,9 @@ fn holds(set: &Value, element: &Value) -> bool {
 fn result_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     let mut types = Vec::new();
     for arg in args {
-        let Some(element) = arg.ty().element_type() else { return Ok(Type::Dynamic) };
+        let Some(element) = arg.ty().element_type() else {
+            return Ok(Type::Dynamic);
+        };
         // An empty set without a type goes with anything.
         if !(arg.is_empty() && element.is_dynamic()) {
             types.push(element.clone());
@@ -43,10 +59,15 @@ fn result_type(args: &[Value], _: Host<'_>) -> Result<Type, CallError> {
     if types.is_empty() {
         return Ok(Type::set(Type::Dynamic));
     }
-    cty::unify_unsafe(&types).map(|u| Type::set(u.ty)).ok_or_else(|| CallError::call("given sets must all have compatible element types"))
+    cty::unify_unsafe(&types)
+        .map(|u| Type::set(u.ty))
+        .ok_or_else(|| CallError::call("given sets must all have compatible element types"))
 }
 
-fn operation(unknowns: bool, op: Operation) -> impl Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync + 'static {
+fn operation(
+    unknowns: bool,
+    op: Operation,
+) -> impl Fn(&[Value], &Type, Host<'_>) -> Result<Value, CallError> + Send + Sync + 'static {
     move |args, ty, _| {
         if args.iter().any(|a| a.ty().is_dynamic()) {
             return Ok(Value::unknown(ty.clone()));

@@ -1,5 +1,5 @@
-//! Character sets by their IANA names, for text carried as bytes. UTF-16, Latin-1 and ASCII are done here, old code pages by
-//! a table; the rest by `encoding_rs`.
+//! Character sets by their IANA names, for text carried as bytes. UTF-16, Latin-1 and ASCII are
+//! done here, old code pages by a table; the rest by `encoding_rs`.
 
 use super::charset_names::NAMES;
 use encoding_rs::Encoding;
@@ -22,8 +22,14 @@ pub(crate) enum Charset {
 }
 
 /// Where Latin-5 is not Latin-1.
-const LATIN5: [(u8, char); 6] =
-    [(0xD0, '\u{11E}'), (0xDD, '\u{130}'), (0xDE, '\u{15E}'), (0xF0, '\u{11F}'), (0xFD, '\u{131}'), (0xFE, '\u{15F}')];
+const LATIN5: [(u8, char); 6] = [
+    (0xD0, '\u{11E}'),
+    (0xDD, '\u{130}'),
+    (0xDE, '\u{15E}'),
+    (0xF0, '\u{11F}'),
+    (0xFD, '\u{131}'),
+    (0xFE, '\u{15F}'),
+];
 
 /// What the web puts where a set of single bytes has no character.
 fn is_filler(c: char) -> bool {
@@ -34,7 +40,10 @@ impl Charset {
     /// Finds a set by name or alias, without regard to case.
     pub(crate) fn find(name: &str) -> Option<Charset> {
         let name = name.trim().to_ascii_lowercase();
-        NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(set, _)| *set)
+        NAMES
+            .iter()
+            .find(|(_, names)| names.contains(&name.as_str()))
+            .map(|(set, _)| *set)
     }
 
     /// The byte of a character, and back, of a set in which each is one byte.
@@ -44,14 +53,19 @@ impl Charset {
             Charset::Latin1 => u8::try_from(c as u32).ok(),
             Charset::Latin5 => match LATIN5.iter().find(|(_, other)| *other == c) {
                 Some((byte, _)) => Some(*byte),
-                None => u8::try_from(c as u32).ok().filter(|b| LATIN5.iter().all(|(other, _)| other != b)),
+                None => u8::try_from(c as u32)
+                    .ok()
+                    .filter(|b| LATIN5.iter().all(|(other, _)| other != b)),
             },
             Charset::Table(table) => {
                 let first = 256 - table.chars().count();
                 if (c as usize) < first {
                     return Some(c as u8);
                 }
-                table.chars().position(|t| t == c).and_then(|at| u8::try_from(first + at).ok())
+                table
+                    .chars()
+                    .position(|t| t == c)
+                    .and_then(|at| u8::try_from(first + at).ok())
             }
             _ => None,
         }
@@ -61,10 +75,17 @@ impl Charset {
         match self {
             Charset::Ascii => byte.is_ascii().then_some(byte as char),
             Charset::Latin1 => Some(byte as char),
-            Charset::Latin5 => Some(LATIN5.iter().find(|(b, _)| *b == byte).map_or(byte as char, |(_, c)| *c)),
+            Charset::Latin5 => Some(
+                LATIN5
+                    .iter()
+                    .find(|(b, _)| *b == byte)
+                    .map_or(byte as char, |(_, c)| *c),
+            ),
             Charset::Table(table) => {
                 let first = 256 - table.chars().count();
-                (byte as usize).checked_sub(first).map_or(Some(byte as char), |at| table.chars().nth(at))
+                (byte as usize)
+                    .checked_sub(first)
+                    .map_or(Some(byte as char), |at| table.chars().nth(at))
             }
             _ => None,
         }
@@ -77,10 +98,24 @@ impl Charset {
             Charset::Utf16 { big, bom } => {
                 let marker = bom.then_some(0xFEFFu16);
                 let units = marker.into_iter().chain(text.encode_utf16());
-                Some(units.flat_map(|u| if *big { u.to_be_bytes() } else { u.to_le_bytes() }).collect())
+                Some(
+                    units
+                        .flat_map(|u| {
+                            if *big {
+                                u.to_be_bytes()
+                            } else {
+                                u.to_le_bytes()
+                            }
+                        })
+                        .collect(),
+                )
             }
-            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => text.chars().map(|c| self.byte_of(c)).collect(),
-            Charset::Other(encoding) if encoding.is_single_byte() && text.contains(is_filler) => None,
+            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => {
+                text.chars().map(|c| self.byte_of(c)).collect()
+            }
+            Charset::Other(encoding) if encoding.is_single_byte() && text.contains(is_filler) => {
+                None
+            }
             Charset::Other(encoding) => {
                 let (bytes, _, lacking) = encoding.encode(text);
                 (!lacking).then(|| bytes.into_owned())
@@ -98,7 +133,13 @@ impl Charset {
                 }
                 let mut units: Vec<u16> = bytes
                     .chunks_exact(2)
-                    .map(|pair| if *big { u16::from_be_bytes([pair[0], pair[1]]) } else { u16::from_le_bytes([pair[0], pair[1]]) })
+                    .map(|pair| {
+                        if *big {
+                            u16::from_be_bytes([pair[0], pair[1]])
+                        } else {
+                            u16::from_le_bytes([pair[0], pair[1]])
+                        }
+                    })
                     .collect();
                 if *bom {
                     match units.first() {
@@ -111,9 +152,10 @@ impl Charset {
                 }
                 String::from_utf16(&units).ok()?
             }
-            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => {
-                bytes.iter().map(|&b| self.char_of(b)).collect::<Option<_>>()?
-            }
+            Charset::Latin1 | Charset::Latin5 | Charset::Ascii | Charset::Table(_) => bytes
+                .iter()
+                .map(|&b| self.char_of(b))
+                .collect::<Option<_>>()?,
             Charset::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
                 .filter(|text| !encoding.is_single_byte() || !text.contains(is_filler))?
@@ -140,10 +182,19 @@ mod tests {
             ("l5", "ğÿ"),
         ] {
             let set = Charset::find(name).unwrap();
-            assert_eq!(set.decode(&set.encode(text).unwrap()).as_deref(), Some(text), "{name}");
+            assert_eq!(
+                set.decode(&set.encode(text).unwrap()).as_deref(),
+                Some(text),
+                "{name}"
+            );
         }
         assert!(Charset::find("ISO-8859-1").unwrap().encode("日").is_none());
-        assert!(Charset::find("windows-1252").unwrap().decode(b"\x81").is_none());
+        assert!(
+            Charset::find("windows-1252")
+                .unwrap()
+                .decode(b"\x81")
+                .is_none()
+        );
         // What IANA does not list is no name, whatever the web makes of it.
         for name in ["nothing", "utf8", "TIS-620", ""] {
             assert!(Charset::find(name).is_none(), "{name}");

@@ -16,23 +16,29 @@ pub(in crate::functions) fn encode(value: &Value) -> Result<String, String> {
 }
 
 pub(in crate::functions) fn jsonencode() -> Function {
-    Function::new(vec![Param::new("val", Type::Dynamic).unknown().dynamic().null()], Type::String, |args, _, _| {
-        let value = &args[0];
-        if value.is_wholly_known() {
-            return Ok(encode(value)?.into());
-        }
-        let unknown = Value::unknown(Type::String);
-        if !value.is_definitely_not_null() {
-            return Ok(unknown);
-        }
-        let builder = unknown.refine();
-        Ok(match value.ty() {
-            Type::String => builder.string_prefix_full("\"").finish(),
-            Type::Object(_) | Type::Map(_) => builder.string_prefix_full("{").finish(),
-            Type::Tuple(_) | Type::List(_) | Type::Set(_) => builder.string_prefix_full("[").finish(),
-            _ => unknown,
-        })
-    })
+    Function::new(
+        vec![Param::new("val", Type::Dynamic).unknown().dynamic().null()],
+        Type::String,
+        |args, _, _| {
+            let value = &args[0];
+            if value.is_wholly_known() {
+                return Ok(encode(value)?.into());
+            }
+            let unknown = Value::unknown(Type::String);
+            if !value.is_definitely_not_null() {
+                return Ok(unknown);
+            }
+            let builder = unknown.refine();
+            Ok(match value.ty() {
+                Type::String => builder.string_prefix_full("\"").finish(),
+                Type::Object(_) | Type::Map(_) => builder.string_prefix_full("{").finish(),
+                Type::Tuple(_) | Type::List(_) | Type::Set(_) => {
+                    builder.string_prefix_full("[").finish()
+                }
+                _ => unknown,
+            })
+        },
+    )
     .not_null()
 }
 
@@ -103,7 +109,9 @@ fn denormal_key(text: &str) -> Option<String> {
         }
         let quoted = rest.get(open..=end)?;
         rest = &rest[end + 1..];
-        if rest.trim_start_matches([' ', '\t', '\r', '\n']).starts_with(':')
+        if rest
+            .trim_start_matches([' ', '\t', '\r', '\n'])
+            .starts_with(':')
             && let Ok(key) = serde_json::from_str::<String>(quoted)
             && *cty::normalize(&key) != *key
         {
@@ -120,6 +128,11 @@ fn begun_type(prefix: &str) -> Result<Type, CallError> {
         Some('"') => Type::String,
         Some('t' | 'f') => Type::Bool,
         Some('-' | '.' | '0'..='9') => Type::Number,
-        Some(other) => return Err(CallError::arg(0, format!("a JSON document cannot begin with the character '{other}'"))),
+        Some(other) => {
+            return Err(CallError::arg(
+                0,
+                format!("a JSON document cannot begin with the character '{other}'"),
+            ));
+        }
     })
 }

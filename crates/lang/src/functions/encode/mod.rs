@@ -20,8 +20,12 @@ use self::charsets::Charset;
 use super::call::{CallError, Function, Param, text};
 use super::collect::maps::quoting;
 
-/// Accepts what the reference language's decoder accepts: padding is due, spare bits need not be zero.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+/// Accepts what the reference language's decoder accepts: padding is due, spare bits need not be
+/// zero.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// The longest text that `base64gunzip` makes, in bytes: a small input may stand for a huge one.
 const UNZIPPED: u64 = 256 << 20;
@@ -36,18 +40,26 @@ fn from_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
 }
 
 fn bytes_of(text: &str, marks: &Marks) -> Result<Vec<u8>, CallError> {
-    from_base64(text).map_err(|_| CallError::call(quoting(text, marks, |text| format!("failed to decode base64 data {text}"))))
+    from_base64(text).map_err(|_| {
+        CallError::call(quoting(text, marks, |text| {
+            format!("failed to decode base64 data {text}")
+        }))
+    })
 }
 
 pub(super) fn base64encode() -> Function {
-    Function::new(vec![str_param()], Type::String, |args, _, _| Ok(STANDARD.encode(text(args, 0)?).into())).not_null()
+    Function::new(vec![str_param()], Type::String, |args, _, _| {
+        Ok(STANDARD.encode(text(args, 0)?).into())
+    })
+    .not_null()
 }
 
 pub(super) fn base64decode() -> Function {
     Function::new(vec![str_param().marked()], Type::String, |args, _, _| {
         let marks = args[0].marks();
-        let decoded = String::from_utf8(bytes_of(text(args, 0)?, marks)?)
-            .map_err(|_| CallError::call("the result of decoding the provided string is not valid UTF-8"))?;
+        let decoded = String::from_utf8(bytes_of(text(args, 0)?, marks)?).map_err(|_| {
+            CallError::call("the result of decoding the provided string is not valid UTF-8")
+        })?;
         Ok(Value::from(decoded).with_marks(marks))
     })
     .not_null()
@@ -55,9 +67,14 @@ pub(super) fn base64decode() -> Function {
 
 pub(super) fn base64gzip() -> Function {
     Function::new(vec![str_param()], Type::String, |args, _, _| {
-        let failed = |e: std::io::Error| CallError::call(format!("failed to write gzip raw data: {e}"));
-        let mut writer = flate2::GzBuilder::new().operating_system(255).write(Vec::new(), flate2::Compression::default());
-        writer.write_all(text(args, 0)?.as_bytes()).map_err(failed)?;
+        let failed =
+            |e: std::io::Error| CallError::call(format!("failed to write gzip raw data: {e}"));
+        let mut writer = flate2::GzBuilder::new()
+            .operating_system(255)
+            .write(Vec::new(), flate2::Compression::default());
+        writer
+            .write_all(text(args, 0)?.as_bytes())
+            .map_err(failed)?;
         Ok(STANDARD.encode(writer.finish().map_err(failed)?).into())
     })
     .not_null()
@@ -75,7 +92,8 @@ pub(super) fn base64gunzip() -> Function {
         if bytes.len() as u64 > UNZIPPED {
             return Err(CallError::call("the unpacked text is longer than 256 MiB"));
         }
-        let text = String::from_utf8(bytes).map_err(|_| CallError::call("the unpacked data is not valid UTF-8"))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| CallError::call("the unpacked data is not valid UTF-8"))?;
         Ok(Value::from(text).with_marks(marks))
     })
     .not_null()
@@ -84,45 +102,82 @@ pub(super) fn base64gunzip() -> Function {
 fn charset(args: &[Value]) -> Result<(Charset, &str), CallError> {
     let name = text(args, 1)?;
     let found = Charset::find(name);
-    found.map(|set| (set, name)).ok_or_else(|| CallError::arg(1, format!("{name:?} is not a supported IANA encoding name or alias")))
+    found.map(|set| (set, name)).ok_or_else(|| {
+        CallError::arg(
+            1,
+            format!("{name:?} is not a supported IANA encoding name or alias"),
+        )
+    })
 }
 
 pub(super) fn textencodebase64() -> Function {
-    Function::new(vec![Param::new("string", Type::String), Param::new("encoding", Type::String)], Type::String, |args, _, _| {
-        let (set, name) = charset(args)?;
-        let bytes = set.encode(text(args, 0)?).ok_or_else(|| {
-            CallError::arg(0, format!("the given string contains characters that cannot be represented in {}", name.to_uppercase()))
-        })?;
-        Ok(STANDARD.encode(bytes).into())
-    })
+    Function::new(
+        vec![
+            Param::new("string", Type::String),
+            Param::new("encoding", Type::String),
+        ],
+        Type::String,
+        |args, _, _| {
+            let (set, name) = charset(args)?;
+            let bytes = set.encode(text(args, 0)?).ok_or_else(|| {
+                CallError::arg(
+                    0,
+                    format!(
+                        "the given string contains characters that cannot be represented in {}",
+                        name.to_uppercase()
+                    ),
+                )
+            })?;
+            Ok(STANDARD.encode(bytes).into())
+        },
+    )
     .not_null()
 }
 
 pub(super) fn textdecodebase64() -> Function {
-    Function::new(vec![Param::new("source", Type::String), Param::new("encoding", Type::String)], Type::String, |args, _, _| {
-        let (set, name) = charset(args)?;
-        let bytes = from_base64(text(args, 0)?).map_err(|e| match e {
-            base64::DecodeError::InvalidByte(at, _) => {
-                CallError::arg(0, format!("the given value is has an invalid base64 symbol at offset {at}"))
-            }
-            other => CallError::arg(0, format!("invalid source string: {other}")),
-        })?;
-        let decoded = set.decode(&bytes).ok_or_else(|| {
-            CallError::arg(0, format!("the given string contains symbols that are not defined for {}", name.to_uppercase()))
-        })?;
-        Ok(decoded.into())
-    })
+    Function::new(
+        vec![
+            Param::new("source", Type::String),
+            Param::new("encoding", Type::String),
+        ],
+        Type::String,
+        |args, _, _| {
+            let (set, name) = charset(args)?;
+            let bytes = from_base64(text(args, 0)?).map_err(|e| match e {
+                base64::DecodeError::InvalidByte(at, _) => CallError::arg(
+                    0,
+                    format!("the given value is has an invalid base64 symbol at offset {at}"),
+                ),
+                other => CallError::arg(0, format!("invalid source string: {other}")),
+            })?;
+            let decoded = set.decode(&bytes).ok_or_else(|| {
+                CallError::arg(
+                    0,
+                    format!(
+                        "the given string contains symbols that are not defined for {}",
+                        name.to_uppercase()
+                    ),
+                )
+            })?;
+            Ok(decoded.into())
+        },
+    )
     .not_null()
 }
 
 pub(super) fn urlencode() -> Function {
-    Function::new(vec![str_param()], Type::String, |args, _, _| Ok(urls::escape(text(args, 0)?).into())).not_null()
+    Function::new(vec![str_param()], Type::String, |args, _, _| {
+        Ok(urls::escape(text(args, 0)?).into())
+    })
+    .not_null()
 }
 
 pub(super) fn urldecode() -> Function {
     Function::new(vec![str_param()], Type::String, |args, _, _| {
         let given = text(args, 0)?;
-        urls::unescape(given).map(Value::from).map_err(|e| CallError::call(format!("failed to decode URL '{given}': {e}")))
+        urls::unescape(given)
+            .map(Value::from)
+            .map_err(|e| CallError::call(format!("failed to decode URL '{given}': {e}")))
     })
     .not_null()
 }
@@ -142,23 +197,43 @@ pub(super) fn csvdecode() -> Function {
 /// A list of objects: the first row names the attributes.
 fn table(text: &str) -> Result<Value, CallError> {
     let mut rows = rows::rows(text)?.into_iter();
-    let headers = rows.next().ok_or_else(|| CallError::call("missing header line"))?;
+    let headers = rows
+        .next()
+        .ok_or_else(|| CallError::call("missing header line"))?;
     let mut seen = std::collections::BTreeSet::new();
     if let Some(double) = headers.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(CallError::call(format!("duplicate column name {double:?}")));
     }
     let element = Type::object(headers.iter().map(|name| (name, Type::String)));
-    let objects = rows.map(|row| Value::object(headers.iter().zip(row).map(|(name, cell)| (name, Value::from(cell))))).collect();
+    let objects = rows
+        .map(|row| {
+            Value::object(
+                headers
+                    .iter()
+                    .zip(row)
+                    .map(|(name, cell)| (name, Value::from(cell))),
+            )
+        })
+        .collect();
     Value::try_list(element, objects).map_err(|e| CallError::call(e.to_string()))
 }
 
 pub(super) fn yamlencode() -> Function {
-    Function::new(vec![Param::new("value", Type::Dynamic).unknown().dynamic().null()], Type::String, |args, _, _| {
-        if !args[0].is_wholly_known() {
-            return Ok(Value::unknown(Type::String));
-        }
-        Ok(yaml_write::write(&args[0])?.into())
-    })
+    Function::new(
+        vec![
+            Param::new("value", Type::Dynamic)
+                .unknown()
+                .dynamic()
+                .null(),
+        ],
+        Type::String,
+        |args, _, _| {
+            if !args[0].is_wholly_known() {
+                return Ok(Value::unknown(Type::String));
+            }
+            Ok(yaml_write::write(&args[0])?.into())
+        },
+    )
     .not_null()
 }
 

@@ -1,4 +1,5 @@
-//! Comma-separated rows by RFC 4180 with the reference language's strictness: bare quotes are errors, empty lines are skipped.
+//! Comma-separated rows by RFC 4180 with the reference language's strictness: bare quotes are
+//! errors, empty lines are skipped.
 
 /// Splits text into rows of fields.
 ///
@@ -6,7 +7,10 @@
 /// Names the line of the first fault.
 pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, String> {
     let mut out = Vec::new();
-    let mut lines = Lines { rest: text, number: 0 };
+    let mut lines = Lines {
+        rest: text,
+        number: 0,
+    };
     let mut want = None;
     while let Some(line) = lines.next() {
         if line == "\n" || line.is_empty() {
@@ -15,7 +19,9 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Vec<String>>, String> {
         let start = lines.number;
         let row = record(line, &mut lines)?;
         if *want.get_or_insert(row.len()) != row.len() {
-            return Err(format!("CSV parse error on line {start}: wrong number of fields"));
+            return Err(format!(
+                "CSV parse error on line {start}: wrong number of fields"
+            ));
         }
         out.push(row);
     }
@@ -58,7 +64,10 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, String> {
                 None => (body, None),
             };
             if field.contains('"') {
-                return Err(format!("CSV parse error on line {}: bare \" in non-quoted-field", lines.number));
+                return Err(format!(
+                    "CSV parse error on line {}: bare \" in non-quoted-field",
+                    lines.number
+                ));
             }
             row.push(field.to_owned());
             match rest {
@@ -81,15 +90,21 @@ fn record(first: String, lines: &mut Lines<'_>) -> Result<Vec<String>, String> {
                         Some(',') => break Some(after[1..].to_owned()),
                         None | Some('\n') => break None,
                         Some(_) => {
-                            return Err(format!("CSV parse error on line {}: extraneous or missing \" in quoted-field", lines.number));
+                            return Err(format!(
+                                "CSV parse error on line {}: extraneous or missing \" in quoted-field",
+                                lines.number
+                            ));
                         }
                     }
                 }
                 None => {
                     field.push_str(&rest);
-                    rest = lines
-                        .next()
-                        .ok_or_else(|| format!("CSV parse error on line {}: extraneous or missing \" in quoted-field", lines.number))?;
+                    rest = lines.next().ok_or_else(|| {
+                        format!(
+                            "CSV parse error on line {}: extraneous or missing \" in quoted-field",
+                            lines.number
+                        )
+                    })?;
                 }
             }
         };
@@ -107,7 +122,10 @@ mod tests {
 
     #[test]
     fn quoted_fields_may_hold_commas_quotes_and_lines() {
-        assert_eq!(rows("k,v\r\n\"a,\"\"b\",\"x\ny\"\n\n").unwrap(), [["k", "v"], ["a,\"b", "x\ny"]]);
+        assert_eq!(
+            rows("k,v\r\n\"a,\"\"b\",\"x\ny\"\n\n").unwrap(),
+            [["k", "v"], ["a,\"b", "x\ny"]]
+        );
         assert_eq!(rows("a,\n,b").unwrap(), [["a", ""], ["", "b"]]);
     }
 

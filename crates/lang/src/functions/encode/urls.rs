@@ -5,7 +5,9 @@ pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(byte as char),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(byte as char)
+            }
             b' ' => out.push('+'),
             _ => out.push_str(&format!("%{byte:02X}")),
         }
@@ -25,10 +27,15 @@ pub(crate) fn unescape(text: &str) -> Result<String, String> {
         match bytes[at] {
             b'+' => out.push(b' '),
             b'%' => {
-                let digits = bytes.get(at + 1..at + 3).and_then(|d| std::str::from_utf8(d).ok());
-                let value = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit())).and_then(|d| u8::from_str_radix(d, 16).ok());
+                let digits = bytes
+                    .get(at + 1..at + 3)
+                    .and_then(|d| std::str::from_utf8(d).ok());
+                let value = digits
+                    .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
+                    .and_then(|d| u8::from_str_radix(d, 16).ok());
                 let Some(value) = value else {
-                    let shown = String::from_utf8_lossy(&bytes[at..(at + 3).min(bytes.len())]).into_owned();
+                    let shown =
+                        String::from_utf8_lossy(&bytes[at..(at + 3).min(bytes.len())]).into_owned();
                     return Err(format!("invalid URL escape {shown:?}"));
                 };
                 out.push(value);
@@ -48,7 +55,10 @@ mod tests {
     #[test]
     fn escapes_read_back() {
         let text = "foo:bar@localhost?a=b&c=ä ö+~";
-        assert_eq!(escape(text), "foo%3Abar%40localhost%3Fa%3Db%26c%3D%C3%A4+%C3%B6%2B~");
+        assert_eq!(
+            escape(text),
+            "foo%3Abar%40localhost%3Fa%3Db%26c%3D%C3%A4+%C3%B6%2B~"
+        );
         assert_eq!(unescape(&escape(text)).unwrap(), text);
         assert!(unescape("%zz").is_err() && unescape("%2").is_err() && unescape("%FF").is_err());
     }

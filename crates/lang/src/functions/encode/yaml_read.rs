@@ -1,4 +1,5 @@
-//! YAML text into values: sequences are tuples, mappings are objects. One document, no recursion through anchors.
+//! YAML text into values: sequences are tuples, mappings are objects. One document, no recursion
+//! through anchors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,14 +21,23 @@ const NODES: usize = 1 << 20;
 /// What is wrong, with the line.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     // An empty text has no document at all.
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), line: 1, nodes: 0, flow: 0, text };
+    let mut reader = Reader {
+        events: Parser::new_from_str(text),
+        anchors: HashMap::new(),
+        line: 1,
+        nodes: 0,
+        flow: 0,
+        text,
+    };
     reader.want_start()?;
     let (event, tag, anchor) = reader.next_node()?;
     let value = reader.node(event, &tag, anchor, 0)?;
     loop {
         match reader.next()? {
             Event::StreamEnd => return Ok(value),
-            Event::DocumentStart(..) => return Err(reader.fault("only a single document is allowed")),
+            Event::DocumentStart(..) => {
+                return Err(reader.fault("only a single document is allowed"));
+            }
             Event::DocumentEnd => {}
             _ => return Err(reader.fault("unexpected extra content after value")),
         }
@@ -54,7 +64,8 @@ enum Node {
 }
 
 fn full(tag: Option<std::borrow::Cow<'_, Tag>>) -> String {
-    tag.map(|t| format!("{}{}", t.handle(), t.suffix())).unwrap_or_default()
+    tag.map(|t| format!("{}{}", t.handle(), t.suffix()))
+        .unwrap_or_default()
 }
 
 impl<'a> Reader<'a> {
@@ -66,14 +77,23 @@ impl<'a> Reader<'a> {
         loop {
             match self.events.next() {
                 None => return Err(self.fault("expecting value but found end of stream")),
-                Some(Err(error)) => return Err(format!("on line {}: {}", error.marker().line(), error.info())),
+                Some(Err(error)) => {
+                    return Err(format!(
+                        "on line {}: {}",
+                        error.marker().line(),
+                        error.info()
+                    ));
+                }
                 Some(Ok((Event::Comment(..), _))) => {}
                 Some(Ok((event, span))) => {
                     self.line = span.start.line();
                     self.indentation(&event)?;
                     match &event {
-                        Event::SequenceStart(StructureStyle::Flow, ..) | Event::MappingStart(StructureStyle::Flow, ..) => self.flow += 1,
-                        Event::SequenceEnd | Event::MappingEnd => self.flow = self.flow.saturating_sub(1),
+                        Event::SequenceStart(StructureStyle::Flow, ..)
+                        | Event::MappingStart(StructureStyle::Flow, ..) => self.flow += 1,
+                        Event::SequenceEnd | Event::MappingEnd => {
+                            self.flow = self.flow.saturating_sub(1)
+                        }
                         _ => {}
                     }
                     return Ok(event);
@@ -84,10 +104,22 @@ impl<'a> Reader<'a> {
 
     /// A tab may not stand before what begins a line.
     fn indentation(&self, event: &Event<'_>) -> Result<(), String> {
-        if self.flow > 0 || !matches!(event, Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) | Event::Alias(_)) {
+        if self.flow > 0
+            || !matches!(
+                event,
+                Event::Scalar(..)
+                    | Event::SequenceStart(..)
+                    | Event::MappingStart(..)
+                    | Event::Alias(_)
+            )
+        {
             return Ok(());
         }
-        let line = self.text.lines().nth(self.line.saturating_sub(1)).unwrap_or_default();
+        let line = self
+            .text
+            .lines()
+            .nth(self.line.saturating_sub(1))
+            .unwrap_or_default();
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
         if line[..blank].contains('\t') {
             return Err(self.fault("found character that cannot start any token"));
@@ -111,7 +143,11 @@ impl<'a> Reader<'a> {
                 let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
                 // Block texts are never anything but text.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-                let tag = if block && tag.is_none() { "tag:yaml.org,2002:str".to_owned() } else { full(tag) };
+                let tag = if block && tag.is_none() {
+                    "tag:yaml.org,2002:str".to_owned()
+                } else {
+                    full(tag)
+                };
                 (Node::Scalar(text.into_owned(), quoted), tag, anchor)
             }
             Event::SequenceStart(_, anchor, tag) => (Node::Sequence, full(tag), anchor),
@@ -123,30 +159,43 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn node(&mut self, node: Node, tag: &str, anchor: usize, depth: usize) -> Result<Value, String> {
+    fn node(
+        &mut self,
+        node: Node,
+        tag: &str,
+        anchor: usize,
+        depth: usize,
+    ) -> Result<Value, String> {
         if depth > DEPTH {
             return Err(self.fault("containers nest too deep"));
         }
         let before = self.nodes;
         self.nodes += 1;
         let value = match node {
-            Node::Scalar(text, quoted) => yaml_resolve::scalar(tag, &text, quoted).map_err(|e| self.fault(&e))?,
+            Node::Scalar(text, quoted) => {
+                yaml_resolve::scalar(tag, &text, quoted).map_err(|e| self.fault(&e))?
+            }
             Node::Alias(id) => {
                 let Some((value, size)) = self.anchors.get(&id).cloned() else {
-                    return Err(self.fault("cannot refer to an anchor from inside its own definition"));
+                    return Err(
+                        self.fault("cannot refer to an anchor from inside its own definition")
+                    );
                 };
                 self.nodes += size;
                 value
             }
             Node::Sequence => self.sequence(tag, depth)?,
             Node::Mapping => self.mapping(tag, depth)?,
-            Node::SequenceEnd | Node::MappingEnd => return Err(self.fault("expecting value but found end of collection")),
+            Node::SequenceEnd | Node::MappingEnd => {
+                return Err(self.fault("expecting value but found end of collection"));
+            }
         };
         if self.nodes > NODES {
             return Err(self.fault("the document stands for too many values"));
         }
         if anchor != 0 {
-            self.anchors.insert(anchor, (value.clone(), self.nodes - before));
+            self.anchors
+                .insert(anchor, (value.clone(), self.nodes - before));
         }
         Ok(value)
     }
@@ -177,8 +226,13 @@ impl<'a> Reader<'a> {
                 Node::Scalar(text, quoted) => (text, quoted),
                 _ => return Err(self.fault("only strings are allowed as mapping keys")),
             };
-            let merges = (tag.is_empty() && !quoted && text == "<<") || tag == "tag:yaml.org,2002:merge";
-            let key = if merges { None } else { Some(self.key(&tag, &text, quoted)?) };
+            let merges =
+                (tag.is_empty() && !quoted && text == "<<") || tag == "tag:yaml.org,2002:merge";
+            let key = if merges {
+                None
+            } else {
+                Some(self.key(&tag, &text, quoted)?)
+            };
             let (node, tag, anchor) = self.next_node()?;
             let value = self.node(node, &tag, anchor, depth + 1)?;
             match key {
@@ -195,13 +249,20 @@ impl<'a> Reader<'a> {
         if key.is_null() {
             return Err(self.fault("mapping key cannot be null"));
         }
-        let key = cty::convert(&key, &Type::String).ok().and_then(|k| k.as_arc_str());
+        let key = cty::convert(&key, &Type::String)
+            .ok()
+            .and_then(|k| k.as_arc_str());
         key.ok_or_else(|| self.fault("only strings are allowed as mapping keys"))
     }
 
     /// `<<`: the members of another mapping, or of several.
     fn merge(&self, members: &mut BTreeMap<Arc<str>, Value>, value: &Value) -> Result<(), String> {
-        let cannot = |value: &Value| self.fault(&format!("cannot merge {} into mapping", value.ty().friendly_name()));
+        let cannot = |value: &Value| {
+            self.fault(&format!(
+                "cannot merge {} into mapping",
+                value.ty().friendly_name()
+            ))
+        };
         if value.ty().is_tuple() {
             for item in value.children() {
                 let inner = item.as_map().ok_or_else(|| cannot(item))?;

@@ -12,7 +12,10 @@ pub(super) fn scalar(tag: &str, text: &str, quoted: bool) -> Result<Value, Strin
         None => return Err(format!("unsupported tag {tag:?}")),
     };
     let mut kind = short;
-    if !matches!(short, "" | "str" | "bool" | "int" | "float" | "null" | "timestamp" | "binary") {
+    if !matches!(
+        short,
+        "" | "str" | "bool" | "int" | "float" | "null" | "timestamp" | "binary"
+    ) {
         return Err(format!("unsupported tag {tag:?}"));
     }
     if !matches!(short, "str" | "binary") && hinted(text) {
@@ -67,14 +70,20 @@ fn by_kind(kind: &str, tag: &str, text: &str) -> Result<Value, String> {
 fn hinted(text: &str) -> bool {
     match text.bytes().next() {
         None => true,
-        Some(first) => matches!(first, b'+' | b'-' | b'.' | b'0'..=b'9') || b"yYnNtTfFoO~".contains(&first),
+        Some(first) => {
+            matches!(first, b'+' | b'-' | b'.' | b'0'..=b'9') || b"yYnNtTfFoO~".contains(&first)
+        }
     }
 }
 
 fn word(text: &str) -> Option<Value> {
     Some(match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => true.into(),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => false.into(),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            true.into()
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            false.into()
+        }
         "" | "~" | "null" | "Null" | "NULL" => Value::null(Type::Dynamic),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Number::infinity().into(),
         "-.inf" | "-.Inf" | "-.INF" => Number::negative_infinity().into(),
@@ -88,7 +97,8 @@ fn decimal(text: &str) -> Option<Value> {
 
 /// `[-+]?[0-9]+`, `0o7`, `0xf`.
 fn integer(text: &str) -> bool {
-    let all = |digits: &str, radix: u32| !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+    let all =
+        |digits: &str, radix: u32| !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
     if let Some(octal) = text.strip_prefix("0o") {
         return all(octal, 8);
     }
@@ -126,11 +136,20 @@ fn prefixed(text: &str) -> Option<Value> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let (digits, radix) = [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)]
-        .iter()
-        .find_map(|(prefix, radix)| digits.strip_prefix(prefix).map(|d| (d, *radix)))?;
+    let (digits, radix) = [
+        ("0x", 16),
+        ("0X", 16),
+        ("0o", 8),
+        ("0O", 8),
+        ("0b", 2),
+        ("0B", 2),
+    ]
+    .iter()
+    .find_map(|(prefix, radix)| digits.strip_prefix(prefix).map(|d| (d, *radix)))?;
     let value = u64::from_str_radix(digits, radix).ok()?;
-    Number::from_big(negative, value.into()).ok().map(Value::from)
+    Number::from_big(negative, value.into())
+        .ok()
+        .map(Value::from)
 }
 
 /// Dates, with or without a time, as RFC 3339 text.
@@ -166,13 +185,18 @@ fn short(text: &str) -> bool {
 
 /// `1:2:3.5` with two digits each.
 fn padded(clock: &str) -> Option<String> {
-    let (whole, fraction) = clock.split_once('.').map_or((clock, None), |(w, f)| (w, Some(f)));
+    let (whole, fraction) = clock
+        .split_once('.')
+        .map_or((clock, None), |(w, f)| (w, Some(f)));
     let parts: Vec<&str> = whole.split(':').collect();
     if parts.len() != 3 || !parts.iter().all(|p| short(p)) || !fraction.is_none_or(digits) {
         return None;
     }
     let fraction = fraction.map(|f| format!(".{f}")).unwrap_or_default();
-    Some(format!("{:0>2}:{:0>2}:{:0>2}{fraction}", parts[0], parts[1], parts[2]))
+    Some(format!(
+        "{:0>2}:{:0>2}:{:0>2}{fraction}",
+        parts[0], parts[1], parts[2]
+    ))
 }
 
 #[cfg(test)]

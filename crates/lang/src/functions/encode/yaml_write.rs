@@ -1,5 +1,5 @@
-//! YAML text as `yamlencode` has it: block style, quoted strings and keys, literal blocks for text of several lines,
-//! long quoted lines folded at column 80. Owns the state of one document.
+//! YAML text as `yamlencode` has it: block style, quoted strings and keys, literal blocks for text
+//! of several lines, long quoted lines folded at column 80. Owns the state of one document.
 
 use cty::{Type, Value};
 
@@ -8,7 +8,12 @@ const WIDTH: usize = 80;
 
 /// A wholly known value as a YAML document.
 pub(super) fn write(value: &Value) -> Result<String, String> {
-    let mut writer = Writer { out: String::new(), column: 0, fresh: true, open_ended: false };
+    let mut writer = Writer {
+        out: String::new(),
+        column: 0,
+        fresh: true,
+        open_ended: false,
+    };
     writer.node(value, None, false)?;
     writer.indent(0);
     if writer.open_ended {
@@ -34,7 +39,8 @@ struct Shape {
 }
 
 fn printable(c: char) -> bool {
-    matches!(c, '\n' | '\u{20}'..='\u{7E}' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}') && c != '\u{FEFF}'
+    matches!(c, '\n' | '\u{20}'..='\u{7E}' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}')
+        && c != '\u{FEFF}'
 }
 
 fn breaks(c: char) -> bool {
@@ -54,7 +60,10 @@ fn shape(text: &str) -> Shape {
         }
         before = Some(c);
     }
-    Shape { multiline, literal: !text.is_empty() && !text.ends_with(' ') && !space_break && !special }
+    Shape {
+        multiline,
+        literal: !text.is_empty() && !text.ends_with(' ') && !space_break && !special,
+    }
 }
 
 impl Writer {
@@ -88,8 +97,14 @@ impl Writer {
         }
     }
 
-    /// `depth` is the indentation of the container around, if there is one; `in_mapping` says which kind it is.
-    fn node(&mut self, value: &Value, depth: Option<usize>, in_mapping: bool) -> Result<(), String> {
+    /// `depth` is the indentation of the container around, if there is one; `in_mapping` says which
+    /// kind it is.
+    fn node(
+        &mut self,
+        value: &Value,
+        depth: Option<usize>,
+        in_mapping: bool,
+    ) -> Result<(), String> {
         if value.is_null() {
             self.plain("null", depth.is_none());
             return Ok(());
@@ -97,11 +112,22 @@ impl Writer {
         match value.ty() {
             Type::String => self.text(value.as_str().unwrap_or_default(), depth),
             Type::Number => {
-                let number = value.as_number().ok_or("cannot serialize unknown value as YAML")?;
+                let number = value
+                    .as_number()
+                    .ok_or("cannot serialize unknown value as YAML")?;
                 self.plain(&number.to_text(), depth.is_none());
             }
-            Type::Bool => self.plain(if value.as_bool() == Some(true) { "true" } else { "false" }, depth.is_none()),
-            Type::Tuple(_) | Type::List(_) | Type::Set(_) => self.sequence(value, depth, in_mapping)?,
+            Type::Bool => self.plain(
+                if value.as_bool() == Some(true) {
+                    "true"
+                } else {
+                    "false"
+                },
+                depth.is_none(),
+            ),
+            Type::Tuple(_) | Type::List(_) | Type::Set(_) => {
+                self.sequence(value, depth, in_mapping)?
+            }
             Type::Object(_) | Type::Map(_) => self.mapping(value, depth)?,
             Type::Dynamic => return Err("cannot serialize unknown value as YAML".to_owned()),
         }
@@ -114,7 +140,12 @@ impl Writer {
         self.open_ended |= root;
     }
 
-    fn sequence(&mut self, value: &Value, depth: Option<usize>, in_mapping: bool) -> Result<(), String> {
+    fn sequence(
+        &mut self,
+        value: &Value,
+        depth: Option<usize>,
+        in_mapping: bool,
+    ) -> Result<(), String> {
         if value.is_empty() {
             self.apart();
             self.put("[]");
@@ -210,14 +241,19 @@ impl Writer {
                 self.column = indent + body.chars().count();
             }
             if body.len() < line.len() {
-                self.out.push_str(if line.ends_with('\n') { "\n" } else { &line[body.len()..] });
+                self.out.push_str(if line.ends_with('\n') {
+                    "\n"
+                } else {
+                    &line[body.len()..]
+                });
                 self.column = 0;
             }
         }
         self.fresh = self.column == 0;
     }
 
-    /// A `"…"` text, folded at spaces behind the width where `fold` gives the indentation of the lines that follow.
+    /// A `"…"` text, folded at spaces behind the width where `fold` gives the indentation of the
+    /// lines that follow.
     fn quoted(&mut self, text: &str, fold: Option<usize>) {
         self.put("\"");
         let chars: Vec<char> = text.chars().collect();
@@ -231,7 +267,9 @@ impl Writer {
                 spaces = false;
             } else if c == ' ' {
                 match fold {
-                    Some(indent) if !spaces && self.column > WIDTH && at > 0 && at < chars.len() - 1 => {
+                    Some(indent)
+                        if !spaces && self.column > WIDTH && at > 0 && at < chars.len() - 1 =>
+                    {
                         self.line();
                         self.out.push_str(&" ".repeat(indent));
                         self.column = indent;
@@ -291,8 +329,22 @@ mod tests {
     #[test]
     fn containers_are_blocks_and_strings_are_quoted() {
         let value = object(&[
-            ("list", Value::tuple(vec!["a".into(), Value::tuple(vec![Value::int(1), Value::int(2)]), object(&[("k", true.into())])])),
-            ("map", object(&[("x", Value::null(Type::String)), ("y", Value::empty_object()), ("z", Value::empty_tuple())])),
+            (
+                "list",
+                Value::tuple(vec![
+                    "a".into(),
+                    Value::tuple(vec![Value::int(1), Value::int(2)]),
+                    object(&[("k", true.into())]),
+                ]),
+            ),
+            (
+                "map",
+                object(&[
+                    ("x", Value::null(Type::String)),
+                    ("y", Value::empty_object()),
+                    ("z", Value::empty_tuple()),
+                ]),
+            ),
         ]);
         let want = "\"list\":\n- \"a\"\n- - 1\n  - 2\n- \"k\": true\n\"map\":\n  \"x\": null\n  \"y\": {}\n  \"z\": []\n";
         assert_eq!(write(&value).unwrap(), want);
@@ -306,8 +358,17 @@ mod tests {
 
     #[test]
     fn several_lines_become_a_literal_block() {
-        assert_eq!(write(&object(&[("a", "x\n y\n".into())])).unwrap(), "\"a\": |\n  x\n   y\n");
-        assert_eq!(write(&object(&[("a", "x\ny".into())])).unwrap(), "\"a\": |-\n  x\n  y\n");
-        assert_eq!(write(&object(&[("a", "x \ny".into())])).unwrap(), "\"a\": \"x \\ny\"\n");
+        assert_eq!(
+            write(&object(&[("a", "x\n y\n".into())])).unwrap(),
+            "\"a\": |\n  x\n   y\n"
+        );
+        assert_eq!(
+            write(&object(&[("a", "x\ny".into())])).unwrap(),
+            "\"a\": |-\n  x\n  y\n"
+        );
+        assert_eq!(
+            write(&object(&[("a", "x \ny".into())])).unwrap(),
+            "\"a\": \"x \\ny\"\n"
+        );
     }
 }

@@ -38,17 +38,35 @@ fn child(folder: &str, name: &str) -> String {
 
 fn names(folder: &str) -> Vec<String> {
     let place = if folder.is_empty() { "." } else { folder };
-    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
-    entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect()
+    let Ok(entries) = std::fs::read_dir(place) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .collect()
 }
 
-fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections::BTreeSet<String>, ended: &dyn Fn() -> bool) {
-    let Some((&first, rest)) = parts.split_first() else { return };
+fn walk(
+    folder: &str,
+    parts: &[&str],
+    depth: usize,
+    found: &mut std::collections::BTreeSet<String>,
+    ended: &dyn Fn() -> bool,
+) {
+    let Some((&first, rest)) = parts.split_first() else {
+        return;
+    };
     if depth > DEPTH || ended() {
         return;
     }
     if first == "**" {
-        walk(folder, if rest.is_empty() { &["*"] } else { rest }, depth, found, ended);
+        walk(
+            folder,
+            if rest.is_empty() { &["*"] } else { rest },
+            depth,
+            found,
+            ended,
+        );
         for name in names(folder) {
             let path = child(folder, &name);
             if Path::new(&path).is_dir() {
@@ -59,7 +77,10 @@ fn walk(folder: &str, parts: &[&str], depth: usize, found: &mut std::collections
     }
     let candidates = if first.contains(['*', '?', '[', '\\']) {
         let pattern: Vec<char> = first.chars().collect();
-        names(folder).into_iter().filter(|n| matches(&pattern, &n.chars().collect::<Vec<_>>())).collect()
+        names(folder)
+            .into_iter()
+            .filter(|n| matches(&pattern, &n.chars().collect::<Vec<_>>()))
+            .collect()
     } else {
         vec![first.to_owned()]
     };
@@ -114,7 +135,11 @@ fn expand(chars: &[char], open: usize) -> Result<Vec<String>, String> {
     starts.push(at + 1);
     let mut out = Vec::new();
     for pair in starts.windows(2) {
-        let text: String = chars[..open].iter().chain(&chars[pair[0]..pair[1] - 1]).chain(&chars[at + 1..]).collect();
+        let text: String = chars[..open]
+            .iter()
+            .chain(&chars[pair[0]..pair[1] - 1])
+            .chain(&chars[at + 1..])
+            .collect();
         out.extend(braces(&text)?);
         if out.len() > 1024 {
             return Err("pattern has too many alternatives".to_owned());
@@ -232,12 +257,22 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, name: &str) -> bool {
-        matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
+        matches(
+            &pattern.chars().collect::<Vec<_>>(),
+            &name.chars().collect::<Vec<_>>(),
+        )
     }
 
     #[test]
     fn names_match_patterns() {
-        for (pattern, name) in [("*.txt", "a.txt"), ("a?c", "abc"), ("[a-c]*", "box"), ("[^a]x", "bx"), ("\\*", "*"), ("*a*b", "xaxxb")] {
+        for (pattern, name) in [
+            ("*.txt", "a.txt"),
+            ("a?c", "abc"),
+            ("[a-c]*", "box"),
+            ("[^a]x", "bx"),
+            ("\\*", "*"),
+            ("*a*b", "xaxxb"),
+        ] {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in [("*.txt", "a.txtx"), ("?", ""), ("[!a]", "a"), ("a", "b")] {

@@ -1,4 +1,5 @@
-//! What functions found outside of the configuration, so that whoever asks again later can tell whether it is still so.
+//! What functions found outside of the configuration, so that whoever asks again later can tell
+//! whether it is still so.
 
 use super::glob;
 use super::paths;
@@ -44,20 +45,31 @@ impl Look {
     /// The place, or the name of what was asked.
     pub fn place(&self) -> &str {
         match self {
-            Look::File(place) | Look::Presence(place) | Look::Names(place) | Look::Answer(place) => place,
+            Look::File(place)
+            | Look::Presence(place)
+            | Look::Names(place)
+            | Look::Answer(place) => place,
         }
     }
 
-    /// The digest of what is there now, seen from `base`. `None` for what cannot be looked at again.
+    /// The digest of what is there now, seen from `base`. `None` for what cannot be looked at
+    /// again.
     pub fn again(&self, base: &Path) -> Option<String> {
         let place = || {
             let place = self.place();
-            if place.starts_with('/') { place.to_owned() } else { paths::join(&base.to_string_lossy(), place) }
+            if place.starts_with('/') {
+                place.to_owned()
+            } else {
+                paths::join(&base.to_string_lossy(), place)
+            }
         };
         match self {
             Look::File(_) => Some(of_file(&super::bytes(&place()))),
             Look::Presence(_) => Some(of_presence(&std::fs::metadata(place()))),
-            Look::Names(_) => Some(of_names(base, &glob::files(&place(), &|| false).unwrap_or_default())),
+            Look::Names(_) => Some(of_names(
+                base,
+                &glob::files(&place(), &|| false).unwrap_or_default(),
+            )),
             Look::Answer(_) => None,
         }
     }
@@ -92,8 +104,14 @@ impl FromStr for Look {
 
 /// A place as it is kept: relative to the folder that it is in.
 pub(super) fn within(base: &Path, place: &str) -> String {
-    let inside = Path::new(place).strip_prefix(base).ok().filter(|rest| !rest.as_os_str().is_empty());
-    inside.map_or_else(|| place.to_owned(), |rest| rest.to_string_lossy().into_owned())
+    let inside = Path::new(place)
+        .strip_prefix(base)
+        .ok()
+        .filter(|rest| !rest.as_os_str().is_empty());
+    inside.map_or_else(
+        || place.to_owned(),
+        |rest| rest.to_string_lossy().into_owned(),
+    )
 }
 
 pub(super) fn of_file(bytes: &std::io::Result<Vec<u8>>) -> String {
@@ -120,7 +138,10 @@ pub(super) fn of_names(base: &Path, names: &[String]) -> String {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -130,14 +151,31 @@ mod tests {
     #[test]
     fn a_look_finds_what_has_changed_and_nothing_else() {
         let dir = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
+        let write =
+            |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
         write("a.txt", "one");
-        let looks = [Look::File("a.txt".into()), Look::Presence("b.txt".into()), Look::Names("*.txt".into()), Look::File("b.txt".into())];
-        let now = || looks.iter().map(|look| look.again(dir.path()).expect("can be looked at")).collect::<Vec<_>>();
+        let looks = [
+            Look::File("a.txt".into()),
+            Look::Presence("b.txt".into()),
+            Look::Names("*.txt".into()),
+            Look::File("b.txt".into()),
+        ];
+        let now = || {
+            looks
+                .iter()
+                .map(|look| look.again(dir.path()).expect("can be looked at"))
+                .collect::<Vec<_>>()
+        };
         let before = now();
         assert_eq!(before, now());
         write("a.txt", "two");
-        let changed = |before: &[String], after: &[String]| before.iter().zip(after).map(|(a, b)| a != b).collect::<Vec<_>>();
+        let changed = |before: &[String], after: &[String]| {
+            before
+                .iter()
+                .zip(after)
+                .map(|(a, b)| a != b)
+                .collect::<Vec<_>>()
+        };
         let after = now();
         assert_eq!(changed(&before, &after), [true, false, false, false]);
         write("b.txt", "there");
@@ -147,9 +185,12 @@ mod tests {
 
     #[test]
     fn looks_come_back_from_their_text() {
-        for look in
-            [Look::File("a:b".into()), Look::Presence("/x y".into()), Look::Names("**".into()), Look::Answer("provider::x::f 0a".into())]
-        {
+        for look in [
+            Look::File("a:b".into()),
+            Look::Presence("/x y".into()),
+            Look::Names("**".into()),
+            Look::Answer("provider::x::f 0a".into()),
+        ] {
             assert_eq!(look.to_string().parse::<Look>(), Ok(look));
         }
         assert!("what:ever".parse::<Look>().is_err());

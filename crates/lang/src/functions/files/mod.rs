@@ -1,4 +1,5 @@
-//! Functions that read files or reckon with paths. Relative paths start from the scope's folder; `~` is the user's home.
+//! Functions that read files or reckon with paths. Relative paths start from the scope's folder;
+//! `~` is the user's home.
 
 pub(crate) mod glob;
 mod look;
@@ -20,7 +21,9 @@ fn path_param() -> Param {
 
 /// A path with the home folder put in for `~`.
 fn expand(path: &str) -> Result<String, String> {
-    let Some(rest) = path.strip_prefix('~') else { return Ok(path.to_owned()) };
+    let Some(rest) = path.strip_prefix('~') else {
+        return Ok(path.to_owned());
+    };
     if !rest.is_empty() && !rest.starts_with('/') {
         return Err("cannot expand user-specific home dir".to_owned());
     }
@@ -41,7 +44,8 @@ fn place(host: Host<'_>, path: &str) -> Result<String, String> {
 /// Largest file that is read for a value, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
-/// The bytes of a regular file of 256 MiB at most. What a device or a pipe has to say may never come, or never end.
+/// The bytes of a regular file of 256 MiB at most. What a device or a pipe has to say may never
+/// come, or never end.
 ///
 /// # Errors
 /// It cannot be read, is none, or is larger.
@@ -58,17 +62,28 @@ pub fn read_regular(place: impl AsRef<std::path::Path>) -> std::io::Result<Vec<u
 }
 
 fn bytes(place: &str) -> std::io::Result<Vec<u8>> {
-    if place == "/dev/null" { std::fs::read(place) } else { read_regular(place) }
+    if place == "/dev/null" {
+        std::fs::read(place)
+    } else {
+        read_regular(place)
+    }
 }
 
 /// The bytes of a file.
 pub(super) fn read(host: Host<'_>, path: &str, marks: &Marks) -> Result<Vec<u8>, Said> {
     let place = place(host, path)?;
     let look = Look::File(look::within(host.scope.base_dir(), &place));
-    // One that was not there is not there for what was approved without it, though the deploy itself has made it by now: both
-    // branches of a conditional are worked out.
-    let was_absent = host.scope.approved(&look).is_some_and(|was| was == look::ABSENT);
-    let found = if was_absent { Err(std::io::ErrorKind::NotFound.into()) } else { bytes(&place) };
+    // One that was not there is not there for what was approved without it, though the deploy
+    // itself has made it by now: both branches of a conditional are worked out.
+    let was_absent = host
+        .scope
+        .approved(&look)
+        .is_some_and(|was| was == look::ABSENT);
+    let found = if was_absent {
+        Err(std::io::ErrorKind::NotFound.into())
+    } else {
+        bytes(&place)
+    };
     host.found(look, look::of_file(&found))?;
     found.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => quoting(path, marks, |path| {
@@ -96,19 +111,27 @@ pub(super) fn read_text(host: Host<'_>, path: &str, marks: &Marks) -> Result<Str
 }
 
 pub(super) fn file() -> Function {
-    Function::new(vec![path_param().marked()], Type::String, |args, _, host| {
-        let marks = args[0].marks();
-        Ok(Value::from(read_text(host, text(args, 0)?, marks)?).with_marks(marks))
-    })
+    Function::new(
+        vec![path_param().marked()],
+        Type::String,
+        |args, _, host| {
+            let marks = args[0].marks();
+            Ok(Value::from(read_text(host, text(args, 0)?, marks)?).with_marks(marks))
+        },
+    )
     .not_null()
 }
 
 pub(super) fn filebase64() -> Function {
-    Function::new(vec![path_param().marked()], Type::String, |args, _, host| {
-        let marks = args[0].marks();
-        let bytes = read(host, text(args, 0)?, marks).map_err(|e| CallError::arg(0, e))?;
-        Ok(Value::from(STANDARD.encode(bytes)).with_marks(marks))
-    })
+    Function::new(
+        vec![path_param().marked()],
+        Type::String,
+        |args, _, host| {
+            let marks = args[0].marks();
+            let bytes = read(host, text(args, 0)?, marks).map_err(|e| CallError::arg(0, e))?;
+            Ok(Value::from(STANDARD.encode(bytes)).with_marks(marks))
+        },
+    )
     .not_null()
 }
 
@@ -117,7 +140,8 @@ pub(super) fn fileexists() -> Function {
         let marks = args[0].marks();
         let place = place(host, text(args, 0)?)?;
         let look = Look::Presence(look::within(host.scope.base_dir(), &place));
-        // Something that the deploy itself runs may make the file meanwhile: what was approved is what counts.
+        // Something that the deploy itself runs may make the file meanwhile: what was approved is
+        // what counts.
         let found = match host.scope.approved(&look) {
             Some(found) => found,
             None => {
@@ -129,10 +153,21 @@ pub(super) fn fileexists() -> Function {
         let exists = match &*found {
             look::FILE => true,
             look::ABSENT => false,
-            look::UNREADABLE => return Err(CallError::call(quoting(&place, marks, |place| format!("failed to stat {place}")))),
+            look::UNREADABLE => {
+                return Err(CallError::call(quoting(&place, marks, |place| {
+                    format!("failed to stat {place}")
+                })));
+            }
             other => {
-                let kind = if other == look::DIRECTORY { "a directory, not a file" } else { "not a regular file" };
-                return Err(CallError::arg(0, quoting(&place, marks, |place| format!("{place} is {kind}"))));
+                let kind = if other == look::DIRECTORY {
+                    "a directory, not a file"
+                } else {
+                    "not a regular file"
+                };
+                return Err(CallError::arg(
+                    0,
+                    quoting(&place, marks, |place| format!("{place} is {kind}")),
+                ));
             }
         };
         Ok(Value::bool(exists).with_marks(marks))
@@ -141,25 +176,43 @@ pub(super) fn fileexists() -> Function {
 }
 
 pub(super) fn fileset() -> Function {
-    let params = vec![path_param().marked(), Param::new("pattern", Type::String).marked()];
+    let params = vec![
+        path_param().marked(),
+        Param::new("pattern", Type::String).marked(),
+    ];
     Function::new(params, Type::set(Type::String), |args, _, host| {
         let marks = args[0].marks().union(args[1].marks());
         let folder = text(args, 0)?;
-        let folder =
-            if folder.starts_with('/') { paths::clean(folder) } else { paths::join(&host.scope.base_dir().to_string_lossy(), folder) };
+        let folder = if folder.starts_with('/') {
+            paths::clean(folder)
+        } else {
+            paths::join(&host.scope.base_dir().to_string_lossy(), folder)
+        };
         let pattern = paths::join(&folder, text(args, 1)?);
-        let found = glob::files(&pattern, &|| host.scope.cut().is_some())
-            .map_err(|e| CallError::call(quoting(&pattern, &marks, |p| format!("failed to glob pattern {p}: {e}"))))?;
+        let found = glob::files(&pattern, &|| host.scope.cut().is_some()).map_err(|e| {
+            CallError::call(quoting(&pattern, &marks, |p| {
+                format!("failed to glob pattern {p}: {e}")
+            }))
+        })?;
         let base = host.scope.base_dir();
-        host.found(Look::Names(look::within(base, &pattern)), look::of_names(base, &found))?;
-        let names = found.iter().map(|path| paths::relative(&folder, path).into()).collect();
+        host.found(
+            Look::Names(look::within(base, &pattern)),
+            look::of_names(base, &found),
+        )?;
+        let names = found
+            .iter()
+            .map(|path| paths::relative(&folder, path).into())
+            .collect();
         Ok(Value::set(Type::String, names).with_marks(&marks))
     })
     .not_null()
 }
 
 fn of_path(run: fn(&str) -> Result<String, String>) -> Function {
-    Function::new(vec![path_param()], Type::String, move |args, _, _| Ok(run(text(args, 0)?)?.into())).not_null()
+    Function::new(vec![path_param()], Type::String, move |args, _, _| {
+        Ok(run(text(args, 0)?)?.into())
+    })
+    .not_null()
 }
 
 pub(super) fn basename() -> Function {
@@ -179,7 +232,8 @@ pub(super) fn abspath() -> Function {
         if path.starts_with('/') {
             return Ok(paths::clean(path));
         }
-        let here = std::env::current_dir().map_err(|e| format!("the working folder is not known: {e}"))?;
+        let here =
+            std::env::current_dir().map_err(|e| format!("the working folder is not known: {e}"))?;
         Ok(paths::join(&here.to_string_lossy(), path))
     })
 }
@@ -190,12 +244,23 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_not_read() {
-        for place in ["/dev/zero", "/dev/tty"].into_iter().filter(|p| std::path::Path::new(p).exists()) {
-            assert_eq!(bytes(place).expect_err(place).to_string(), "it is not a regular file");
+        for place in ["/dev/zero", "/dev/tty"]
+            .into_iter()
+            .filter(|p| std::path::Path::new(p).exists())
+        {
+            assert_eq!(
+                bytes(place).expect_err(place).to_string(),
+                "it is not a regular file"
+            );
         }
         assert_eq!(bytes("/dev/null").expect("there is one"), b"");
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(MAX_FILE + 1).expect("sparse");
-        assert_eq!(bytes(&file.path().to_string_lossy()).expect_err("too large").to_string(), "it is larger than 256 MiB");
+        assert_eq!(
+            bytes(&file.path().to_string_lossy())
+                .expect_err("too large")
+                .to_string(),
+            "it is larger than 256 MiB"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Slash-separated paths as text: cleaning, joining, parts. No file is touched here.
 
-/// The shortest text for the same path: no `.`, no inner `..`, no doubled slashes; empty becomes `.`.
+/// The shortest text for the same path: no `.`, no inner `..`, no doubled slashes; empty becomes
+/// `.`.
 pub(crate) fn clean(path: &str) -> String {
     if path.is_empty() {
         return ".".to_owned();
@@ -72,7 +73,11 @@ pub(crate) fn relative(from: &str, target: &str) -> String {
     let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
     let mut parts: Vec<&str> = vec![".."; a.len() - same];
     parts.extend(&b[same..]);
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+    if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
 }
 
 #[cfg(test)]
@@ -84,8 +89,14 @@ mod tests {
         assert_eq!(clean("a/../b/./c//"), "b/c");
         assert_eq!(clean("/../a"), "/a");
         assert_eq!(clean("../.."), "../..");
-        assert_eq!((base("a/b/"), base(""), base("//")), ("b".into(), ".".into(), "/".into()));
-        assert_eq!((dir("a/b/"), dir("a"), dir("/a")), ("a/b".into(), ".".into(), "/".into()));
+        assert_eq!(
+            (base("a/b/"), base(""), base("//")),
+            ("b".into(), ".".into(), "/".into())
+        );
+        assert_eq!(
+            (dir("a/b/"), dir("a"), dir("/a")),
+            ("a/b".into(), ".".into(), "/".into())
+        );
         assert_eq!(relative("./sub", "sub/x/y"), "x/y");
         assert_eq!(relative("sub", "x"), "../x");
     }

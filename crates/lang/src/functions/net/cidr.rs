@@ -1,5 +1,5 @@
-//! Address ranges ("10.0.0.0/8"): reading, hosts, subnets, containment, over 128-bit arithmetic for both families.
-//! Leading zeros in IPv4 parts are decimal, as the reference language reads them.
+//! Address ranges ("10.0.0.0/8"): reading, hosts, subnets, containment, over 128-bit arithmetic for
+//! both families. Leading zeros in IPv4 parts are decimal, as the reference language reads them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -25,8 +25,14 @@ impl Address {
         if text.contains(':') {
             let address: Ipv6Addr = text.parse().ok()?;
             return Some(match address.to_ipv4_mapped() {
-                Some(v4) => Address { bits: u128::from(u32::from(v4)), width: 32 },
-                None => Address { bits: address.into(), width: 128 },
+                Some(v4) => Address {
+                    bits: u128::from(u32::from(v4)),
+                    width: 32,
+                },
+                None => Address {
+                    bits: address.into(),
+                    width: 128,
+                },
             });
         }
         let mut bits = 0u128;
@@ -48,7 +54,11 @@ impl Address {
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.width == 32 { Ipv4Addr::from(self.bits as u32).fmt(f) } else { Ipv6Addr::from(self.bits).fmt(f) }
+        if self.width == 32 {
+            Ipv4Addr::from(self.bits as u32).fmt(f)
+        } else {
+            Ipv6Addr::from(self.bits).fmt(f)
+        }
     }
 }
 
@@ -73,7 +83,10 @@ impl Range {
         let (address, length) = text.split_once('/').ok_or_else(bad)?;
         // An IPv6 text keeps its width here even where it maps an IPv4 address.
         let address = if address.contains(':') {
-            Address { bits: address.parse::<Ipv6Addr>().map_err(|_| bad())?.into(), width: 128 }
+            Address {
+                bits: address.parse::<Ipv6Addr>().map_err(|_| bad())?.into(),
+                width: 128,
+            }
         } else {
             Address::parse(address).ok_or_else(bad)?
         };
@@ -84,8 +97,17 @@ impl Range {
         if length > address.width {
             return Err(bad());
         }
-        let range = Range { first: address, length };
-        Ok(Range { first: Address { bits: address.bits & !range.host_mask(), width: address.width }, length })
+        let range = Range {
+            first: address,
+            length,
+        };
+        Ok(Range {
+            first: Address {
+                bits: address.bits & !range.host_mask(),
+                width: address.width,
+            },
+            length,
+        })
     }
 
     fn host_mask(&self) -> u128 {
@@ -94,13 +116,19 @@ impl Range {
 
     /// Last address of the range.
     pub(crate) fn last(&self) -> Address {
-        Address { bits: self.first.bits | self.host_mask(), width: self.first.width }
+        Address {
+            bits: self.first.bits | self.host_mask(),
+            width: self.first.width,
+        }
     }
 
     /// The network mask as an address.
     pub(crate) fn netmask(&self) -> Address {
         let all = power(self.first.width).wrapping_sub(1);
-        Address { bits: all & !self.host_mask(), width: self.first.width }
+        Address {
+            bits: all & !self.host_mask(),
+            width: self.first.width,
+        }
     }
 
     /// Whether the address lies in the range (families must be the same).
@@ -114,12 +142,22 @@ impl Range {
     /// When the range has no such host.
     pub(crate) fn host(&self, host: i128) -> Result<Address, String> {
         let max = self.host_mask();
-        let number = if host < 0 { host.unsigned_abs() - 1 } else { host.unsigned_abs() };
+        let number = if host < 0 {
+            host.unsigned_abs() - 1
+        } else {
+            host.unsigned_abs()
+        };
         if number > max {
-            return Err(format!("prefix of {} does not accommodate a host numbered {host}", self.length));
+            return Err(format!(
+                "prefix of {} does not accommodate a host numbered {host}",
+                self.length
+            ));
         }
         let number = if host < 0 { max - number } else { number };
-        Ok(Address { bits: self.first.bits | number, width: self.first.width })
+        Ok(Address {
+            bits: self.first.bits | number,
+            width: self.first.width,
+        })
     }
 
     /// The subnet `number` when the prefix grows by `new_bits`.
@@ -129,30 +167,60 @@ impl Range {
     pub(crate) fn subnet(&self, new_bits: i64, number: u128) -> Result<Range, String> {
         let length = i64::from(self.length) + new_bits;
         if length > i64::from(self.first.width) || length < 0 {
-            return Err(format!("insufficient address space to extend prefix of {} by {new_bits}", self.length));
+            return Err(format!(
+                "insufficient address space to extend prefix of {} by {new_bits}",
+                self.length
+            ));
         }
         let length = length as u32;
         if new_bits >= 0 && number > power(new_bits as u32).wrapping_sub(1) {
-            return Err(format!("prefix extension of {new_bits} does not accommodate a subnet numbered {number}"));
+            return Err(format!(
+                "prefix extension of {new_bits} does not accommodate a subnet numbered {number}"
+            ));
         }
         let shift = self.first.width - length;
         let bits = self.first.bits | number.checked_shl(shift).unwrap_or(0);
-        let range = Range { first: Address { bits, width: self.first.width }, length };
-        Ok(Range { first: Address { bits: bits & !range.host_mask(), width: self.first.width }, length })
+        let range = Range {
+            first: Address {
+                bits,
+                width: self.first.width,
+            },
+            length,
+        };
+        Ok(Range {
+            first: Address {
+                bits: bits & !range.host_mask(),
+                width: self.first.width,
+            },
+            length,
+        })
     }
 
-    /// Consecutive subnets, each with its own prefix length (absolute), packed one behind the other.
-    /// `None` for a subnet that no longer fits.
+    /// Consecutive subnets, each with its own prefix length (absolute), packed one behind the
+    /// other. `None` for a subnet that no longer fits.
     pub(crate) fn pack(&self, from: Option<u128>, length: u32) -> Option<(Range, u128)> {
         let size = power(self.first.width - length);
         let start = from.unwrap_or(self.first.bits);
         // A size of 2^128 is written as 0 and fits once, at the very start.
-        let aligned = start.checked_add(size.wrapping_sub(1))?.checked_div(size).map_or(0, |n| n * size);
-        let first = Address { bits: aligned, width: self.first.width };
+        let aligned = start
+            .checked_add(size.wrapping_sub(1))?
+            .checked_div(size)
+            .map_or(0, |n| n * size);
+        let first = Address {
+            bits: aligned,
+            width: self.first.width,
+        };
         if aligned < self.first.bits || !self.contains(first) {
             return None;
         }
-        Some((Range { first, length }, if size == 0 { u128::MAX } else { aligned.saturating_add(size) }))
+        Some((
+            Range { first, length },
+            if size == 0 {
+                u128::MAX
+            } else {
+                aligned.saturating_add(size)
+            },
+        ))
     }
 }
 
@@ -166,7 +234,14 @@ mod tests {
         assert_eq!(range.host(16).unwrap().to_string(), "10.12.112.16");
         assert_eq!(range.host(-1).unwrap().to_string(), "10.12.127.255");
         assert!(range.host(4096).is_err());
-        assert_eq!(Range::parse("fd00::/8").unwrap().host(1).unwrap().to_string(), "fd00::1");
+        assert_eq!(
+            Range::parse("fd00::/8")
+                .unwrap()
+                .host(1)
+                .unwrap()
+                .to_string(),
+            "fd00::1"
+        );
     }
 
     #[test]
@@ -175,12 +250,22 @@ mod tests {
         assert_eq!(range.subnet(4, 2).unwrap().to_string(), "172.18.0.0/16");
         assert!(range.subnet(24, 0).is_err());
         assert!(range.subnet(1, 2).is_err());
-        assert_eq!(Range::parse("::/0").unwrap().subnet(128, 1).unwrap().to_string(), "::1/128");
+        assert_eq!(
+            Range::parse("::/0")
+                .unwrap()
+                .subnet(128, 1)
+                .unwrap()
+                .to_string(),
+            "::1/128"
+        );
     }
 
     #[test]
     fn leading_zeros_are_decimal() {
-        assert_eq!(Range::parse("010.0.0.1/8").unwrap().to_string(), "10.0.0.0/8");
+        assert_eq!(
+            Range::parse("010.0.0.1/8").unwrap().to_string(),
+            "10.0.0.0/8"
+        );
         assert!(Range::parse("10.0.0.0/33").is_err());
     }
 }

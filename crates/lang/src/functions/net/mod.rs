@@ -12,22 +12,30 @@ fn prefix() -> Param {
 }
 
 fn range(args: &[Value], index: usize) -> Result<Range, CallError> {
-    Range::parse(text(args, index)?).map_err(|e| CallError::call(format!("invalid CIDR expression: {e}")))
+    Range::parse(text(args, index)?)
+        .map_err(|e| CallError::call(format!("invalid CIDR expression: {e}")))
 }
 
 /// A whole number of up to 128 bits, of either sign.
 fn big(args: &[Value], index: usize) -> Result<i128, CallError> {
     let n = number(args, index)?;
-    let (negative, magnitude) = n.to_big().ok_or_else(|| CallError::call("value must be a whole number"))?;
-    let magnitude = i128::try_from(&magnitude).map_err(|_| CallError::call("value is too large"))?;
+    let (negative, magnitude) = n
+        .to_big()
+        .ok_or_else(|| CallError::call("value must be a whole number"))?;
+    let magnitude =
+        i128::try_from(&magnitude).map_err(|_| CallError::call("value is too large"))?;
     Ok(if negative { -magnitude } else { magnitude })
 }
 
 pub(super) fn cidrhost() -> Function {
-    Function::new(vec![prefix(), Param::new("hostnum", Type::Number)], Type::String, |args, _, _| {
-        let host = big(args, 1)?;
-        Ok(range(args, 0)?.host(host)?.to_string().into())
-    })
+    Function::new(
+        vec![prefix(), Param::new("hostnum", Type::Number)],
+        Type::String,
+        |args, _, _| {
+            let host = big(args, 1)?;
+            Ok(range(args, 0)?.host(host)?.to_string().into())
+        },
+    )
     .not_null()
 }
 
@@ -35,7 +43,10 @@ pub(super) fn cidrnetmask() -> Function {
     Function::new(vec![prefix()], Type::String, |args, _, _| {
         let range = range(args, 0)?;
         if range.first.width != 32 {
-            return Err(CallError::call(format!("IPv6 addresses cannot have a netmask: {}", text(args, 0)?)));
+            return Err(CallError::call(format!(
+                "IPv6 addresses cannot have a netmask: {}",
+                text(args, 0)?
+            )));
         }
         Ok(range.netmask().to_string().into())
     })
@@ -43,10 +54,15 @@ pub(super) fn cidrnetmask() -> Function {
 }
 
 pub(super) fn cidrsubnet() -> Function {
-    let params = vec![prefix(), Param::new("newbits", Type::Number), Param::new("netnum", Type::Number)];
+    let params = vec![
+        prefix(),
+        Param::new("newbits", Type::Number),
+        Param::new("netnum", Type::Number),
+    ];
     Function::new(params, Type::String, |args, _, _| {
         let new_bits = whole(args, 1)?;
-        let subnet = u128::try_from(big(args, 2)?).map_err(|_| CallError::call("the subnet number must not be negative"))?;
+        let subnet = u128::try_from(big(args, 2)?)
+            .map_err(|_| CallError::call("the subnet number must not be negative"))?;
         Ok(range(args, 0)?.subnet(new_bits, subnet)?.to_string().into())
     })
     .not_null()
@@ -88,19 +104,26 @@ pub(super) fn cidrsubnets() -> Function {
 }
 
 pub(super) fn cidrcontains() -> Function {
-    let params = vec![Param::new("containing_prefix", Type::String), Param::new("contained_ip_or_prefix", Type::String)];
+    let params = vec![
+        Param::new("containing_prefix", Type::String),
+        Param::new("contained_ip_or_prefix", Type::String),
+    ];
     Function::new(params, Type::Bool, |args, _, _| {
         let (outer_text, inner_text) = (text(args, 0)?, text(args, 1)?);
         let outer = Range::parse(outer_text)?;
         let (first, last) = match Address::parse(inner_text) {
             Some(address) => (address, address),
             None => {
-                let inner = Range::parse(inner_text).map_err(|_| CallError::call(format!("invalid IP address or prefix: {inner_text}")))?;
+                let inner = Range::parse(inner_text).map_err(|_| {
+                    CallError::call(format!("invalid IP address or prefix: {inner_text}"))
+                })?;
                 (inner.first, inner.last())
             }
         };
         if first.width != outer.first.width {
-            return Err(CallError::call(format!("address family mismatch: {outer_text} vs. {inner_text}")));
+            return Err(CallError::call(format!(
+                "address family mismatch: {outer_text} vs. {inner_text}"
+            )));
         }
         Ok((outer.contains(first) && outer.contains(last)).into())
     })

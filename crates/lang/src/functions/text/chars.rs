@@ -1,10 +1,12 @@
-//! Letter case by single code points and words as the reference language has them: a letter whose capital
-//! would be several letters stays as it is. Pure; owns nothing.
+//! Letter case by single code points and words as the reference language has them: a letter whose
+//! capital would be several letters stays as it is. Pure; owns nothing.
 
 /// Capital of one code point, itself when it has none of its own.
 pub(crate) fn upper(c: char) -> char {
     match c as u32 {
-        0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7 => char::from_u32(c as u32 + 8).unwrap_or(c),
+        0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7 => {
+            char::from_u32(c as u32 + 8).unwrap_or(c)
+        }
         0x1FB3 | 0x1FC3 | 0x1FF3 => char::from_u32(c as u32 + 9).unwrap_or(c),
         _ => single(c.to_uppercase(), c),
     }
@@ -12,7 +14,11 @@ pub(crate) fn upper(c: char) -> char {
 
 /// Small letter of one code point, itself when it has none of its own.
 pub(crate) fn lower(c: char) -> char {
-    if c == '\u{130}' { 'i' } else { single(c.to_lowercase(), c) }
+    if c == '\u{130}' {
+        'i'
+    } else {
+        single(c.to_lowercase(), c)
+    }
 }
 
 /// The form at the start of a word.
@@ -47,7 +53,10 @@ fn separates(c: char) -> bool {
 
 /// White space as `trimspace` knows it.
 pub(crate) fn space(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{85}' | '\u{a0}') || (!c.is_ascii() && c.is_whitespace())
+    matches!(
+        c,
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{85}' | '\u{a0}'
+    ) || (!c.is_ascii() && c.is_whitespace())
 }
 
 /// Every word with a capital at its start.
@@ -74,6 +83,9 @@ mod tests {
 
     #[test]
     fn words_begin_behind_dashes_and_spaces_but_not_underscores() {
-        assert_eq!(titled("hello-world foo_bar 1st don't"), "Hello-World Foo_bar 1st Don'T");
+        assert_eq!(
+            titled("hello-world foo_bar 1st don't"),
+            "Hello-World Foo_bar 1st Don'T"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Decimal text of exact binary numbers in the `%e`, `%f`, `%g` forms, as the reference language's formatter prints them. Pure; owns nothing.
+//! Decimal text of exact binary numbers in the `%e`, `%f`, `%g` forms, as the reference language's
+//! formatter prints them. Pure; owns nothing.
 
 use dashu_int::UBig;
 
@@ -9,7 +10,8 @@ pub(crate) struct Exact {
     pub(crate) exponent: isize,
 }
 
-/// Significant decimal digits without leading zeros and the place of the point: value = 0.d1d2d3… · 10^point.
+/// Significant decimal digits without leading zeros and the place of the point: value = 0.d1d2d3… ·
+/// 10^point.
 #[derive(Debug, Clone)]
 pub(crate) struct Decimal {
     digits: Vec<u8>,
@@ -25,7 +27,11 @@ impl Decimal {
             None => (text, 0),
         };
         let (whole, fraction) = body.split_once('.').unwrap_or((body, ""));
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit).collect();
+        let mut digits: Vec<u8> = whole
+            .bytes()
+            .chain(fraction.bytes())
+            .filter(u8::is_ascii_digit)
+            .collect();
         let mut point = whole.len() as i64 + exp;
         let zeros = digits.iter().take_while(|&&d| d == b'0').count();
         digits.drain(..zeros);
@@ -44,7 +50,8 @@ impl Decimal {
         }
     }
 
-    /// Rounds to `count` digits, half to even; exact halves are recognised because all digits are here.
+    /// Rounds to `count` digits, half to even; exact halves are recognised because all digits are
+    /// here.
     fn round(&mut self, count: i64) {
         if count < 0 {
             self.digits.clear();
@@ -83,7 +90,11 @@ impl Decimal {
     }
 
     fn digit(&self, at: i64) -> char {
-        if at < 0 { '0' } else { self.digits.get(at as usize).map_or('0', |&d| d as char) }
+        if at < 0 {
+            '0'
+        } else {
+            self.digits.get(at as usize).map_or('0', |&d| d as char)
+        }
     }
 
     fn fixed(&self, places: usize) -> String {
@@ -113,7 +124,11 @@ impl Decimal {
                 out.push(self.digit(at));
             }
         }
-        let exp = if self.digits.is_empty() { 0 } else { self.point - 1 };
+        let exp = if self.digits.is_empty() {
+            0
+        } else {
+            self.point - 1
+        };
         out.push(letter);
         out.push(if exp < 0 { '-' } else { '+' });
         let exp = exp.unsigned_abs();
@@ -132,10 +147,16 @@ impl Exact {
             (self.mantissa.clone() << self.exponent as usize, 0)
         } else {
             let places = self.exponent.unsigned_abs();
-            (self.mantissa.clone() * UBig::from(5u8).pow(places), places as i64)
+            (
+                self.mantissa.clone() * UBig::from(5u8).pow(places),
+                places as i64,
+            )
         };
         let text = digits.to_string();
-        let mut decimal = Decimal { point: text.len() as i64 - shift, digits: text.into_bytes() };
+        let mut decimal = Decimal {
+            point: text.len() as i64 - shift,
+            digits: text.into_bytes(),
+        };
         if decimal.digits == b"0" {
             decimal.digits.clear();
         }
@@ -144,9 +165,15 @@ impl Exact {
     }
 }
 
-/// The magnitude of `value` in form `verb` (`e`, `E`, `f`, `F`, `g`, `G`). `shortest` is the shortest text that reads back
-/// as the value (used by `%g` without a precision). The sign is the caller's.
-pub(crate) fn magnitude(value: &Exact, verb: char, precision: Option<usize>, shortest: &str) -> String {
+/// The magnitude of `value` in form `verb` (`e`, `E`, `f`, `F`, `g`, `G`). `shortest` is the
+/// shortest text that reads back as the value (used by `%g` without a precision). The sign is the
+/// caller's.
+pub(crate) fn magnitude(
+    value: &Exact,
+    verb: char,
+    precision: Option<usize>,
+    shortest: &str,
+) -> String {
     match verb {
         'e' | 'E' => {
             let places = precision.unwrap_or(6);
@@ -192,7 +219,10 @@ mod tests {
     use super::*;
 
     fn exact(mantissa: u64, exponent: isize) -> Exact {
-        Exact { mantissa: UBig::from(mantissa), exponent }
+        Exact {
+            mantissa: UBig::from(mantissa),
+            exponent,
+        }
     }
 
     #[test]
@@ -205,7 +235,10 @@ mod tests {
 
     #[test]
     fn scientific_has_two_exponent_digits() {
-        assert_eq!(magnitude(&exact(123_456, 0), 'e', Some(2), "123456"), "1.23e+05");
+        assert_eq!(
+            magnitude(&exact(123_456, 0), 'e', Some(2), "123456"),
+            "1.23e+05"
+        );
         assert_eq!(magnitude(&exact(0, 0), 'e', Some(1), "0"), "0.0e+00");
     }
 }

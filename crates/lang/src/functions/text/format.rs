@@ -48,17 +48,21 @@ fn write(format: &str, args: &[Value]) -> Result<String, CallError> {
 }
 
 pub(in crate::functions) fn format() -> Function {
-    Function::new(vec![Param::new("format", Type::String)], Type::String, |args, _, _| {
-        let format = text(args, 0)?;
-        if args[1..].iter().any(|a| !a.is_wholly_known()) {
-            let unknown = Value::unknown(Type::String);
-            return Ok(match format.find('%') {
-                Some(at) if at > 0 => unknown.refine().string_prefix(&format[..at]).finish(),
-                _ => unknown,
-            });
-        }
-        Ok(write(format, &args[1..])?.into())
-    })
+    Function::new(
+        vec![Param::new("format", Type::String)],
+        Type::String,
+        |args, _, _| {
+            let format = text(args, 0)?;
+            if args[1..].iter().any(|a| !a.is_wholly_known()) {
+                let unknown = Value::unknown(Type::String);
+                return Ok(match format.find('%') {
+                    Some(at) if at > 0 => unknown.refine().string_prefix(&format[..at]).finish(),
+                    _ => unknown,
+                });
+            }
+            Ok(write(format, &args[1..])?.into())
+        },
+    )
     .more(more())
     .not_null()
 }

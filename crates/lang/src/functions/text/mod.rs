@@ -1,4 +1,5 @@
-//! Functions on text. Lengths and positions count what a reader sees as one character (grapheme clusters).
+//! Functions on text. Lengths and positions count what a reader sees as one character (grapheme
+//! clusters).
 
 pub(super) mod chars;
 pub(super) mod digits;

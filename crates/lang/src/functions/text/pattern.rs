@@ -1,5 +1,6 @@
-//! Patterns as the reference language writes them (RE2 syntax), rewritten for the `regex` crate: `\d \s \w \b` are about ASCII,
-//! `\Q…\E` is literal, braces that are no repetition and brackets in classes stand for themselves.
+//! Patterns as the reference language writes them (RE2 syntax), rewritten for the `regex` crate:
+//! `\d \s \w \b` are about ASCII, `\Q…\E` is literal, braces that are no repetition and brackets in
+//! classes stand for themselves.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +25,11 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let rewritten = rewrite(pattern)?;
     let compiled = Regex::new(&rewritten).map_err(|e| {
         let text = e.to_string();
-        let last = text.lines().last().unwrap_or("not a valid pattern").trim_start_matches("error: ");
+        let last = text
+            .lines()
+            .last()
+            .unwrap_or("not a valid pattern")
+            .trim_start_matches("error: ");
         format!("invalid regexp pattern: {last} in {pattern}")
     })?;
     COMPILED.with_borrow_mut(|kept| {
@@ -42,9 +47,12 @@ fn rewrite(pattern: &str) -> Result<String, String> {
     let mut at = 0;
     let mut repeated = false;
     while at < chars.len() {
-        let repeats = matches!(chars[at], '*' | '+' | '?') || (chars[at] == '{' && repetition(&chars[at..]));
+        let repeats =
+            matches!(chars[at], '*' | '+' | '?') || (chars[at] == '{' && repetition(&chars[at..]));
         if repeats && repeated {
-            return Err(format!("invalid regexp pattern: invalid nested repetition operator in {pattern}"));
+            return Err(format!(
+                "invalid regexp pattern: invalid nested repetition operator in {pattern}"
+            ));
         }
         repeated = repeats;
         match chars[at] {
@@ -83,7 +91,9 @@ fn group(chars: &[char], at: usize, out: &mut String) -> Result<usize, String> {
         }
     }
     let shown: String = chars[at..(end + 1).min(chars.len())].iter().collect();
-    Err(format!("invalid regexp pattern: invalid or unsupported Perl syntax in {shown}"))
+    Err(format!(
+        "invalid regexp pattern: invalid or unsupported Perl syntax in {shown}"
+    ))
 }
 
 /// Copies a repetition with the `?` that makes it lazy; returns the place behind it.
@@ -102,7 +112,12 @@ fn repeat(chars: &[char], at: usize, out: &mut String) -> usize {
 /// Whether `{…` here is a repetition such as `{2}`, `{2,}`, `{2,5}`.
 fn repetition(chars: &[char]) -> bool {
     let mut at = 1;
-    let digits = |from: usize| chars[from.min(chars.len())..].iter().take_while(|c| c.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        chars[from.min(chars.len())..]
+            .iter()
+            .take_while(|c| c.is_ascii_digit())
+            .count()
+    };
     let first = digits(at);
     if first == 0 {
         return false;
@@ -117,7 +132,9 @@ fn repetition(chars: &[char]) -> bool {
 
 /// An escape that begins at `at`; returns the place behind it.
 fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result<usize, String> {
-    let Some(&c) = chars.get(at + 1) else { return Err("invalid regexp pattern: trailing backslash at end of expression".to_owned()) };
+    let Some(&c) = chars.get(at + 1) else {
+        return Err("invalid regexp pattern: trailing backslash at end of expression".to_owned());
+    };
     let plain = |out: &mut String, text: &str| {
         out.push_str(text);
         Ok(at + 2)
@@ -141,7 +158,10 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
         }
         // The braces of `\x{e9}` and `\p{Greek}` are no literal ones.
         'p' | 'P' | 'x' if chars.get(at + 2) == Some(&'{') => {
-            let length = chars[at..].iter().position(|c| *c == '}').map_or(chars.len() - at, |end| end + 1);
+            let length = chars[at..]
+                .iter()
+                .position(|c| *c == '}')
+                .map_or(chars.len() - at, |end| end + 1);
             out.extend(&chars[at..at + length]);
             Ok(at + length)
         }
@@ -151,7 +171,11 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             Ok(at + 2)
         }
         '0'..='7' if c == '0' || chars.get(at + 2).is_some_and(|d| ('0'..='7').contains(d)) => {
-            let count = chars[at + 1..].iter().take(3).take_while(|d| ('0'..='7').contains(*d)).count();
+            let count = chars[at + 1..]
+                .iter()
+                .take(3)
+                .take_while(|d| ('0'..='7').contains(*d))
+                .count();
             let text: String = chars[at + 1..at + 1 + count].iter().collect();
             let code = u32::from_str_radix(&text, 8).unwrap_or(0);
             out.push_str(&format!("\\x{{{code:X}}}"));
@@ -166,13 +190,18 @@ fn escape(chars: &[char], at: usize, in_class: bool, out: &mut String) -> Result
             }
             Ok(at + 2)
         }
-        _ => Err(format!("invalid regexp pattern: invalid escape sequence in \\{c}")),
+        _ => Err(format!(
+            "invalid regexp pattern: invalid escape sequence in \\{c}"
+        )),
     }
 }
 
 /// A `[…]` class; returns the place behind it.
 fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String> {
-    let missing = || Err("invalid regexp pattern: missing closing ] in ".to_owned() + &chars[open..].iter().collect::<String>());
+    let missing = || {
+        Err("invalid regexp pattern: missing closing ] in ".to_owned()
+            + &chars[open..].iter().collect::<String>())
+    };
     out.push('[');
     let mut at = open + 1;
     if chars.get(at) == Some(&'^') {
@@ -181,7 +210,9 @@ fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String>
     }
     let mut first = true;
     loop {
-        let Some(&c) = chars.get(at) else { return missing() };
+        let Some(&c) = chars.get(at) else {
+            return missing();
+        };
         match c {
             ']' if !first => {
                 out.push(']');
@@ -191,7 +222,11 @@ fn class(chars: &[char], open: usize, out: &mut String) -> Result<usize, String>
                 out.push_str("\\]");
                 at += 1;
             }
-            '[' if chars.get(at + 1) == Some(&':') => match chars[at..].windows(2).position(|w| w == [':', ']']).filter(|&p| p > 1) {
+            '[' if chars.get(at + 1) == Some(&':') => match chars[at..]
+                .windows(2)
+                .position(|w| w == [':', ']'])
+                .filter(|&p| p > 1)
+            {
                 Some(end) => {
                     out.extend(&chars[at..at + end + 2]);
                     at += end + 2;
@@ -247,13 +282,19 @@ mod tests {
     #[test]
     fn braces_of_an_escape_belong_to_it() {
         assert!(finds(r"^\x{e9}+$", "éé") && finds(r"^[\x{e9}a]$", "é"));
-        assert!(finds(r"^\p{Letter}{2}$", "äb") && finds(r"^\P{Decimal_Number}$", "a") && finds(r"\p{Greek}", "γ"));
+        assert!(
+            finds(r"^\p{Letter}{2}$", "äb")
+                && finds(r"^\P{Decimal_Number}$", "a")
+                && finds(r"\p{Greek}", "γ")
+        );
         assert!(compile(r"\p{Nonsense}").is_err() && compile(r"\x{e9").is_err());
     }
 
     #[test]
     fn what_the_language_lacks_is_refused() {
-        for pattern in ["a(?=b)", "a(?!b)", "(?<=a)b", r"\1", "(", "[a", "a**", "\\", r"\y", "(?x)a"] {
+        for pattern in [
+            "a(?=b)", "a(?!b)", "(?<=a)b", r"\1", "(", "[a", "a**", "\\", r"\y", "(?x)a",
+        ] {
             assert!(compile(pattern).is_err(), "{pattern}");
         }
     }

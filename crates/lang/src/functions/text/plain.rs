@@ -13,12 +13,22 @@ fn text_param(name: &str) -> Param {
 
 /// A function of one text to another.
 fn simple(convert: fn(&str) -> String) -> Function {
-    Function::new(vec![text_param("str").dynamic()], Type::String, move |a, _, _| Ok(convert(text(a, 0)?).into())).not_null()
+    Function::new(
+        vec![text_param("str").dynamic()],
+        Type::String,
+        move |a, _, _| Ok(convert(text(a, 0)?).into()),
+    )
+    .not_null()
 }
 
 /// A function of two texts.
 fn pair(second: &str, result: Type, run: fn(&str, &str) -> Value) -> Function {
-    Function::new(vec![text_param("str"), text_param(second)], result, move |a, _, _| Ok(run(text(a, 0)?, text(a, 1)?))).not_null()
+    Function::new(
+        vec![text_param("str"), text_param(second)],
+        result,
+        move |a, _, _| Ok(run(text(a, 0)?, text(a, 1)?)),
+    )
+    .not_null()
 }
 
 pub(in crate::functions) fn upper() -> Function {
@@ -46,15 +56,21 @@ pub(in crate::functions) fn trimspace() -> Function {
 }
 
 pub(in crate::functions) fn trim() -> Function {
-    pair("cutset", Type::String, |s, cut| s.trim_matches(|c| cut.contains(c)).into())
+    pair("cutset", Type::String, |s, cut| {
+        s.trim_matches(|c| cut.contains(c)).into()
+    })
 }
 
 pub(in crate::functions) fn trimprefix() -> Function {
-    pair("prefix", Type::String, |s, prefix| s.strip_prefix(prefix).unwrap_or(s).into())
+    pair("prefix", Type::String, |s, prefix| {
+        s.strip_prefix(prefix).unwrap_or(s).into()
+    })
 }
 
 pub(in crate::functions) fn trimsuffix() -> Function {
-    pair("suffix", Type::String, |s, suffix| s.strip_suffix(suffix).unwrap_or(s).into())
+    pair("suffix", Type::String, |s, suffix| {
+        s.strip_suffix(suffix).unwrap_or(s).into()
+    })
 }
 
 pub(in crate::functions) fn endswith() -> Function {
@@ -63,7 +79,9 @@ pub(in crate::functions) fn endswith() -> Function {
 
 pub(in crate::functions) fn strcontains() -> Function {
     let params = vec![text_param("str"), text_param("substr")];
-    Function::new(params, Type::Bool, |a, _, _| Ok(text(a, 0)?.contains(text(a, 1)?).into()))
+    Function::new(params, Type::Bool, |a, _, _| {
+        Ok(text(a, 0)?.contains(text(a, 1)?).into())
+    })
 }
 
 pub(in crate::functions) fn startswith() -> Function {
@@ -92,8 +110,11 @@ pub(in crate::functions) fn length(text: &str) -> usize {
 }
 
 pub(in crate::functions) fn substr() -> Function {
-    let params =
-        vec![text_param("str").dynamic(), Param::new("offset", Type::Number).dynamic(), Param::new("length", Type::Number).dynamic()];
+    let params = vec![
+        text_param("str").dynamic(),
+        Param::new("offset", Type::Number).dynamic(),
+        Param::new("length", Type::Number).dynamic(),
+    ];
     Function::new(params, Type::String, |a, _, _| {
         let (text, mut offset, count) = (text(a, 0)?, whole(a, 1)?, whole(a, 2)?);
         if offset < 0 {
@@ -103,50 +124,73 @@ pub(in crate::functions) fn substr() -> Function {
         }
         let rest = text.graphemes(true).skip(offset.max(0) as usize);
         // A count of nothing behind a negative offset takes everything, as do negative counts.
-        let part: String = if count <= 0 { rest.collect() } else { rest.take(count as usize).collect() };
+        let part: String = if count <= 0 {
+            rest.collect()
+        } else {
+            rest.take(count as usize).collect()
+        };
         Ok(part.into())
     })
     .not_null()
 }
 
 pub(in crate::functions) fn join() -> Function {
-    Function::new(vec![text_param("separator")], Type::String, |args, _, host| {
-        let separator = text(args, 0)?;
-        let lists = &args[1..];
-        if lists.is_empty() {
-            return Err(CallError::call("at least one list is required"));
-        }
-        if lists.iter().any(|l| !l.is_wholly_known()) {
-            return Ok(Value::unknown(Type::String));
-        }
-        let mut parts = Vec::new();
-        for (at, list) in lists.iter().enumerate() {
-            for (index, item) in items(list).iter().enumerate() {
-                let Some(part) = item.as_str() else {
-                    let place = if lists.len() > 1 { format!("element {index} of list {}", at + 1) } else { format!("element {index}") };
-                    return Err(CallError::arg(at + 1, Said::plain(format!("{place} is null; cannot concatenate null values"))));
-                };
-                parts.push(part);
+    Function::new(
+        vec![text_param("separator")],
+        Type::String,
+        |args, _, host| {
+            let separator = text(args, 0)?;
+            let lists = &args[1..];
+            if lists.is_empty() {
+                return Err(CallError::call("at least one list is required"));
             }
-        }
-        let between = separator.len().saturating_mul(parts.len());
-        host.room(parts.iter().fold(between, |sum, part| sum.saturating_add(part.len())))?;
-        Ok(parts.join(separator).into())
-    })
+            if lists.iter().any(|l| !l.is_wholly_known()) {
+                return Ok(Value::unknown(Type::String));
+            }
+            let mut parts = Vec::new();
+            for (at, list) in lists.iter().enumerate() {
+                for (index, item) in items(list).iter().enumerate() {
+                    let Some(part) = item.as_str() else {
+                        let place = if lists.len() > 1 {
+                            format!("element {index} of list {}", at + 1)
+                        } else {
+                            format!("element {index}")
+                        };
+                        return Err(CallError::arg(
+                            at + 1,
+                            Said::plain(format!("{place} is null; cannot concatenate null values")),
+                        ));
+                    };
+                    parts.push(part);
+                }
+            }
+            let between = separator.len().saturating_mul(parts.len());
+            host.room(
+                parts
+                    .iter()
+                    .fold(between, |sum, part| sum.saturating_add(part.len())),
+            )?;
+            Ok(parts.join(separator).into())
+        },
+    )
     .more(Param::new("lists", Type::list(Type::String)))
     .not_null()
 }
 
 pub(in crate::functions) fn split() -> Function {
-    Function::new(vec![text_param("separator"), text_param("str")], Type::list(Type::String), |a, _, _| {
-        let (separator, text) = (text(a, 0)?, text(a, 1)?);
-        let parts: Vec<Value> = if separator.is_empty() {
-            text.chars().map(|c| c.to_string().into()).collect()
-        } else {
-            text.split(separator).map(Value::from).collect()
-        };
-        Ok(Value::list(Type::String, parts))
-    })
+    Function::new(
+        vec![text_param("separator"), text_param("str")],
+        Type::list(Type::String),
+        |a, _, _| {
+            let (separator, text) = (text(a, 0)?, text(a, 1)?);
+            let parts: Vec<Value> = if separator.is_empty() {
+                text.chars().map(|c| c.to_string().into()).collect()
+            } else {
+                text.split(separator).map(Value::from).collect()
+            };
+            Ok(Value::list(Type::String, parts))
+        },
+    )
     .not_null()
 }
 
@@ -154,39 +198,57 @@ pub(in crate::functions) fn split() -> Function {
 const INDENTED: usize = 256 << 20;
 
 pub(in crate::functions) fn indent() -> Function {
-    Function::new(vec![Param::new("spaces", Type::Number), text_param("str")], Type::String, |a, _, _| {
-        let (spaces, text) = (whole(a, 0)?, text(a, 1)?);
-        let spaces = usize::try_from(spaces).map_err(|_| CallError::arg(0, "the number of spaces must not be negative"))?;
-        let lines = text.matches('\n').count();
-        if spaces.saturating_mul(lines.max(1)) > INDENTED {
-            return Err(CallError::arg(0, "the number of spaces is too large"));
-        }
-        Ok(text.replace('\n', &format!("\n{}", " ".repeat(spaces))).into())
-    })
+    Function::new(
+        vec![Param::new("spaces", Type::Number), text_param("str")],
+        Type::String,
+        |a, _, _| {
+            let (spaces, text) = (whole(a, 0)?, text(a, 1)?);
+            let spaces = usize::try_from(spaces)
+                .map_err(|_| CallError::arg(0, "the number of spaces must not be negative"))?;
+            let lines = text.matches('\n').count();
+            if spaces.saturating_mul(lines.max(1)) > INDENTED {
+                return Err(CallError::arg(0, "the number of spaces is too large"));
+            }
+            Ok(text
+                .replace('\n', &format!("\n{}", " ".repeat(spaces)))
+                .into())
+        },
+    )
     .not_null()
 }
 
 pub(in crate::functions) fn sort() -> Function {
     let list = Type::list(Type::String);
-    Function::new(vec![Param::new("list", list.clone()).unknown()], list, |a, ty, _| {
-        let list = &a[0];
-        if !list.is_wholly_known() {
-            let range = list.range();
-            let mut builder = Value::unknown(ty.clone()).refine().length_min(range.length_min());
-            if let Some(max) = range.length_max() {
-                builder = builder.length_max(max);
+    Function::new(
+        vec![Param::new("list", list.clone()).unknown()],
+        list,
+        |a, ty, _| {
+            let list = &a[0];
+            if !list.is_wholly_known() {
+                let range = list.range();
+                let mut builder = Value::unknown(ty.clone())
+                    .refine()
+                    .length_min(range.length_min());
+                if let Some(max) = range.length_max() {
+                    builder = builder.length_max(max);
+                }
+                return Ok(builder.finish());
             }
-            return Ok(builder.finish());
-        }
-        let mut words = Vec::new();
-        for (at, item) in items(list).iter().enumerate() {
-            let Some(word) = item.as_str() else {
-                return Err(CallError::call(Said::plain(format!("given list element {at} is null; a null string cannot be sorted"))));
-            };
-            words.push(word);
-        }
-        words.sort_unstable();
-        Ok(Value::list(Type::String, words.into_iter().map(Value::from).collect()))
-    })
+            let mut words = Vec::new();
+            for (at, item) in items(list).iter().enumerate() {
+                let Some(word) = item.as_str() else {
+                    return Err(CallError::call(Said::plain(format!(
+                        "given list element {at} is null; a null string cannot be sorted"
+                    ))));
+                };
+                words.push(word);
+            }
+            words.sort_unstable();
+            Ok(Value::list(
+                Type::String,
+                words.into_iter().map(Value::from).collect(),
+            ))
+        },
+    )
     .not_null()
 }

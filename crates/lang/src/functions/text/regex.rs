@@ -7,7 +7,10 @@ use super::pattern;
 use crate::functions::call::{CallError, Function, Param, text};
 
 fn params() -> Vec<Param> {
-    vec![Param::new("pattern", Type::String), Param::new("string", Type::String)]
+    vec![
+        Param::new("pattern", Type::String),
+        Param::new("string", Type::String),
+    ]
 }
 
 /// What one match gives: the text, a tuple of its groups, or an object of its named groups.
@@ -20,17 +23,29 @@ fn result_type(pattern: &str) -> Result<Type, CallError> {
     } else if named == 0 {
         Ok(Type::tuple(vec![Type::String; names.len()]))
     } else if named < names.len() {
-        Err(CallError::arg(0, "invalid regexp pattern: cannot mix both named and unnamed capture groups"))
+        Err(CallError::arg(
+            0,
+            "invalid regexp pattern: cannot mix both named and unnamed capture groups",
+        ))
     } else {
-        Ok(Type::object(names.into_iter().flatten().map(|name| (name, Type::String))))
+        Ok(Type::object(
+            names.into_iter().flatten().map(|name| (name, Type::String)),
+        ))
     }
 }
 
 fn result(compiled: &Regex, found: &Captures<'_>, ty: &Type) -> Value {
-    let group = |part: Option<regex::Match<'_>>| part.map_or_else(|| Value::null(Type::String), |m| m.as_str().into());
+    let group = |part: Option<regex::Match<'_>>| {
+        part.map_or_else(|| Value::null(Type::String), |m| m.as_str().into())
+    };
     match ty {
         Type::Tuple(_) => Value::tuple(found.iter().skip(1).map(group).collect()),
-        Type::Object(_) => Value::object(compiled.capture_names().flatten().map(|name| (name.to_owned(), group(found.name(name))))),
+        Type::Object(_) => Value::object(
+            compiled
+                .capture_names()
+                .flatten()
+                .map(|name| (name.to_owned(), group(found.name(name)))),
+        ),
         _ => group(found.get(0)),
     }
 }
@@ -38,12 +53,20 @@ fn result(compiled: &Regex, found: &Captures<'_>, ty: &Type) -> Value {
 pub(in crate::functions) fn regex() -> Function {
     Function::typed(
         params(),
-        |args, _| if args[0].is_known() { result_type(text(args, 0)?) } else { Ok(Type::Dynamic) },
+        |args, _| {
+            if args[0].is_known() {
+                result_type(text(args, 0)?)
+            } else {
+                Ok(Type::Dynamic)
+            }
+        },
         |args, ty, _| {
             let compiled = pattern::compile(text(args, 0)?).map_err(|e| CallError::arg(0, e))?;
             match compiled.captures(text(args, 1)?) {
                 Some(found) => Ok(result(&compiled, &found, ty)),
-                None => Err(CallError::call("pattern did not match any part of the given string")),
+                None => Err(CallError::call(
+                    "pattern did not match any part of the given string",
+                )),
             }
         },
     )
@@ -54,22 +77,32 @@ pub(in crate::functions) fn regexall() -> Function {
     Function::typed(
         params(),
         |args, _| {
-            let element = if args[0].is_known() { result_type(text(args, 0)?)? } else { Type::Dynamic };
+            let element = if args[0].is_known() {
+                result_type(text(args, 0)?)?
+            } else {
+                Type::Dynamic
+            };
             Ok(Type::list(element))
         },
         |args, ty, _| {
             let compiled = pattern::compile(text(args, 0)?).map_err(|e| CallError::arg(0, e))?;
             let element = ty.element_type().cloned().unwrap_or(Type::Dynamic);
-            let all = compiled.captures_iter(text(args, 1)?).map(|found| result(&compiled, &found, &element)).collect();
+            let all = compiled
+                .captures_iter(text(args, 1)?)
+                .map(|found| result(&compiled, &found, &element))
+                .collect();
             Ok(Value::list(element, all))
         },
     )
     .not_null()
 }
 
-/// Between slashes the second argument is a pattern, and `$1`, `${name}` in the third stand for its groups.
+/// Between slashes the second argument is a pattern, and `$1`, `${name}` in the third stand for its
+/// groups.
 pub(in crate::functions) fn replace() -> Function {
-    let params = ["str", "substr", "replace"].map(|name| Param::new(name, Type::String)).to_vec();
+    let params = ["str", "substr", "replace"]
+        .map(|name| Param::new(name, Type::String))
+        .to_vec();
     Function::new(params, Type::String, |args, _, host| {
         let (whole, part, with) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
         if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {

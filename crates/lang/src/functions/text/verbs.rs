@@ -31,7 +31,11 @@ impl Verb {
     /// Reads the verb that begins with the `%` at `offset`; returns the place behind it.
     pub(super) fn read(format: &str, offset: usize, next: usize) -> Result<(Verb, usize), String> {
         let bytes = format.as_bytes();
-        let mut verb = Verb { offset, argument: next, ..Verb::default() };
+        let mut verb = Verb {
+            offset,
+            argument: next,
+            ..Verb::default()
+        };
         let mut at = offset + 1;
         while let Some(flag) = bytes.get(at) {
             match flag {
@@ -45,20 +49,29 @@ impl Verb {
             at += 1;
         }
         let number = |at: &mut usize| -> Result<Option<usize>, String> {
-            let count = bytes[*at..].iter().take_while(|b| b.is_ascii_digit()).count();
+            let count = bytes[*at..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count();
             let text = &format[*at..*at + count];
             *at += count;
             if count == 0 {
                 return Ok(None);
             }
-            text.parse().ok().filter(|n| *n <= WIDEST).map(Some).ok_or_else(|| format!("the number {text} is too large in a format verb"))
+            text.parse()
+                .ok()
+                .filter(|n| *n <= WIDEST)
+                .map(Some)
+                .ok_or_else(|| format!("the number {text} is too large in a format verb"))
         };
         verb.width = number(&mut at)?;
         if bytes.get(at) == Some(&b'.') {
             at += 1;
             verb.precision = Some(number(&mut at)?.unwrap_or(0));
         }
-        if bytes.get(at) == Some(&b'[') && bytes.get(at + 1).is_some_and(|b| (b'1'..=b'9').contains(b)) {
+        if bytes.get(at) == Some(&b'[')
+            && bytes.get(at + 1).is_some_and(|b| (b'1'..=b'9').contains(b))
+        {
             at += 1;
             verb.argument = number(&mut at)?.unwrap_or(0);
             if bytes.get(at) == Some(&b']') {
@@ -77,31 +90,48 @@ impl Verb {
 
     /// The text of `value` by this verb.
     pub(super) fn write(&self, value: &Value) -> Result<String, String> {
-        let unsupported = |why: &str| format!("unsupported value for {:?} at {}: {why}", self.raw, self.offset);
+        let unsupported = |why: &str| {
+            format!(
+                "unsupported value for {:?} at {}: {why}",
+                self.raw, self.offset
+            )
+        };
         if self.letter != 'v' && value.is_null() {
             return Err(unsupported("null value cannot be formatted"));
         }
         let convert = |ty: Type| cty::convert(value, &ty).map_err(|e| unsupported(&e.to_string()));
         match self.letter {
             'v' => self.plain(value).map_err(|e| unsupported(&e)),
-            't' => Ok(convert(Type::Bool)?.as_bool().unwrap_or_default().to_string()),
+            't' => Ok(convert(Type::Bool)?
+                .as_bool()
+                .unwrap_or_default()
+                .to_string()),
             'b' | 'd' | 'o' | 'x' | 'X' => {
                 let value = convert(Type::Number)?;
-                let (negative, magnitude) =
-                    value.as_number().and_then(Number::to_big).ok_or_else(|| unsupported("an integer is required"))?;
+                let (negative, magnitude) = value
+                    .as_number()
+                    .and_then(Number::to_big)
+                    .ok_or_else(|| unsupported("an integer is required"))?;
                 Ok(self.whole(negative, &magnitude))
             }
             'e' | 'E' | 'f' | 'g' | 'G' => {
                 let value = convert(Type::Number)?;
-                Ok(value.as_number().map(|n| self.fraction(n)).unwrap_or_default())
+                Ok(value
+                    .as_number()
+                    .map(|n| self.fraction(n))
+                    .unwrap_or_default())
             }
             's' => Ok(self.padded(self.cut(convert(Type::String)?.as_str().unwrap_or_default()))),
             'q' => {
                 let text = convert(Type::String)?;
-                let quoted = json::encode(&self.cut(text.as_str().unwrap_or_default()).into()).map_err(|e| unsupported(&e))?;
+                let quoted = json::encode(&self.cut(text.as_str().unwrap_or_default()).into())
+                    .map_err(|e| unsupported(&e))?;
                 Ok(self.padded(quoted))
             }
-            letter => Err(format!("unsupported format verb '{letter}' in {:?} at offset {}", self.raw, self.offset)),
+            letter => Err(format!(
+                "unsupported format verb '{letter}' in {:?} at offset {}",
+                self.raw, self.offset
+            )),
         }
     }
 
@@ -164,7 +194,10 @@ impl Verb {
         }
         let mut zeros = self.precision.unwrap_or(0).saturating_sub(text.len());
         let sign = self.sign(negative);
-        let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + prefix.len() + zeros + text.len());
+        let missing = self
+            .width
+            .unwrap_or(0)
+            .saturating_sub(sign.len() + prefix.len() + zeros + text.len());
         let (mut left, mut right) = (0, 0);
         if self.minus {
             right = missing;
@@ -173,13 +206,25 @@ impl Verb {
         } else {
             left = missing;
         }
-        format!("{}{sign}{prefix}{}{text}{}", " ".repeat(left), "0".repeat(zeros), " ".repeat(right))
+        format!(
+            "{}{sign}{prefix}{}{text}{}",
+            " ".repeat(left),
+            "0".repeat(zeros),
+            " ".repeat(right)
+        )
     }
 
     fn fraction(&self, number: &Number) -> String {
         let text = magnitude(number, self.letter, self.precision);
-        let sign = if number.is_infinite() && !number.is_negative() && !self.space { "+" } else { self.sign(number.is_negative()) };
-        let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + text.len());
+        let sign = if number.is_infinite() && !number.is_negative() && !self.space {
+            "+"
+        } else {
+            self.sign(number.is_negative())
+        };
+        let missing = self
+            .width
+            .unwrap_or(0)
+            .saturating_sub(sign.len() + text.len());
         if self.minus {
             format!("{sign}{text}{}", " ".repeat(missing))
         } else if self.zero && !number.is_infinite() {
@@ -194,7 +239,10 @@ fn magnitude(number: &Number, letter: char, precision: Option<usize>) -> String 
     match number.to_parts() {
         None => "Inf".to_owned(),
         Some((_, mantissa, exponent)) => {
-            let exact = digits::Exact { mantissa, exponent: exponent as isize };
+            let exact = digits::Exact {
+                mantissa,
+                exponent: exponent as isize,
+            };
             digits::magnitude(&exact, letter, precision, &number.to_text())
         }
     }

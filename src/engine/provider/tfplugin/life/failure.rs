@@ -1,4 +1,5 @@
-//! What can be wrong with a process that is to become a provider, in words for an operator: what happened, and what to do.
+//! What can be wrong with a process that is to become a provider, in words for an operator: what
+//! happened, and what to do.
 
 use crate::engine::plugin::{ITS_ERROR, REINSTALL, StartFailure, Suspicion, Unfit};
 use thiserror::Error;
@@ -7,7 +8,9 @@ use wire::{CertificateError, HandshakeError, TlsError};
 /// Why a process that runs cannot be spoken to.
 #[derive(Debug, Error)]
 pub enum TfFailure {
-    #[error("the process closed its standard output without a handshake; is it a plugin? {REINSTALL}")]
+    #[error(
+        "the process closed its standard output without a handshake; is it a plugin? {REINSTALL}"
+    )]
     SilentOutput,
     #[error("{0}; is it a plugin? {REINSTALL}")]
     UnrecognisedLine(HandshakeError),
@@ -32,7 +35,9 @@ pub enum TfFailure {
 impl TfFailure {
     fn kind(&self) -> &'static str {
         match self {
-            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => "unrecognised_line",
+            Self::SilentOutput | Self::UnrecognisedLine(_) | Self::BadHandshake(_) => {
+                "unrecognised_line"
+            }
             Self::CoreVersion(_) => "core_version",
             Self::ProtocolVersion(_) => "protocol_version",
             Self::NetRpc(_) => "net_rpc",
@@ -49,8 +54,16 @@ impl From<TfFailure> for StartFailure {
             TfFailure::Tls(_) => Suspicion::Dies,
             _ => Suspicion::None,
         };
-        let retryable = !matches!(failure, TfFailure::CoreVersion(_) | TfFailure::ProtocolVersion(_) | TfFailure::NetRpc(_));
-        Self::Dialect(Unfit { kind: failure.kind(), retryable, suspicion, source: Box::new(failure) })
+        let retryable = !matches!(
+            failure,
+            TfFailure::CoreVersion(_) | TfFailure::ProtocolVersion(_) | TfFailure::NetRpc(_)
+        );
+        Self::Dialect(Unfit {
+            kind: failure.kind(),
+            retryable,
+            suspicion,
+            source: Box::new(failure),
+        })
     }
 }
 
@@ -62,7 +75,9 @@ impl From<HandshakeError> for TfFailure {
             E::Protocol { .. } => Self::ProtocolVersion(error),
             E::NetRpc(_) => Self::NetRpc(error),
             E::Certificate { .. } => Self::Certificate(error.to_string()),
-            E::Address { .. } | E::Kind { .. } | E::Multiplex(_) | E::Multiplexed(_) => Self::BadHandshake(error),
+            E::Address { .. } | E::Kind { .. } | E::Multiplex(_) | E::Multiplexed(_) => {
+                Self::BadHandshake(error)
+            }
             _ => Self::UnrecognisedLine(error),
         }
     }

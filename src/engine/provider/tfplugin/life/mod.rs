@@ -1,5 +1,6 @@
-//! How a provider process lives: the handshake line on its output, gRPC over a socket of its own, its schema as the proof
-//! that it works, and `Shutdown` as the way to ask it to end. Owns nothing; a launch owns what is made here.
+//! How a provider process lives: the handshake line on its output, gRPC over a socket of its own,
+//! its schema as the proof that it works, and `Shutdown` as the way to ask it to end. Owns nothing;
+//! a launch owns what is made here.
 
 mod failure;
 mod schema;
@@ -12,7 +13,9 @@ pub use transport::MESSAGE_LIMIT;
 pub(super) use transport::too_large;
 
 use super::wire::Protocol;
-use crate::engine::plugin::life::{Arrival, Birth, Environment, Farewell, Life, Link, PhaseKind, Prepared};
+use crate::engine::plugin::life::{
+    Arrival, Birth, Environment, Farewell, Life, Link, PhaseKind, Prepared,
+};
 use crate::engine::plugin::record::{LogStream, PhaseName};
 use crate::engine::plugin::{self, Newborn, Reattach, StartFailure, seconds};
 use ::wire::{Address, Handshake, HandshakeError, Identity, env};
@@ -35,10 +38,22 @@ const HANDSHAKE: PhaseName = PhaseName::new("handshake");
 const CONNECTED: PhaseName = PhaseName::new("connected");
 
 static PHASES: [PhaseKind; 4] = [
-    PhaseKind { name: PhaseName::FIRST_OUTPUT, until: "waiting for its first output" },
-    PhaseKind { name: HANDSHAKE, until: "waiting for its handshake line" },
-    PhaseKind { name: CONNECTED, until: "connecting" },
-    PhaseKind { name: PhaseName::SCHEMA, until: "asking for its schema" },
+    PhaseKind {
+        name: PhaseName::FIRST_OUTPUT,
+        until: "waiting for its first output",
+    },
+    PhaseKind {
+        name: HANDSHAKE,
+        until: "waiting for its handshake line",
+    },
+    PhaseKind {
+        name: CONNECTED,
+        until: "connecting",
+    },
+    PhaseKind {
+        name: PhaseName::SCHEMA,
+        until: "asking for its schema",
+    },
 ];
 
 /// The life of provider processes.
@@ -58,7 +73,9 @@ impl TfLife {
     /// As the environment has it: any value of `TF_DISABLE_PLUGIN_TLS` does without encryption.
     #[must_use]
     pub fn of_environment() -> Self {
-        Self { tls: std::env::var_os(env::DISABLE_TLS).is_none() }
+        Self {
+            tls: std::env::var_os(env::DISABLE_TLS).is_none(),
+        }
     }
 }
 
@@ -73,14 +90,29 @@ impl Life for TfLife {
     }
 
     fn prepare(&self, folder: &Path) -> Result<Prepared, StartFailure> {
-        let identity = if self.tls { Some(Identity::session().map_err(TfFailure::from)?) } else { None };
+        let identity = if self.tls {
+            Some(Identity::session().map_err(TfFailure::from)?)
+        } else {
+            None
+        };
         let environment = environment(folder, identity.as_deref());
-        Ok(Prepared { environment, birth: Box::new(Launch { identity }) })
+        Ok(Prepared {
+            environment,
+            birth: Box::new(Launch { identity }),
+        })
     }
 
-    async fn attach(&self, other: &Reattach, newborn: &mut Newborn<'_>) -> Result<Box<dyn Link>, StartFailure> {
+    async fn attach(
+        &self,
+        other: &Reattach,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure> {
         let Some(protocol) = Protocol::of(other.protocol) else {
-            return Err(TfFailure::from(HandshakeError::Protocol { found: other.protocol, offered: OFFERED.to_vec() }).into());
+            return Err(TfFailure::from(HandshakeError::Protocol {
+                found: other.protocol,
+                offered: OFFERED.to_vec(),
+            })
+            .into());
         };
         let address = match &other.address {
             plugin::Address::Unix(path) => Address::Unix(path.clone()),
@@ -105,15 +137,20 @@ fn environment(folder: &Path, identity: Option<&Identity>) -> Environment {
     if let Some(identity) = identity {
         with.push((env::CLIENT_CERT.into(), identity.pem().into()));
     }
-    // The official SDKs write a line at trace level for every step of every call unless told otherwise. What an operator
-    // has set counts; TF_LOG alone stands for both.
+    // The official SDKs write a line at trace level for every step of every call unless told
+    // otherwise. What an operator has set counts; TF_LOG alone stands for both.
     for name in ["TF_LOG_SDK", "TF_LOG_PROVIDER"] {
         if std::env::var_os(name).is_none() {
-            with.push((name.into(), std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into())));
+            with.push((
+                name.into(),
+                std::env::var_os("TF_LOG").unwrap_or_else(|| "INFO".into()),
+            ));
         }
     }
     // These would change what the process does with its socket.
-    let without = [env::MULTIPLEX, env::UNIX_SOCKET_GROUP, env::CLIENT_CERT].map(OsString::from).to_vec();
+    let without = [env::MULTIPLEX, env::UNIX_SOCKET_GROUP, env::CLIENT_CERT]
+        .map(OsString::from)
+        .to_vec();
     Environment { without, with }
 }
 
@@ -124,18 +161,27 @@ struct Launch {
 
 #[async_trait]
 impl Birth for Launch {
-    async fn come_up(self: Box<Self>, newborn: &mut Newborn<'_>) -> Result<Box<dyn Link>, StartFailure> {
+    async fn come_up(
+        self: Box<Self>,
+        newborn: &mut Newborn<'_>,
+    ) -> Result<Box<dyn Link>, StartFailure> {
         let line = newborn.first_line().await?.ok_or(TfFailure::SilentOutput)?;
         let handshake = match read_handshake(&line) {
             Ok(handshake) => handshake,
             Err(failure) => {
-                newborn.log().line(LogStream::Stdout, line.strip_suffix(b"\n").unwrap_or(&line));
+                newborn
+                    .log()
+                    .line(LogStream::Stdout, line.strip_suffix(b"\n").unwrap_or(&line));
                 return Err(failure.into());
             }
         };
         newborn.reached(HANDSHAKE);
         let Some(protocol) = Protocol::of(handshake.protocol) else {
-            return Err(TfFailure::from(HandshakeError::Protocol { found: handshake.protocol, offered: OFFERED.to_vec() }).into());
+            return Err(TfFailure::from(HandshakeError::Protocol {
+                found: handshake.protocol,
+                offered: OFFERED.to_vec(),
+            })
+            .into());
         };
         newborn.speaks(protocol.dialect());
         let tls = self.tls(&handshake)?;
@@ -153,8 +199,11 @@ impl Launch {
     fn tls(&self, handshake: &Handshake) -> Result<Option<Arc<rustls::ClientConfig>>, TfFailure> {
         match (&self.identity, &handshake.certificate) {
             (Some(identity), Some(der)) => Ok(Some(::wire::tls::client_config(identity, der)?)),
-            // In a folder that only we can enter, a plugin that knows no TLS harms nobody; on a port it would.
-            (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => Err(TfFailure::NoCertificate),
+            // In a folder that only we can enter, a plugin that knows no TLS harms nobody; on a
+            // port it would.
+            (Some(_), None) if matches!(handshake.address, Address::Tcp(_)) => {
+                Err(TfFailure::NoCertificate)
+            }
             _ => Ok(None),
         }
     }
@@ -171,18 +220,33 @@ async fn reach(
     let (limit, lost) = (settings.launch.connect_deadline, CancellationToken::new());
     let connecting = timeout(limit, connect(address, tls, lost.clone()));
     let no_answer = |_| {
-        let reason = format!("no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer", seconds(&limit));
-        Err(StartFailure::Connect { address: address.to_string(), reason })
+        let reason = format!(
+            "no answer within {}; raise FLIGHTDECK_CONNECT_DEADLINE_MS if it needs longer",
+            seconds(&limit)
+        );
+        Err(StartFailure::Connect {
+            address: address.to_string(),
+            reason,
+        })
     };
-    let channel = newborn.alive(async { connecting.await.unwrap_or_else(no_answer) }).await?;
+    let channel = newborn
+        .alive(async { connecting.await.unwrap_or_else(no_answer) })
+        .await?;
     newborn.reached(CONNECTED);
     newborn.speaks(protocol.dialect());
     newborn.follow(stdio::follow(channel.clone(), newborn.log()));
-    let schema = newborn.alive(fetch_schema(&settings, &channel, protocol)).await?;
+    let schema = newborn
+        .alive(fetch_schema(&settings, &channel, protocol))
+        .await?;
     if schema.is_some() {
         newborn.reached(PhaseName::SCHEMA);
     }
-    Ok(Box::new(TfLink { channel, protocol, schema: Mutex::new(schema), lost }))
+    Ok(Box::new(TfLink {
+        channel,
+        protocol,
+        schema: Mutex::new(schema),
+        lost,
+    }))
 }
 
 /// The way to a provider process.
@@ -196,10 +260,14 @@ pub struct TfLink {
 }
 
 impl TfLink {
-    /// The schema that the launch fetched. It is large, so the first who asks gets it, and shares what he makes of it.
+    /// The schema that the launch fetched. It is large, so the first who asks gets it, and shares
+    /// what he makes of it.
     #[must_use]
     pub fn take_schema(&self) -> Option<SchemaReply> {
-        self.schema.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.schema
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 }
 
@@ -212,7 +280,10 @@ impl Link for TfLink {
         let channel = self.channel.clone();
         // Providers end inside the handler of this call.
         Farewell::Call(Box::pin(async move {
-            GrpcControllerClient::new(channel).shutdown(Empty {}).await.ok();
+            GrpcControllerClient::new(channel)
+                .shutdown(Empty {})
+                .await
+                .ok();
         }))
     }
 }

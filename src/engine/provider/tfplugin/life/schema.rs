@@ -1,5 +1,5 @@
-//! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this once, nothing says that
-//! the plugin works; older ones want to be asked it before anything else.
+//! The last phase of a launch: the plugin's schema, raw, as it came. Until it has answered this
+//! once, nothing says that the plugin works; older ones want to be asked it before anything else.
 
 use super::transport::{MESSAGE_LIMIT, is_transport, refusal, status_text, too_large};
 use crate::engine::plugin::{ITS_ERROR, PluginSettings, StartFailure, seconds};
@@ -30,9 +30,14 @@ pub(super) async fn fetch_schema(
     }
     let limit = settings.launch.schema_deadline;
     match timeout(limit, ask_schema(channel.clone(), protocol)).await {
-        Ok(reply) => reply.map(Some).map_err(|why| StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
+        Ok(reply) => reply
+            .map(Some)
+            .map_err(|why| StartFailure::Schema(format!("{why}; {ITS_ERROR}"))),
         Err(_) => {
-            let why = format!("no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer", seconds(&limit));
+            let why = format!(
+                "no answer within {}; raise FLIGHTDECK_SCHEMA_DEADLINE_MS if it needs longer",
+                seconds(&limit)
+            );
             Err(StartFailure::Schema(why))
         }
     }
@@ -47,19 +52,33 @@ async fn ask_schema(channel: Channel, protocol: Protocol) -> Result<SchemaReply,
     let (reply, errors): (_, Vec<String>) = if protocol == Protocol::Five {
         let request = tfplugin5::get_provider_schema::Request {};
         let reply: tfplugin5::get_provider_schema::Undecoded =
-            ask(channel, "/tfplugin5.Provider/GetSchema", request).await.map_err(failed)?;
-        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin5::diagnostic::Severity::Error);
+            ask(channel, "/tfplugin5.Provider/GetSchema", request)
+                .await
+                .map_err(failed)?;
+        let bad = reply
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity() == tfplugin5::diagnostic::Severity::Error);
         let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
         (SchemaReply::V5(Box::new(reply)), errors)
     } else {
         let request = tfplugin6::get_provider_schema::Request {};
         let reply: tfplugin6::get_provider_schema::Undecoded =
-            ask(channel, "/tfplugin6.Provider/GetProviderSchema", request).await.map_err(failed)?;
-        let bad = reply.diagnostics.iter().filter(|d| d.severity() == tfplugin6::diagnostic::Severity::Error);
+            ask(channel, "/tfplugin6.Provider/GetProviderSchema", request)
+                .await
+                .map_err(failed)?;
+        let bad = reply
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity() == tfplugin6::diagnostic::Severity::Error);
         let errors = bad.map(|d| sentence(&d.summary, &d.detail)).collect();
         (SchemaReply::V6(Box::new(reply)), errors)
     };
-    if errors.is_empty() { Ok(reply) } else { Err(errors.join("; ")) }
+    if errors.is_empty() {
+        Ok(reply)
+    } else {
+        Err(errors.join("; "))
+    }
 }
 
 /// By hand and not by the generated client, which would decode all of the answer.
@@ -69,11 +88,24 @@ where
     A: prost::Message + Default + 'static,
 {
     let mut grpc = Grpc::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
-    grpc.ready().await.map_err(|e| Status::unknown(format!("Service was not ready: {e}")))?;
+    grpc.ready()
+        .await
+        .map_err(|e| Status::unknown(format!("Service was not ready: {e}")))?;
     let codec = ProstCodec::<Q, A>::default();
-    Ok(grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await?.into_inner())
+    Ok(grpc
+        .unary(
+            Request::new(request),
+            PathAndQuery::from_static(path),
+            codec,
+        )
+        .await?
+        .into_inner())
 }
 
 fn sentence(summary: &str, detail: &str) -> String {
-    if detail.is_empty() { summary.to_owned() } else { format!("{summary}: {detail}") }
+    if detail.is_empty() {
+        summary.to_owned()
+    } else {
+        format!("{summary}: {detail}")
+    }
 }

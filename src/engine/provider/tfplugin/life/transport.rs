@@ -1,5 +1,5 @@
-//! The connection to a plugin: a socket, TLS over it where the plugin speaks it, gRPC over that. Made once for a
-//! process; a broken one is never made anew, since what it broke from is gone.
+//! The connection to a plugin: a socket, TLS over it where the plugin speaks it, gRPC over that.
+//! Made once for a process; a broken one is never made anew, since what it broke from is gone.
 
 use super::failure::TfFailure;
 use crate::engine::plugin::{ITS_ERROR, StartFailure};
@@ -26,14 +26,24 @@ pub const MESSAGE_LIMIT: usize = 256 << 20;
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Connects, and makes sure that somebody answers. Waits without a limit: the caller has the deadline. `lost` is
-/// cancelled when the connection is over, whoever closed it.
-pub(super) async fn connect(address: &Address, tls: Option<Arc<ClientConfig>>, lost: CancellationToken) -> Result<Channel, StartFailure> {
+/// Connects, and makes sure that somebody answers. Waits without a limit: the caller has the
+/// deadline. `lost` is cancelled when the connection is over, whoever closed it.
+pub(super) async fn connect(
+    address: &Address,
+    tls: Option<Arc<ClientConfig>>,
+    lost: CancellationToken,
+) -> Result<Channel, StartFailure> {
     let encrypted = tls.is_some();
-    let nobody = |e: io::Error| StartFailure::Connect { address: address.to_string(), reason: format!("{e}; {ITS_ERROR}") };
+    let nobody = |e: io::Error| StartFailure::Connect {
+        address: address.to_string(),
+        reason: format!("{e}; {ITS_ERROR}"),
+    };
     let hung_up = |reason: String| match encrypted {
         true => TfFailure::Tls(reason).into(),
-        false => StartFailure::Connect { address: address.to_string(), reason: format!("{reason}; {ITS_ERROR}") },
+        false => StartFailure::Connect {
+            address: address.to_string(),
+            reason: format!("{reason}; {ITS_ERROR}"),
+        },
     };
     let socket: Box<dyn Stream> = match address {
         Address::Unix(path) => Box::new(UnixStream::connect(path).await.map_err(nobody)?),
@@ -46,10 +56,16 @@ pub(super) async fn connect(address: &Address, tls: Option<Arc<ClientConfig>>, l
     let socket = Watched { socket, lost };
     let stream: Box<dyn Stream> = match tls {
         None => Box::new(socket),
-        Some(config) => Box::new(wire::tls::connect(config, socket).await.map_err(TfFailure::from)?),
+        Some(config) => Box::new(
+            wire::tls::connect(config, socket)
+                .await
+                .map_err(TfFailure::from)?,
+        ),
     };
     // Who refuses our certificate says so only after TLS has been agreed on, by closing.
-    let channel = channel(stream).await.map_err(|e| hung_up(format!("the plugin hung up: {}", describe(&e))))?;
+    let channel = channel(stream)
+        .await
+        .map_err(|e| hung_up(format!("the plugin hung up: {}", describe(&e))))?;
     greet(&channel).await.map_err(hung_up)?;
     Ok(channel)
 }
@@ -67,7 +83,11 @@ impl Drop for Watched {
 }
 
 impl AsyncRead for Watched {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let (before, room) = (buf.filled().len(), buf.remaining());
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
         let ended = match &read {
@@ -83,10 +103,18 @@ impl AsyncRead for Watched {
 }
 
 impl AsyncWrite for Watched {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.socket).poll_write(cx, buf)
     }
-    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.socket).poll_write_vectored(cx, bufs)
     }
     fn is_write_vectored(&self) -> bool {
@@ -104,7 +132,14 @@ async fn channel(stream: Box<dyn Stream>) -> Result<Channel, tonic::transport::E
     let once = Arc::new(Mutex::new(Some(TokioIo::new(stream))));
     let connector = tower::service_fn(move |_: Uri| {
         let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
-        async move { stream.ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the connection to the plugin is lost")) }
+        async move {
+            stream.ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::NotConnected,
+                    "the connection to the plugin is lost",
+                )
+            })
+        }
     });
     Endpoint::from_static("http://localhost")
         .initial_stream_window_size(WINDOW)
@@ -113,13 +148,17 @@ async fn channel(stream: Box<dyn Stream>) -> Result<Channel, tonic::transport::E
         .await
 }
 
-/// With TLS 1.3 a refusal of our certificate shows only at the first answer, so one is waited for. Any answer will do:
-/// not every plugin knows its health.
+/// With TLS 1.3 a refusal of our certificate shows only at the first answer, so one is waited for.
+/// Any answer will do: not every plugin knows its health.
 async fn greet(channel: &Channel) -> Result<(), String> {
-    let request = HealthCheckRequest { service: "plugin".to_owned() };
+    let request = HealthCheckRequest {
+        service: "plugin".to_owned(),
+    };
     match HealthClient::new(channel.clone()).check(request).await {
         Ok(_) => Ok(()),
-        Err(status) if is_transport(&status) => Err(format!("the plugin hung up: {}", status_text(&status))),
+        Err(status) if is_transport(&status) => {
+            Err(format!("the plugin hung up: {}", status_text(&status)))
+        }
         Err(_) => Ok(()),
     }
 }
@@ -156,9 +195,15 @@ fn describe(error: &dyn std::error::Error) -> String {
 
 /// A message that was not taken for its size, in words.
 pub(in super::super) fn too_large(status: &tonic::Status) -> Option<String> {
-    let refused =
-        matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && status.message().contains("message length too large");
-    refused.then(|| format!("the message is larger than the {} MiB that are taken ({})", MESSAGE_LIMIT >> 20, status.message()))
+    let refused = matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted)
+        && status.message().contains("message length too large");
+    refused.then(|| {
+        format!(
+            "the message is larger than the {} MiB that are taken ({})",
+            MESSAGE_LIMIT >> 20,
+            status.message()
+        )
+    })
 }
 
 /// An answer that says no, in words.
