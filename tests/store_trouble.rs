@@ -779,7 +779,8 @@ fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
     assert_eq!(shots.len(), GROUPS);
     let complete = Connection::open(w.store()).unwrap();
     let (all, last) = (intents(&complete), serial(&complete));
-    assert_eq!(all.len(), GROUP * GROUPS + GROUPS - 1);
+    // A gate is made, and its command is run: two.
+    assert_eq!(all.len(), GROUP * GROUPS + 2 * (GROUPS - 1));
     consistent(&complete, "at the end");
     drop(complete);
 

@@ -212,7 +212,7 @@ const FAILING: &[Row] = &[
         verdict: "timed_out",
         phases: SAID,
         words: &[
-            "no handshake within 15000 ms; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer",
+            "no handshake within 15 s; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer",
         ],
         ..ROW
     },
@@ -351,7 +351,7 @@ const FAILING: &[Row] = &[
         env: SHORT_CONNECT,
         verdict: "connect",
         phases: SHOOK,
-        words: &["no answer within 15000 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        words: &["no answer within 15 s; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
         ..ROW
     },
     Row {
@@ -359,7 +359,7 @@ const FAILING: &[Row] = &[
         env: SHORT_CONNECT,
         verdict: "connect",
         phases: SHOOK,
-        words: &["no answer within 15000 ms; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        words: &["no answer within 15 s; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
         ..ROW
     },
     // Certificates and what is behind them.
@@ -457,7 +457,7 @@ const FAILING: &[Row] = &[
         verdict: "schema",
         phases: CONNECTED,
         words: &[
-            "did not give its schema: no answer within 15000 ms; raise FLIGHTDECK_SCHEMA_DEADLINE_MS",
+            "did not give its schema: no answer within 15 s; raise FLIGHTDECK_SCHEMA_DEADLINE_MS",
         ],
         ..ROW
     },
