@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 use flightdeck::engine::Engine;
-use flightdeck::engine::api::{DeployRequest, Select, StageRequest};
-use flightdeck::engine::event::{DeployOutcome, StageId, StageMode};
 use flightdeck::engine::settings::{Access, Settings};
+use flightdeck::engine::words::{
+    DeployOutcome, DeployRequest, Select, StageId, StageMode, StageRequest,
+};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 

@@ -4,8 +4,7 @@
 use super::msg::{Answer, Effect, Msg};
 use super::run::DemoHook;
 use super::schema;
-use crate::engine::api::{LogQuery, Select, Selection};
-use crate::engine::event::StageId;
+use crate::engine::words::{LogQuery, Select, Selection, StageId};
 use crate::engine::{Engine, EngineError};
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;

@@ -1,7 +1,7 @@
 //! The log lines that the console holds: bounded, numbered, merged by the time they came. Owned by
 //! the state.
 
-use crate::engine::plugin::record::{LogLevel, LogLine};
+use crate::engine::words::{LogLevel, LogLine};
 use std::collections::{BTreeSet, VecDeque};
 
 /// How many lines are held; older ones are in the store.
@@ -105,7 +105,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plugin::record::{LogStream, PluginId};
+    use crate::engine::words::{LogStream, PluginId};
 
     fn said(at: i64, text: &str) -> LogLine {
         LogLine {

@@ -2,10 +2,8 @@
 
 use super::key::Input;
 use super::schema::SchemaRow;
-use crate::engine::api::*;
-use crate::engine::event::*;
-use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::View;
+use crate::engine::words::*;
 use std::sync::Arc;
 
 /// Something happened.

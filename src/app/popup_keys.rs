@@ -6,8 +6,7 @@ use super::key::{Key, KeyCode};
 use super::list::RowKey;
 use super::msg::Effect;
 use super::state::*;
-use crate::engine::api::ImportObject;
-use crate::engine::event::{CancelRung, WorkspacePlugin};
+use crate::engine::words::{CancelRung, ImportObject, WorkspacePlugin};
 
 const ESC: Key = Key::plain(KeyCode::Esc);
 const ENTER: Key = Key::plain(KeyCode::Enter);

@@ -1,9 +1,8 @@
 //! A deploy played again: its events folded up to a cursor, by the code that folds live ones.
 
 use super::state::Replay;
-use crate::engine::api::DeployRecord;
-use crate::engine::event::{DeployStarted, EventKind};
 use crate::engine::view::{DeployView, View};
+use crate::engine::words::{DeployRecord, DeployStarted, EventKind};
 
 /// Events that move a replay: those that an operator of the Deploy screen would have seen.
 fn shows(kind: &EventKind) -> bool {

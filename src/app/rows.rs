@@ -4,7 +4,7 @@ use super::doc::Doc;
 use super::list::Row;
 use super::state::{Context, DeployFilter, State};
 use super::text::contains;
-use crate::engine::event::{Action, DeploySummary, DriftView, OperationState, OutputView};
+use crate::engine::words::{Action, DeploySummary, DriftView, OperationState, OutputView};
 use std::cmp::Ordering;
 
 /// Finished calls that the Calls screen lists.
@@ -170,7 +170,7 @@ pub(super) fn calls(state: &State) -> Vec<Row> {
 /// What a row of the Calls screen is.
 pub enum CallRow<'a> {
     Open(&'a crate::engine::view::CallView),
-    Finished(&'a crate::engine::event::CallFinished),
+    Finished(&'a crate::engine::words::CallFinished),
 }
 
 /// The call of a row.

@@ -3,9 +3,8 @@
 
 use super::format::elapsed;
 use super::state::{Screen, State};
-use crate::engine::event::{Operation, OperationState};
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::view::{CallView, DeployView};
+use crate::engine::words::{Operation, OperationState, UnixMs};
 use std::collections::HashSet;
 
 /// Whether what is shown is going on now: the calls of now have nothing to do with a deploy of

@@ -12,9 +12,8 @@ use super::doc::Doc;
 use super::keymap::KeyMap;
 use super::list::{ListState, Row};
 use super::log::Log;
-use crate::engine::event::{Action, ChangeView, Operation, Unknown};
-use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::{DeployView, View};
+use crate::engine::words::{Action, ChangeView, Operation, PluginId, UnixMs, Unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The screens, in the order of their keys.
@@ -274,7 +273,7 @@ impl State {
     }
 
     /// Who else holds the workspace, if anyone.
-    pub fn locked_by(&self) -> Option<&crate::engine::event::LockHolder> {
+    pub fn locked_by(&self) -> Option<&crate::engine::words::LockHolder> {
         if self.view.lock_is_ours {
             None
         } else {

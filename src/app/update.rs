@@ -11,8 +11,7 @@ use super::popup_keys;
 use super::rows;
 use super::state::*;
 use crate::app::format::duration;
-use crate::engine::event::*;
-use crate::engine::plugin::record::{PluginEvent, PluginState, UnixMs};
+use crate::engine::words::*;
 
 /// Seconds that the charts of the Calls screen go back.
 const SAMPLES: usize = 240;
@@ -430,7 +429,7 @@ fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
 }
 
 /// What came along with a change of the selection is kept for the rows, and said.
-fn selected(state: &mut State, stage: StageId, selection: crate::engine::api::Selection) {
+fn selected(state: &mut State, stage: StageId, selection: crate::engine::words::Selection) {
     if state.view.stage.as_ref().is_none_or(|s| s.stage != stage) {
         return;
     }

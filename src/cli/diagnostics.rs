@@ -3,7 +3,7 @@
 
 use super::output::{Ink, paint};
 use super::safe::{safe, safe_lines};
-use crate::engine::event::{Diagnostic, Severity, Snippet, SourceRange};
+use crate::engine::words::{Diagnostic, Severity, Snippet, SourceRange};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -141,7 +141,7 @@ fn rest(snippet: &Snippet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::event::SourcePosition;
+    use crate::engine::words::SourcePosition;
 
     fn diagnostic(line: &str, mark: (u32, u32)) -> Diagnostic {
         let at = |byte: u32| SourcePosition {

@@ -2,7 +2,7 @@
 
 use super::output::Output;
 use crate::engine::error::EngineError;
-use crate::engine::event::{Diagnostic, Severity};
+use crate::engine::words::{Diagnostic, Severity};
 use serde_json::{Map, Value, json};
 
 pub(super) const OK: u8 = 0;

@@ -3,8 +3,7 @@
 
 use super::diagnostics;
 use super::values::Level;
-use crate::engine::event::{Diagnostic, Event, EventKind};
-use crate::engine::plugin::record::PluginEvent;
+use crate::engine::words::{Diagnostic, Event, EventKind, PluginEvent};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
 

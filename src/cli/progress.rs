@@ -5,12 +5,11 @@ use super::live::LiveLine;
 use super::output::{Ink, Output, paint};
 use super::safe::{safe, safe_lines};
 use super::time::duration;
-use crate::engine::bus::now_ms;
-use crate::engine::event::{
-    Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, Reached,
-};
-use crate::engine::plugin::record::{PluginEvent, PluginId, PluginState};
 use crate::engine::view::View;
+use crate::engine::words::{
+    Action, CallId, CallStarted, Event, EventKind, Operation, OperationState, PluginEvent,
+    PluginId, PluginState, Reached, now_ms,
+};
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -366,7 +365,7 @@ pub(super) fn ink_of(action: Action) -> Ink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::event::{CallQueued, CallStarted, DeployStarted, StageMode};
+    use crate::engine::words::{CallQueued, CallStarted, DeployStarted, StageMode};
 
     fn operation(index: u32, address: &str, state: OperationState) -> Operation {
         Operation {

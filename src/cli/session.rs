@@ -7,10 +7,10 @@ use super::progress::Progress;
 use super::signals::Signals;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::error::EngineError;
-use crate::engine::event::CancelRung;
 use crate::engine::handle::Engine;
 use crate::engine::room;
 use crate::engine::settings::{Access, Settings};
+use crate::engine::words::CancelRung;
 use futures_util::FutureExt;
 use std::future::Future;
 use std::time::Duration;
@@ -237,10 +237,10 @@ pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
             let text =
                 "events came faster than they were read; some of them are not in this output"
                     .to_owned();
-            out.event(&crate::engine::event::Event {
+            out.event(&crate::engine::words::Event {
                 seq: view.seq,
-                at: crate::engine::bus::now_ms(),
-                kind: crate::engine::event::EventKind::Notice { text },
+                at: crate::engine::words::now_ms(),
+                kind: crate::engine::words::EventKind::Notice { text },
             });
             view.diagnostics.iter().for_each(|d| out.diagnostic(d));
         }

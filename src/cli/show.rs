@@ -4,7 +4,7 @@ use super::output::{Ink, Output};
 use super::progress::ink_of;
 use super::safe::{safe, safe_lines};
 use super::time::{duration, moment};
-use crate::engine::event::{
+use crate::engine::words::{
     Action, AttributeChange, ChangeView, Counts, DeployOutcome, DeploySummary, DriftKind,
     DriftView, OutputView, StageMode, StageSummary, StateChange, StateChangeKind,
 };

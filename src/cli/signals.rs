@@ -4,7 +4,7 @@
 
 use super::exit::{self, CliError};
 use crate::engine::Engine;
-use crate::engine::event::CancelRung;
+use crate::engine::words::CancelRung;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! Values of flags: parsed here, so that a wrong one is refused with its words before anything
 //! starts.
 
-use crate::engine::api::BadStageName;
-use crate::engine::plugin::record::LogLevel;
+use crate::engine::words::{BadStageName, LogLevel};
 
 /// `--log-level` and `--level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -54,7 +53,7 @@ impl Level {
 
 /// `--out name`.
 pub(super) fn stage_name(text: &str) -> Result<String, BadStageName> {
-    crate::engine::api::stage_name(text).map(str::to_owned)
+    crate::engine::words::stage_name(text).map(str::to_owned)
 }
 
 /// `--var name=text`.

@@ -2,23 +2,14 @@
 //! subscribers. Owned by the engine; every room that reports holds a clone. Never blocks: a
 //! subscriber that falls behind gets a fresh snapshot.
 
-use super::event::{Event, EventKind};
-use super::plugin::record::{PluginEvent, PluginObserver, UnixMs};
 use super::secrets::Secrets;
 use super::view::View;
+use crate::engine::words::{Event, EventKind, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 
 /// How many events a subscriber may lag behind before it is given a snapshot instead.
 const CAPACITY: usize = 8_192;
-
-/// The wall clock in milliseconds since the epoch.
-pub fn now_ms() -> UnixMs {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
-}
 
 /// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with
 /// locks held.
@@ -114,16 +105,6 @@ impl Bus {
     /// Reads the current view without copying it. `read` must be short: it holds up every emitter.
     pub fn with_view<T>(&self, read: impl FnOnce(&View) -> T) -> T {
         read(&self.lock().view)
-    }
-}
-
-impl PluginObserver for Bus {
-    fn event(&self, event: PluginEvent) {
-        self.emit(EventKind::Plugin(event));
-    }
-
-    fn secrets(&self) -> Secrets {
-        self.secrets.clone()
     }
 }
 

@@ -1,12 +1,11 @@
 //! What can go wrong between a question to the engine and its answer, with the exit code that each
 //! deserves.
 
-use super::api::BadStageName;
-use super::event::{Diagnostic, LockHolder, Severity, StageId};
 use super::plugin::PluginError;
 use super::provider::ProviderError;
 use super::store::StoreError;
 use super::trust::TrustError;
+use crate::engine::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
 use lang::addr::AddrError;
 use std::sync::Arc;
 

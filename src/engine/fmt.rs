@@ -2,8 +2,8 @@
 //! Knows files; the layout itself is the language's.
 
 use super::Secrets;
-use super::event::{Diagnostic, Severity};
 use super::told;
+use crate::engine::words::{Diagnostic, Severity};
 use lang::source::SourceMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,19 +1,17 @@
 //! The engine's handle: everything else holds a clone of it. Its methods are the verbs of the
 //! product.
 
-use super::api::*;
 use super::bus::{Bus, Subscription};
 use super::calls::{Calls, Deadlines};
 use super::error::EngineError;
-use super::event::*;
 use super::memory::Memory;
-use super::plugin::record::{PluginId, UnixMs};
 use super::pool::{Pool, PoolSettings};
 use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
 use super::view::View;
 use super::work::Work;
+use crate::engine::words::*;
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 

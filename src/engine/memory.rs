@@ -2,13 +2,11 @@
 //! engine's handle; answers the questions that need nothing but what is on record.
 
 use super::Secrets;
-use super::api::*;
 use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
-use super::event::{DeployId, DeploySummary, DriftKind, DriftView};
-use super::plugin::record::UnixMs;
 use super::settings::{Access, Settings};
 use super::store::{Recorder, Store, rows, this_process, version4};
+use crate::engine::words::*;
 use std::collections::HashMap;
 use tokio_util::task::TaskTracker;
 

@@ -1,12 +1,10 @@
 //! The engine: launches plugins, stages, deploys, remembers. Knows neither the console nor the
 //! command line.
 
-pub mod api;
 pub mod bus;
 pub mod calls;
 pub mod deploy;
 pub mod error;
-pub mod event;
 pub mod fmt;
 pub mod graph;
 pub mod handle;
@@ -24,6 +22,7 @@ pub mod told;
 pub mod trust;
 pub mod view;
 pub mod visible;
+pub mod words;
 mod work;
 pub mod workspace;
 

@@ -1,20 +1,21 @@
 //! Providers for a workspace: which addresses are meant, where each was found, and their processes
 //! by way of the pool. Owns nothing but the memory of package hashes.
 
-use super::event::{Diagnostic, Severity};
 use super::plugin::Plugins;
 use super::plugin::Start;
 use super::plugin::find::{
     self, Constraints, HashCache, LockFile, Places, ProviderAddress, Surroundings, Want,
 };
-use super::plugin::record::PluginFound;
 use super::pool::Pool;
 use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
-use super::trust::{Trust, Verdict, WorkspacePlugin};
+use super::trust::{Trust, Verdict};
 use super::workspace::load::digest;
-use super::workspace::provider_addr::{self, BUILTIN, ConfigKey};
+use super::workspace::provider_addr::{self};
+use crate::engine::words::{
+    BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
+};
 use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
@@ -93,7 +94,7 @@ pub fn seek(
     };
     let mut digests = Vec::new();
     for (address, want) in wants(root, in_state, &mut out.problems) {
-        if *address == *BUILTIN {
+        if *address == *BUILTIN_PROVIDER {
             out.found.insert(address.clone(), address);
             continue;
         }
@@ -192,12 +193,10 @@ fn wants(
         }
     }
     for address in provider_addr::addresses(root) {
-        let (source, constraints) = sources.get(&address).cloned().unwrap_or_else(|| {
-            (
-                provider_addr::short(&address).to_owned(),
-                Constraints::any(),
-            )
-        });
+        let (source, constraints) = sources
+            .get(&address)
+            .cloned()
+            .unwrap_or_else(|| (short_provider(&address).to_owned(), Constraints::any()));
         let Ok(parsed) = source.parse::<ProviderAddress>() else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Diagnostics of the language as events have them: places in words, with the line they are about.
 
 use super::Secrets;
-use super::event::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
+use crate::engine::words::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
 use lang::source::{FileId, Position, SourceMap};
 use std::collections::{HashMap, HashSet};
 

@@ -3,7 +3,7 @@
 //! line a yes.
 
 use super::plugin::find::{Found, HashCache, Places, is_brought};
-use serde::{Deserialize, Serialize};
+use super::words::WorkspacePlugin;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -28,35 +28,6 @@ pub enum TrustError {
         file: PathBuf,
         source: Arc<std::io::Error>,
     },
-}
-
-/// A plugin that the workspace itself brings, and that nobody has said yes to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkspacePlugin {
-    /// The provider that it says it is.
-    pub address: String,
-    pub executable: String,
-    /// Of all files of its package.
-    pub digest: String,
-    /// Whether there was a yes for other files at the same place.
-    pub changed: bool,
-}
-
-impl WorkspacePlugin {
-    /// What it is, and what to do, for whoever can give flags.
-    pub fn why(&self) -> String {
-        let asked = if self.changed {
-            "it is not what a yes was given for before"
-        } else {
-            "no yes was given for it"
-        };
-        format!(
-            "the provider {} comes with the workspace's own files, and {asked}\n  executable: {}\n  digest: {}\nIt would run with all that you \
-             may do. If you trust it, add --trust-workspace-plugins once, which is remembered for these very files; else take it away, or \
-             install the provider with the `init` of your tool.",
-            self.address, self.executable, self.digest
-        )
-    }
 }
 
 /// What is said of a plugin that was found.

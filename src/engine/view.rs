@@ -2,9 +2,7 @@
 //! for a reader that joins late and for the replay of an old deploy. Plain data; owned by whoever
 //! folds.
 
-use super::event::WorkspacePlugin;
-use super::event::*;
-use super::plugin::record::*;
+use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;

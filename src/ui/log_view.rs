@@ -7,7 +7,7 @@ use crate::app::format::clock_ms;
 use crate::app::layout::side_by_side;
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::engine::plugin::record::LogStream;
+use crate::engine::words::LogStream;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 

@@ -1,8 +1,8 @@
 //! What must hold after a kill, and what must hold in the end.
 
 use crate::world::{Known, Real, WANTED, World};
-use flightdeck::engine::event::{Action, Operation, OperationState, OperationStep};
 use flightdeck::engine::store::model::StateObject;
+use flightdeck::engine::words::{Action, Operation, OperationState, OperationStep};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

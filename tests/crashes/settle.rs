@@ -6,7 +6,7 @@ use crate::check;
 use crate::kill::{self, Moment, Random, Whole};
 use crate::support::Run;
 use crate::world::{Known, Template, WANTED, World};
-use flightdeck::engine::event::OperationStep;
+use flightdeck::engine::words::OperationStep;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -8,10 +8,10 @@ use cty::{Type, Value};
 use flightdeck::engine::plugin::life::{
     Arrival, Birth, Environment, Farewell, Life, Link, PhaseKind, Prepared,
 };
-use flightdeck::engine::plugin::record::{PhaseName, PluginFound, PluginId};
 use flightdeck::engine::plugin::{Newborn, Reattach, StartFailure, Suspicion, Unfit};
 use flightdeck::engine::provider::dialect::{Configuration, Dialect, Obituary, Reached, lost};
 use flightdeck::engine::provider::*;
+use flightdeck::engine::words::{PhaseName, PluginFound, PluginId};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -6,12 +6,13 @@
 mod lines;
 
 use flightdeck::engine::Engine;
-use flightdeck::engine::api::{DeployRequest, StageRequest};
 use flightdeck::engine::bus::{Subscription, Update};
-use flightdeck::engine::event::{Action, DeployOutcome, EventKind, StageMode};
-use flightdeck::engine::plugin::record::{LaunchAttempt, PluginEvent};
 use flightdeck::engine::provider::dialect::Dialects;
 use flightdeck::engine::settings::Settings;
+use flightdeck::engine::words::{
+    Action, DeployOutcome, DeployRequest, EventKind, LaunchAttempt, PluginEvent, StageMode,
+    StageRequest,
+};
 use lines::Lines;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use crate::kit::*;
 use flightdeck::engine::plugin::find::{
     Constraints, HashCache, LockFile, Places, Surroundings, Want, find,
 };
-use flightdeck::engine::plugin::record::PluginId;
 use flightdeck::engine::plugin::{Plugin, PluginError};
 use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
+use flightdeck::engine::words::PluginId;
 use std::sync::Arc;
 
 fn add(bench: &Bench, name: &str) -> Plugin {

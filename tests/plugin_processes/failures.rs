@@ -2,9 +2,9 @@
 //! process. The many ways to fail are rows of `tests/misbehaving`.
 
 use crate::kit::*;
-use flightdeck::engine::plugin::record::PluginState;
 use flightdeck::engine::plugin::{PluginError, PluginSettings, SpawnSpec, Start};
 use flightdeck::engine::provider::tfplugin::TfLife;
+use flightdeck::engine::words::PluginState;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn fails(
 ) {
     let limit = settings.launch.attempts;
     let plugin = bench.plugins.add_with(
-        flightdeck::engine::plugin::record::PluginId(kind.into()),
+        flightdeck::engine::words::PluginId(kind.into()),
         found(),
         start,
         Arc::new(TfLife::default()),
@@ -196,7 +196,7 @@ async fn five_launches_by_default_and_not_one_more() {
 async fn a_plugin_that_cannot_be_had_says_why() {
     let bench = Bench::new(settings());
     let plugin = bench.plugins.add_rejected(
-        flightdeck::engine::plugin::record::PluginId("x/y".into()),
+        flightdeck::engine::words::PluginId("x/y".into()),
         found(),
         "no version fits".into(),
     );

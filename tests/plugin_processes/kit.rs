@@ -1,9 +1,11 @@
 //! What the tests share: an observer that can be waited for, plugins made of shell scripts, looks
 //! at `/proc`.
 
-use flightdeck::engine::plugin::record::*;
-use flightdeck::engine::plugin::{Connection, Plugin, PluginSettings, Plugins, SpawnSpec, Start};
+use flightdeck::engine::plugin::{
+    Connection, Plugin, PluginObserver, PluginSettings, Plugins, SpawnSpec, Start,
+};
 use flightdeck::engine::provider::tfplugin::{TfLife, TfLink};
+use flightdeck::engine::words::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

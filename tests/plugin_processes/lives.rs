@@ -3,9 +3,9 @@
 
 use crate::kit::*;
 use crate::server::{Manner, OBEY, Server, order, said};
-use flightdeck::engine::plugin::record::*;
 use flightdeck::engine::plugin::{Address, PluginError, ProcessIdentity, Reattach, Start};
 use flightdeck::engine::provider::tfplugin::{Protocol, SchemaReply, TfLife};
+use flightdeck::engine::words::*;
 use proto::plugin::stdio_data::Channel;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@ use crate::kit::*;
 use flightdeck::engine::plugin::find::{
     Constraints, HashCache, LockFile, Places, Surroundings, Want, find,
 };
-use flightdeck::engine::plugin::record::PluginId;
 use flightdeck::engine::provider::tfplugin::{SchemaReply, TfLife};
+use flightdeck::engine::words::PluginId;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use crate::kit::*;
 use cty::{Type, Value};
-use flightdeck::engine::event::*;
 use flightdeck::engine::provider::builtin;
 use flightdeck::engine::provider::*;
+use flightdeck::engine::words::*;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]

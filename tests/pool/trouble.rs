@@ -2,10 +2,9 @@
 
 use crate::kit::*;
 use cty::Value;
-use flightdeck::engine::event::*;
-use flightdeck::engine::plugin::record::PluginState;
 use flightdeck::engine::plugin::{SpawnSpec, Start};
 use flightdeck::engine::provider::*;
+use flightdeck::engine::words::*;
 use serde_json::json;
 use std::time::{Duration, Instant};
 

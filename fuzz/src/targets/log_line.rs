@@ -2,7 +2,7 @@
 //! for quotes, and a trace lasts from its first line.
 
 use flightdeck::engine::plugin::LineParser;
-use flightdeck::engine::plugin::record::LogLevel;
+use flightdeck::engine::words::LogLevel;
 
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

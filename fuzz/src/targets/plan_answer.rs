@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use cty::schema::{Block, Schema};
 use cty::{Path, PathStep, Value, msgpack};
-use flightdeck::engine::event::{Action, Severity};
-use flightdeck::engine::plugin::record::PluginId;
 use flightdeck::engine::provider::tfplugin::plan_answer;
 use flightdeck::engine::provider::*;
 use flightdeck::engine::stage::ignore::Ignore;
@@ -16,6 +14,7 @@ use flightdeck::engine::stage::managed::{
     NoPlan, Planned, Prior, Question, Reason, plan, plan_destroy,
 };
 use flightdeck::engine::stage::{diff, masks};
+use flightdeck::engine::words::{Action, PluginId, Severity};
 use prost::Message;
 use proto::tfplugin6 as pb;
 

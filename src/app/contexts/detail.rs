@@ -4,7 +4,7 @@ use crate::app::doc::{self, Doc};
 use crate::app::list::Row;
 use crate::app::rows::{CallRow, call_row, drift_row, output_row};
 use crate::app::state::{PluginTab, State};
-use crate::engine::event::StageMode;
+use crate::engine::words::StageMode;
 
 pub(super) fn nothing(_: &State, _: &Row) -> Doc {
     Doc::new()

@@ -3,8 +3,8 @@
 use super::*;
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::state::State;
-use crate::engine::event::{CallFinished, CallOutcome};
 use crate::engine::view::CallView;
+use crate::engine::words::{CallFinished, CallOutcome};
 
 /// A call that waits or runs.
 pub fn call(state: &State, c: &CallView) -> Doc {

@@ -1,7 +1,7 @@
 //! One change in words: its attributes before and after, why it is there, what needs it.
 
 use super::*;
-use crate::engine::event::{
+use crate::engine::words::{
     Action, AttributeChange, ChangeView, Diagnostic, DriftKind, DriftView, OutputView, Severity,
     StageMode, Unknown,
 };

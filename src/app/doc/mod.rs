@@ -136,8 +136,8 @@ pub fn plain_text(doc: &Doc) -> String {
 }
 
 /// The role of an action.
-pub fn action_role(action: crate::engine::event::Action) -> Role {
-    use crate::engine::event::Action::*;
+pub fn action_role(action: crate::engine::words::Action) -> Role {
+    use crate::engine::words::Action::*;
     match action {
         NoOp => Role::Dim,
         Read => Role::Read,
@@ -149,8 +149,8 @@ pub fn action_role(action: crate::engine::event::Action) -> Role {
 }
 
 /// The sign of an action, coloured: the `-` of a replace red, its `+` green.
-pub fn action_sign(action: crate::engine::event::Action) -> Line {
-    use crate::engine::event::Action::*;
+pub fn action_sign(action: crate::engine::words::Action) -> Line {
+    use crate::engine::words::Action::*;
     match action {
         Replace => vec![
             span(Role::Destroy, "-"),

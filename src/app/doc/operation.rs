@@ -4,11 +4,10 @@ use super::*;
 use crate::app::format::{clock, clock_ms, count, date, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::api::FailureGroup;
-use crate::engine::event::{
-    Counts, DeployOutcome, DeploySummary, Failure, Operation, OperationState, StageMode,
+use crate::engine::words::{
+    Counts, DeployOutcome, DeploySummary, Failure, FailureGroup, Operation, OperationState,
+    PluginId, StageMode, UnixMs,
 };
-use crate::engine::plugin::record::{PluginId, UnixMs};
 
 /// One operation of a deploy at a moment.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {

@@ -5,8 +5,8 @@ use super::*;
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;
-use crate::engine::plugin::record::{LaunchAttempt, LogLevel, PluginState};
 use crate::engine::view::PluginView;
+use crate::engine::words::{LaunchAttempt, LogLevel, PluginState};
 
 /// Log lines that a pane shows at most.
 const LOG_LINES: usize = 300;

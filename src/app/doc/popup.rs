@@ -4,7 +4,7 @@ use super::*;
 use crate::app::command::COMMANDS;
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
-use crate::engine::event::{CancelRung, OperationState};
+use crate::engine::words::{CancelRung, OperationState};
 
 /// Every command that works here with its keys, special ones first.
 pub fn help(state: &State) -> Doc {

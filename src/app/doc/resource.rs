@@ -4,9 +4,7 @@ use super::*;
 use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;
-use crate::engine::api::StateRow;
-use crate::engine::event::DriftKind;
-use crate::engine::plugin::record::LogStream;
+use crate::engine::words::{DriftKind, LogStream, StateRow};
 
 /// A resource instance with its attributes and dependencies both ways.
 pub fn state_row(state: &State, r: &StateRow) -> Doc {

@@ -6,8 +6,9 @@ use super::*;
 use crate::app::format::{clock, count, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, DeployFilter, PluginTab, State};
-use crate::engine::event::{Action, DeployOutcome, DriftKind, OperationState, Severity, StageMode};
-use crate::engine::plugin::record::PluginState;
+use crate::engine::words::{
+    Action, DeployOutcome, DriftKind, OperationState, PluginState, Severity, StageMode,
+};
 
 /// Symbol, word and role of a plugin's state.
 pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
@@ -538,9 +539,9 @@ pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
     }
     if let Some(r) = d.cancel {
         let word = match r {
-            crate::engine::event::CancelRung::StopStarting => "nothing new starts",
-            crate::engine::event::CancelRung::AskPlugins => "plugins were asked to stop",
-            crate::engine::event::CancelRung::KillPlugins => "plugins were killed",
+            crate::engine::words::CancelRung::StopStarting => "nothing new starts",
+            crate::engine::words::CancelRung::AskPlugins => "plugins were asked to stop",
+            crate::engine::words::CancelRung::KillPlugins => "plugins were killed",
         };
         l.push(span(Role::Warn, format!(" · cancelled: {word}")));
     }

@@ -4,7 +4,7 @@
 use super::*;
 use crate::app::format::{count, date};
 use crate::app::state::State;
-use crate::engine::event::{Operation, Unknown};
+use crate::engine::words::{Operation, Unknown};
 
 /// What stands over the list: why it is here at all.
 pub fn unknown_head(state: &State, refused: bool) -> Doc {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::state::{Context, State};
-use crate::engine::event::StageMode;
+use crate::engine::words::StageMode;
 
 /// The note that stays on the screen.
 pub fn note(state: &State) -> Doc {

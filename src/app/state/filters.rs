@@ -1,6 +1,6 @@
 //! What of all that is known is shown.
 
-use crate::engine::event::Action;
+use crate::engine::words::Action;
 use std::collections::BTreeSet;
 
 /// What the detail of a plugin shows.

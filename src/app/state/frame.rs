@@ -5,8 +5,7 @@ use crate::app::doc::Doc;
 use crate::app::entry::Entry;
 use crate::app::list::{Row, RowKey};
 use crate::app::msg::Effect;
-use crate::engine::event::StageId;
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::{StageId, UnixMs};
 
 /// How much weight a message in the footer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! What was asked of the engine and has come.
 
 use crate::app::schema::SchemaRow;
-use crate::engine::api::{DeployRecord, FailureGroup, StateRow};
-use crate::engine::event::DeploySummary;
-use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::view::DeployView;
+use crate::engine::words::{DeployRecord, DeploySummary, FailureGroup, PluginId, StateRow, UnixMs};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How a change came to be taken or left without being asked for.

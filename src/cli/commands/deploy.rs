@@ -8,11 +8,10 @@ use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
-use crate::engine::api::DeployRequest;
-use crate::engine::event::{DeployOutcome, DeploySummary, StageId, StageSummary};
 use crate::engine::settings::Access;
 use crate::engine::stage::commands::asked_for;
 use crate::engine::store::Store;
+use crate::engine::words::{DeployOutcome, DeployRequest, DeploySummary, StageId, StageSummary};
 use serde_json::json;
 use std::io::IsTerminal;
 

@@ -6,9 +6,9 @@ use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::time::{moment, time_of_day};
-use crate::engine::api::FailureGroup;
 use crate::engine::plugin::opens_panic;
 use crate::engine::settings::Access;
+use crate::engine::words::FailureGroup;
 use serde_json::json;
 
 /// Log lines shown with a failure; `--json` has them all.

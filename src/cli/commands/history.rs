@@ -7,12 +7,11 @@ use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::time::{duration, moment};
-use crate::engine::api::DeployRecord;
-use crate::engine::event::{
-    DeployId, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
-};
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::settings::Access;
+use crate::engine::words::{
+    DeployId, DeployRecord, DeploySummary, Diagnostic, Operation, OperationState, StateChange,
+    UnixMs,
+};
 use serde_json::{Value, json};
 
 /// How many deploys a list shows.

@@ -7,9 +7,8 @@ use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::time::moment;
 use crate::cli::values::Level;
-use crate::engine::api::{LogQuery, LogRow};
-use crate::engine::plugin::record::LogLevel;
 use crate::engine::settings::Access;
+use crate::engine::words::{LogLevel, LogQuery, LogRow};
 use serde_json::json;
 use std::time::Duration;
 

@@ -10,9 +10,8 @@ use crate::cli::safe::{safe, safe_lines};
 use crate::cli::session::{Session, settings};
 use crate::cli::show;
 use crate::cli::suggest::nearest;
-use crate::engine::api::{ImportObject, StateRow};
-use crate::engine::event::{DriftKind, StateChange};
 use crate::engine::settings::Access;
+use crate::engine::words::{DriftKind, ImportObject, StateChange, StateRow};
 use serde_json::json;
 use std::path::Path;
 

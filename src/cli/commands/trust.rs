@@ -6,9 +6,9 @@ use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::session::settings;
 use crate::engine::error::EngineError;
-use crate::engine::event::WorkspacePlugin;
 use crate::engine::handle::Engine;
 use crate::engine::settings::Access;
+use crate::engine::words::WorkspacePlugin;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let engine = Engine::start(settings("trust", Access::ReadOnly, None)?).await?;

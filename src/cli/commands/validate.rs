@@ -5,8 +5,8 @@ use crate::cli::exit::{Ended, OK, fields};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};
-use crate::engine::api::StageRequest;
 use crate::engine::settings::Access;
+use crate::engine::words::StageRequest;
 use serde_json::json;
 
 pub(super) async fn run(args: ValidateArgs, out: &mut Output) -> Ended {

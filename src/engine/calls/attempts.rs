@@ -3,9 +3,9 @@
 //! worth another attempt is for its dialect to say.
 
 use super::Lane;
-use crate::engine::event::Retry;
 use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
+use crate::engine::words::Retry;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

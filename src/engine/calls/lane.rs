@@ -4,11 +4,9 @@
 use super::stats::{self, Past, Window};
 use super::{Kind, Shared, lock};
 use crate::engine::Secrets;
-use crate::engine::api::CallStat;
-use crate::engine::event::*;
-use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
+use crate::engine::words::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};

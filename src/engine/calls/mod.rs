@@ -10,13 +10,11 @@ mod stats;
 pub use attempts::{Attempts, Retrying};
 pub use lane::{Drained, Lane};
 
-use super::api::CallStat;
 use super::bus::EventSink;
-use super::event::Latency;
-use super::plugin::record::PluginId;
 use super::provider::{CallContext, Method};
 use super::secrets::Secrets;
 use super::settings::RetrySettings;
+use crate::engine::words::{CallStat, Latency, PluginId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};

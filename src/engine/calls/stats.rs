@@ -2,7 +2,7 @@
 //! % off at most). What is older makes no difference any more: counts, errors and percentiles are
 //! of the same calls. Owned by a lane.
 
-use crate::engine::event::Latency;
+use crate::engine::words::Latency;
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::engine::bus::Bus;
-use crate::engine::event::*;
 use crate::engine::provider::{CallContext, Checked, ProviderDiagnostic, ProviderError};
+use crate::engine::words::*;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;

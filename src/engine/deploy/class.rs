@@ -1,8 +1,8 @@
 //! Which class a failure has whose reason a provider gives: read from where it points, and from
 //! what it says, since there is no other sign. Pure.
 
-use crate::engine::event::{FailureClass, Severity};
 use crate::engine::provider::ProviderDiagnostic;
+use crate::engine::words::{FailureClass, Severity};
 use regex::Regex;
 use std::sync::LazyLock;
 

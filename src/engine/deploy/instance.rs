@@ -3,10 +3,10 @@
 //! reference, after the reference engine.
 
 use super::class::class_of;
-use crate::engine::event::{Action, FailureClass, Severity};
 use crate::engine::provider::{
     ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError,
 };
+use crate::engine::words::{Action, FailureClass, Severity};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use proto::Bytes;

@@ -4,14 +4,13 @@
 
 use super::waits::Waits;
 use crate::engine::Secrets;
-use crate::engine::bus::{Bus, now_ms};
+use crate::engine::bus::Bus;
 use crate::engine::calls::lock;
-use crate::engine::event::*;
-use crate::engine::plugin::record::{PluginId, UnixMs};
 use crate::engine::pool::Pool;
 use crate::engine::stage::change::Change;
 use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Store, StoreError};
+use crate::engine::words::*;
 use cty::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -286,11 +285,11 @@ impl Recorder {
     /// What a provisioner or the like says of an operation.
     pub fn say(&self, address: &str, text: &str) {
         let plugin = PluginId(format!("provisioner {address}"));
-        let line = crate::engine::plugin::record::LogLine {
+        let line = crate::engine::words::LogLine {
             plugin,
             at: now_ms(),
-            level: crate::engine::plugin::record::LogLevel::Info,
-            stream: crate::engine::plugin::record::LogStream::Engine,
+            level: crate::engine::words::LogLevel::Info,
+            stream: crate::engine::words::LogStream::Engine,
             module: None,
             text: self
                 .secrets()
@@ -298,9 +297,10 @@ impl Recorder {
                 .into_owned(),
             panic: false,
         };
-        self.bus.emit(EventKind::Plugin(
-            crate::engine::plugin::record::PluginEvent::Log { line },
-        ));
+        self.bus
+            .emit(EventKind::Plugin(crate::engine::words::PluginEvent::Log {
+                line,
+            }));
     }
 
     /// Commits what is about to be done; only then may it be done. `object` is what is there before

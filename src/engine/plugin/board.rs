@@ -4,12 +4,12 @@
 use super::failure::{Exit, StartFailure};
 use super::identity::ProcessIdentity;
 use super::life::{Arrival, Life, PhaseKind};
-use super::logs::{Logs, now_ms};
-use super::record::{
-    LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginObserver,
-    PluginState,
-};
+use super::logs::Logs;
+use crate::engine::plugin::PluginObserver;
 use crate::engine::settings::LaunchSettings;
+use crate::engine::words::{
+    LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginState, now_ms,
+};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::watch;
@@ -185,7 +185,7 @@ impl Recorder {
         self.record.doing = None;
         self.record.took_ms = Some(self.since_begin(Instant::now()));
         self.record.verdict = Some(match result {
-            Ok(()) => super::record::Verdict {
+            Ok(()) => crate::engine::words::Verdict {
                 kind: "ready".to_owned(),
                 text: "ready".to_owned(),
                 retryable: false,

@@ -2,7 +2,7 @@
 //! and what to do.
 
 use super::oom::Memory;
-use super::record::Verdict;
+use crate::engine::words::Verdict;
 use std::path::PathBuf;
 use thiserror::Error;
 

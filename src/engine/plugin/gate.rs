@@ -2,7 +2,7 @@
 //! what others have to tell. Of each second's lines the first and the last go through; how many are
 //! left out between them is said. Owned by the logs.
 
-use super::record::LogLine;
+use crate::engine::words::LogLine;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -62,8 +62,8 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{LogLevel, LogStream, PluginId};
     use super::*;
+    use crate::engine::words::{LogLevel, LogStream, PluginId};
 
     fn line(n: usize) -> LogLine {
         LogLine {

@@ -4,7 +4,7 @@
 use super::board::Board;
 use super::connection::Connection;
 use super::incident::Incident;
-use super::record::{LogLine, PluginFound, PluginId, PluginState};
+use crate::engine::words::{LogLine, PluginFound, PluginId, PluginState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,8 +3,7 @@
 
 use super::board::Board;
 use super::failure::{Exit, ITS_ERROR};
-use super::logs::now_ms;
-use super::record::{LogLine, PluginEvent, PluginId, UnixMs};
+use crate::engine::words::{LogLine, PluginEvent, PluginId, UnixMs, now_ms};
 
 /// Lines kept with an incident.
 const LINES: usize = 100;

@@ -4,8 +4,8 @@
 
 use super::failure::StartFailure;
 use super::newborn::Newborn;
-use super::record::PhaseName;
 use super::settings::Reattach;
+use crate::engine::words::PhaseName;
 use async_trait::async_trait;
 use std::any::Any;
 use std::ffi::OsString;

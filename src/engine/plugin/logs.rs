@@ -5,9 +5,10 @@
 use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
 use super::parse::{LineParser, words_of};
-use super::record::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, PluginObserver, UnixMs};
 use crate::engine::Secrets;
+use crate::engine::plugin::PluginObserver;
 use crate::engine::visible::uncoloured;
+use crate::engine::words::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, UnixMs, now_ms};
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,11 +32,6 @@ const SHORT: usize = 400;
 const LATE: UnixMs = 60_000;
 /// Without a line for this long a flood is over.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Milliseconds since the epoch, now.
-pub(super) fn now_ms() -> UnixMs {
-    jiff::Timestamp::now().as_millisecond()
-}
 
 /// When a line was said. Under load it is read long after; what came of one operation would seem to
 /// come of the next. A clock that is not ours is not believed.

@@ -1,6 +1,6 @@
 //! Plugin processes: finding, launching, supervising, logs. Each process is owned by one supervisor
 //! task; everything else holds a [`Plugin`], a handle. Reports leave through
-//! [`record::PluginObserver`]. Knows no dialect: what a process is given, how it comes up and how
+//! [`PluginObserver`]. Knows no dialect: what a process is given, how it comes up and how
 //! it is asked to end is told by the [`life::Life`] that comes with a plugin.
 
 mod board;
@@ -19,9 +19,10 @@ mod launch;
 pub mod life;
 mod logs;
 mod newborn;
+mod observer;
 mod oom;
 mod parse;
-pub mod record;
+
 mod settings;
 mod spawn;
 mod supervisor;
@@ -37,6 +38,7 @@ pub use identity::ProcessIdentity;
 pub use incident::Incident;
 pub(in crate::engine) use logs::read_line;
 pub use newborn::{Feed, Newborn, Pieces};
+pub use observer::PluginObserver;
 pub use oom::Memory;
 pub use parse::{LineParser, Parsed, opens_panic};
 pub use settings::{Address, PluginSettings, Reattach, SpawnSpec, Start};

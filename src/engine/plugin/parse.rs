@@ -1,7 +1,7 @@
 //! Lines of plugin output made into log lines: hclog JSON, `[LEVEL] text`, panics, anything else.
 //! Pure but for the panic mode, which lasts from the first line of a trace.
 
-use super::record::{LogLevel, UnixMs};
+use crate::engine::words::{LogLevel, UnixMs};
 use serde_json::Value;
 
 /// What a line says.

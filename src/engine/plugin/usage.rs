@@ -1,7 +1,8 @@
 //! CPU and memory of the plugin processes, looked at on a cadence of its own by one task for all of
 //! them. The look itself reads `/proc` and runs where blocking is allowed.
 
-use super::record::{PluginEvent, PluginId, PluginObserver, Usage};
+use crate::engine::plugin::PluginObserver;
+use crate::engine::words::{PluginEvent, PluginId, Usage};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -8,15 +8,15 @@ mod process;
 mod shelf;
 
 use super::calls::{Calls, Kind, lock};
-use super::event::Latency;
-use super::plugin::record::{
-    BUILTIN_PLUGIN, PluginEvent, PluginFound, PluginId, PluginObserver, PluginState,
-};
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::dialect::{Configuration, Dialect, Dialects};
 use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError};
+use crate::engine::plugin::PluginObserver;
+use crate::engine::words::{
+    BUILTIN_PLUGIN, Latency, PluginEvent, PluginFound, PluginId, PluginState,
+};
 use cty::Value;
 use follow::Follow;
 use futures_util::future::join_all;
@@ -322,7 +322,7 @@ impl Pool {
                 found,
             });
             let state = PluginState::Ready {
-                since: super::bus::now_ms(),
+                since: crate::engine::words::now_ms(),
             };
             shared.observer.event(PluginEvent::State {
                 plugin: plugin.clone(),

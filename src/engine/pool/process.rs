@@ -3,10 +3,10 @@
 
 use super::shelf::Shelf;
 use crate::engine::calls::{Lane, lock};
-use crate::engine::plugin::record::{PluginId, PluginState};
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
 use crate::engine::provider::dialect::{Asking, Death, Dialect, Obituary, Reached};
 use crate::engine::provider::*;
+use crate::engine::words::{PluginId, PluginState};
 use async_trait::async_trait;
 use cty::Value;
 use std::sync::{Arc, Mutex};

@@ -5,7 +5,7 @@ use super::{CallContext, Checked, Method, Provider, ProviderError, ProviderSchem
 use crate::engine::calls::Lane;
 use crate::engine::plugin::Connection;
 use crate::engine::plugin::life::Life;
-use crate::engine::plugin::record::{PluginFound, PluginId};
+use crate::engine::words::{PluginFound, PluginId};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;

@@ -3,8 +3,7 @@
 
 use super::Method;
 use crate::engine::Secrets;
-use crate::engine::event::{CallOutcome, FailureClass};
-use crate::engine::plugin::record::PluginId;
+use crate::engine::words::{CallOutcome, FailureClass, PluginId};
 use std::time::Duration;
 
 /// A call that was not answered, or whose answer is of no use.

@@ -15,7 +15,7 @@ pub use model::*;
 pub use schemas::{ReadSchema, Schemas};
 
 use crate::engine::calls::Retrying;
-use crate::engine::plugin::record::PluginId;
+use crate::engine::words::PluginId;
 use async_trait::async_trait;
 use cty::Value;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 
 use super::{Method, Schemas};
 use crate::engine::Secrets;
-use crate::engine::event::Severity;
+use crate::engine::words::Severity;
 use cty::schema::Schema;
 use cty::{Path, Type, Value};
 use std::collections::BTreeMap;

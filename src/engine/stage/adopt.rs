@@ -15,6 +15,7 @@ use super::staging::{create_first, keep_as_stored};
 use super::values::Repetition;
 use super::walk::Walk;
 use crate::engine::store::model::StateObject;
+use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
 use lang::addr::{AbsInstance, AbsResource, Mode};
 use lang::config::{Module, Resource};
@@ -99,7 +100,7 @@ async fn adopted(
     let Some(schema) = walk.around.schema(&key.address, &address.resource) else {
         let detail = format!(
             "{} has no resource type {:?}.",
-            provider_addr::short(&key.address),
+            short_provider(&key.address),
             &*address.resource.kind
         );
         return refuse(

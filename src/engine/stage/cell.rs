@@ -10,7 +10,7 @@ use crate::engine::calls::lock;
 use crate::engine::graph::Step;
 use crate::engine::provider::{Provider, ProviderDiagnostic, ProviderError};
 use crate::engine::store::model::StateEdit;
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::ConfigKey;
 use lang::addr::{AbsResource, InstanceKey};
 use lang::body::Body;
 use lang::diag::Diagnostics;

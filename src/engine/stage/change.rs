@@ -1,16 +1,12 @@
 //! What a stage consists of: changes, outputs, and what refreshing already found. Values in here
 //! may be secret; what is shown is made from them by [`super::show`].
 
-use super::commands::CommandView;
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::needs::Needs;
 use super::sights::Seen;
-use crate::engine::api::StageRequest;
-use crate::engine::event::{Action, StageId};
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::store::model::StateEdit;
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::{Action, CommandView, ConfigKey, StageId, StageRequest, UnixMs};
 use cty::{Path, Value};
 use lang::addr::AbsInstance;
 use std::collections::{BTreeMap, BTreeSet};

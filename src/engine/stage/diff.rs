@@ -1,7 +1,7 @@
 //! Two values side by side as rows of leaves, rendered as expressions, with all that is sensitive
 //! masked. Pure; this is the only way from a stage's values to what is shown of them.
 
-use crate::engine::event::AttributeChange;
+use crate::engine::words::AttributeChange;
 use cty::{Path, PathStep, Value};
 use std::collections::HashMap;
 

@@ -4,10 +4,10 @@
 
 use super::ignore::Ignore;
 use crate::engine::deploy::instance::at_sensitive;
-use crate::engine::event::Action;
 use crate::engine::provider::{
     CallContext, PlanRequest, PlanResponse, Provider, ProviderDiagnostic, ProviderError,
 };
+use crate::engine::words::Action;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};
 use proto::Bytes;
@@ -273,7 +273,7 @@ fn warnings(response: &PlanResponse) -> Vec<ProviderDiagnostic> {
     response
         .diagnostics
         .iter()
-        .filter(|d| d.severity == crate::engine::event::Severity::Warning)
+        .filter(|d| d.severity == crate::engine::words::Severity::Warning)
         .cloned()
         .collect()
 }
@@ -302,7 +302,7 @@ async fn ask(
     if response
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::event::Severity::Error)
+        .any(|d| d.severity == crate::engine::words::Severity::Error)
     {
         return Err(NoPlan::Refused(response.diagnostics));
     }
@@ -443,7 +443,7 @@ pub async fn plan_destroy(
     if response
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::event::Severity::Error)
+        .any(|d| d.severity == crate::engine::words::Severity::Error)
     {
         return Err(NoPlan::Refused(response.diagnostics));
     }

@@ -4,7 +4,8 @@
 use super::names::Names;
 use crate::engine::graph::{Graph, Step};
 use crate::engine::provider::ProviderSchema;
-use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::words::ConfigKey;
+use crate::engine::workspace::provider_addr::{self};
 use crate::engine::workspace::refs::{self, Ref};
 use cty::schema::Block;
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModulePath, Resource};

@@ -10,7 +10,7 @@ use crate::engine::provider::{
     CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest,
 };
 use crate::engine::store::model::StateObject;
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::ConfigKey;
 use cty::schema::Schema;
 use cty::{Marks, Path, Type, Value};
 use lang::addr::AbsInstance;
@@ -56,7 +56,7 @@ pub async fn load(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::event::Severity::Error)
+        .any(|d| d.severity == crate::engine::words::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }
@@ -125,7 +125,7 @@ async fn load_identity(
     if answer
         .diagnostics
         .iter()
-        .any(|d| d.severity == crate::engine::event::Severity::Error)
+        .any(|d| d.severity == crate::engine::words::Severity::Error)
     {
         return Err(Unusable::Refused(answer.diagnostics));
     }

@@ -5,9 +5,9 @@
 use super::change::{Change, Drift, Importing, Stage};
 use super::masks;
 use super::prior_values;
-use crate::engine::event::{Action, StageMode};
 use crate::engine::stage::scope::timestamp;
 use crate::engine::store::model::State;
+use crate::engine::words::{Action, StageMode, TERRAFORM_VERSION};
 use cty::{Path, PathStep, Value};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use serde_json::{Map, Value as Json, json};
@@ -17,8 +17,6 @@ use std::collections::BTreeMap;
 const FORMAT_VERSION: &str = "1.2";
 /// Version of the representation of values within `prior_state`.
 const STATE_FORMAT_VERSION: &str = "1.0";
-/// The release that readers take the plan for; the same that providers are told.
-pub const TERRAFORM_VERSION: &str = "1.13.0";
 
 /// The plan representation; `state` is the one that the stage was made from.
 pub fn plan_json(stage: &Stage, state: &State) -> Json {

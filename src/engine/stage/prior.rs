@@ -2,7 +2,7 @@
 //! Owned by one walk.
 
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::ConfigKey;
 use cty::{Marks, Path, PathStep, Value};
 use lang::addr::{AbsInstance, AbsResource, ConfigResource, InstanceKey};
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@
 use super::plan_json::named;
 use crate::engine::store::model::{State, StateEdit, StateObject};
 use crate::engine::store::sensitive::{Paths, Place};
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::ConfigKey;
 use lang::addr::{AbsInstance, ModuleInstance};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;

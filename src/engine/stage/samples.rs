@@ -2,9 +2,7 @@
 
 use super::change::{Change, Digests, Stage};
 use super::conditions::Statuses;
-use crate::engine::api::StageRequest;
-use crate::engine::event::Action;
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::{Action, ConfigKey, StageRequest};
 use cty::{Type, Value};
 use std::collections::BTreeMap;
 

@@ -3,10 +3,10 @@
 
 use super::sights::Sights;
 use super::values::{Expansion, Repetition, Values};
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::provider::ProviderSchema;
 use crate::engine::provider::functions::Functions;
 use crate::engine::room;
+use crate::engine::words::UnixMs;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};

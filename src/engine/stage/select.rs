@@ -3,8 +3,7 @@
 
 use super::change::{Change, Stage};
 use super::needs::Needs;
-use crate::engine::api::{Select, Selection};
-use crate::engine::event::Action;
+use crate::engine::words::{Action, Select, Selection};
 use lang::addr::{AbsInstance, AbsResource, Target};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

@@ -6,8 +6,8 @@ use super::diff;
 use super::managed::Reason;
 use super::select;
 use crate::engine::Secrets;
-use crate::engine::event::*;
-use crate::engine::workspace::provider_addr::short;
+use crate::engine::words::short_provider;
+use crate::engine::words::*;
 use cty::{Path, PathStep, Value};
 use lang::addr::Mode;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub fn shown(stage: &Stage, secrets: &Secrets) -> StageSummary {
         .changes
         .iter_mut()
         .flat_map(|c| &mut c.commands)
-        .for_each(|c| c.hide(secrets));
+        .for_each(|c| super::commands::hide(c, secrets));
     let attributes = summary
         .changes
         .iter_mut()
@@ -82,7 +82,7 @@ fn view(change: &Change, mode: StageMode, needs: Vec<String>) -> ChangeView {
         address: change.id(),
         previous_address: change.previous.as_ref().map(ToString::to_string),
         resource_type: change.address.resource.kind.to_string(),
-        provider: short(&change.provider.address).to_owned(),
+        provider: short_provider(&change.provider.address).to_owned(),
         action: change.action,
         action_reason: change.reason.map(|r| r.word().to_owned()),
         why: why(change, mode, &attributes),
@@ -123,7 +123,7 @@ fn drift(drift: &Drift) -> DriftView {
         ),
         previous_address: drift.previous.as_ref().map(ToString::to_string),
         resource_type: drift.address.resource.kind.to_string(),
-        provider: short(&drift.provider.address).to_owned(),
+        provider: short_provider(&drift.provider.address).to_owned(),
         what: match drift.action {
             Action::Destroy => DriftKind::Gone,
             Action::NoOp => DriftKind::Moved,

@@ -11,6 +11,7 @@ use super::values::Worked;
 use super::walk::Walk;
 use crate::engine::graph::Step;
 use crate::engine::provider::ProviderDiagnostic;
+use crate::engine::words::short_provider;
 use crate::engine::workspace::provider_addr;
 use crate::engine::workspace::refs;
 use cty::Value;
@@ -387,7 +388,7 @@ fn no_such_type(address: &str, resource: &Resource) -> Diagnostic {
     };
     let detail = format!(
         "The provider {} does not support {what} {:?}.",
-        provider_addr::short(address),
+        short_provider(address),
         &*resource.name.kind
     );
     Diagnostic::error(word, detail)

@@ -14,7 +14,8 @@ use crate::engine::Secrets;
 use crate::engine::graph::Step;
 use crate::engine::provider::functions::Functions;
 use crate::engine::provider::{CallContext, Provider, ProviderDiagnostic, ProviderError};
-use crate::engine::workspace::provider_addr::{self, ConfigKey};
+use crate::engine::words::{ConfigKey, short_provider};
+use crate::engine::workspace::provider_addr::{self};
 use async_trait::async_trait;
 use cty::{Mark, Value};
 use lang::addr::{AbsInstance, AbsResource, ModuleInstance, ModulePath};
@@ -160,7 +161,7 @@ impl Walk {
             );
             let summary = format!(
                 "Provider {} doesn't support provider_meta",
-                provider_addr::short(provider)
+                short_provider(provider)
             );
             cell.report(Diagnostic::error(summary, detail).at(told.span));
             return None;
@@ -584,10 +585,10 @@ pub fn placed(
     let mut out = Diagnostics::new();
     for d in said {
         let mut placed = match d.severity {
-            crate::engine::event::Severity::Error => {
+            crate::engine::words::Severity::Error => {
                 Diagnostic::error(&d.summary, d.detail.clone())
             }
-            crate::engine::event::Severity::Warning => {
+            crate::engine::words::Severity::Warning => {
                 Diagnostic::warning(&d.summary, d.detail.clone())
             }
         }

@@ -6,7 +6,7 @@ use super::error::StoreError;
 use super::file::Store;
 use super::model::StateEdit;
 use super::stages::{json, parse};
-use crate::engine::event::StateChange;
+use crate::engine::words::StateChange;
 
 /// Records that are kept.
 const KEPT: i64 = 10_000;

@@ -4,14 +4,12 @@
 
 use super::error::{Job, StoreError};
 use super::file::Store;
-use super::liveness::{Judge, now_ms, this_process};
+use super::liveness::{Judge, this_process};
 use super::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use super::shadow::Shadow;
 use super::stages::{from_word, json, parse, word};
-use crate::engine::api::DeployRecord;
 use crate::engine::calls::lock;
-use crate::engine::event::*;
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// Events kept of one deploy; what comes after is counted, not kept.

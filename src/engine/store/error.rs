@@ -1,7 +1,7 @@
 //! What can go wrong with the store, in words for an operator.
 
 use crate::engine::error::EngineError;
-use crate::engine::event::LockHolder;
+use crate::engine::words::LockHolder;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

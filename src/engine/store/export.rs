@@ -2,13 +2,10 @@
 //! alone.
 
 use super::model::{State, StateObject};
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::{ConfigKey, TERRAFORM_VERSION};
 use lang::addr::{AbsInstance, InstanceKey, Mode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-/// The release that other tools take the file for; the same that providers are told.
-const TERRAFORM_VERSION: &str = "1.13.0";
 
 /// State version 4. An object whose address cannot be read is left out: there is none in a store
 /// that only we write.

@@ -2,11 +2,8 @@
 
 use super::error::{Job, StoreError};
 use super::file::Store;
-use super::liveness::now_ms;
 use super::stages::{json, parse};
-use crate::engine::api::FailureGroup;
-use crate::engine::event::{DeployId, Failure, OperationState};
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
@@ -116,7 +113,7 @@ fn followed_by(conn: &Connection, address: &str, deploy: DeployId) -> Job<Option
     let Some((next, data)) = next else {
         return Ok(None);
     };
-    let operation: crate::engine::event::Operation = parse("operation", &data)?;
+    let operation: crate::engine::words::Operation = parse("operation", &data)?;
     let became = match operation.state {
         OperationState::Done => "succeeded".to_owned(),
         OperationState::HalfReplaced => format!("was done by half: {}", operation.step),

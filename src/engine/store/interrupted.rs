@@ -6,8 +6,7 @@ use super::deploys::{operations, put_operation, row};
 use super::error::Job;
 use super::liveness::Judge;
 use super::stages::json;
-use crate::engine::event::*;
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 

@@ -3,11 +3,10 @@
 
 use super::error::{Job, StoreError};
 use super::file::Store;
-use super::liveness::now_ms;
 use super::stages::{json, parse};
-use crate::engine::api::{CallStat, PluginRow};
-use crate::engine::event::Latency;
-use crate::engine::plugin::record::{LaunchAttempt, PluginFound, PluginId};
+use crate::engine::words::{
+    CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
+};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
 

@@ -2,20 +2,14 @@
 //! alive.
 
 use super::lease::{self, Look};
-use crate::engine::event::LockHolder;
 use crate::engine::plugin::ProcessIdentity;
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::visible::one_line;
+use crate::engine::words::{LockHolder, now_ms};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// Characters that are kept of a name.
 const LONGEST_NAME: usize = 64;
-
-/// Milliseconds since the Unix epoch, now.
-pub(super) fn now_ms() -> UnixMs {
-    crate::engine::bus::now_ms()
-}
 
 fn host() -> String {
     one_line(&rustix::system::uname().nodename().to_string_lossy()).into_owned()

@@ -4,10 +4,9 @@
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::lease;
-use super::liveness::{Judge, now_ms, this_process};
+use super::liveness::{Judge, this_process};
 use crate::engine::calls::lock;
-use crate::engine::event::LockHolder;
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::{LockHolder, UnixMs, now_ms};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The lock is ours.

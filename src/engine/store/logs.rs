@@ -4,8 +4,7 @@ use super::error::{Job, StoreError};
 use super::file::Store;
 use super::stages::{from_word, word};
 use super::state::{meta_number, set_meta};
-use crate::engine::api::{LogQuery, LogRow};
-use crate::engine::plugin::record::{LogLevel, LogLine, PluginId};
+use crate::engine::words::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
 use rusqlite::Connection;
 
 /// Log lines kept in a workspace.
@@ -126,7 +125,7 @@ fn select(conn: &Connection, query: &LogQuery, after: i64, order: &str) -> Job<V
                 plugin: PluginId(r.get(1)?),
                 at: r.get(2)?,
                 level: from_rank(r.get(3)?),
-                stream: crate::engine::plugin::record::LogStream::Engine,
+                stream: crate::engine::words::LogStream::Engine,
                 module: r.get(5)?,
                 text: r.get(6)?,
                 panic: r.get(7)?,

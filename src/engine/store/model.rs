@@ -1,8 +1,7 @@
 //! What the store keeps, as plain records. Values are kept as JSON text as state version 4 has it;
 //! the store does not interpret them.
 
-use crate::engine::event::*;
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 
 /// One object of a resource instance in the state.

@@ -5,12 +5,12 @@
 use super::error::StoreError;
 use super::file::Store;
 use super::launches::CallSample;
-use crate::engine::bus::{Subscription, Update, now_ms};
-use crate::engine::event::{CallOutcome, DeployId, Event, EventKind};
-use crate::engine::plugin::record::{
-    LaunchAttempt, LogLevel, LogLine, LogStream, PluginEvent, PluginFound, PluginId, UnixMs,
-};
+use crate::engine::bus::{Subscription, Update};
 use crate::engine::view::View;
+use crate::engine::words::{
+    CallOutcome, DeployId, Event, EventKind, LaunchAttempt, LogLevel, LogLine, LogStream,
+    PluginEvent, PluginFound, PluginId, UnixMs, now_ms,
+};
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
 use std::time::Duration;

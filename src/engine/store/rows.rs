@@ -2,7 +2,7 @@
 
 use super::model::{State, StateObject};
 use super::sensitive::{Paths, Place};
-use crate::engine::api::StateRow;
+use crate::engine::words::StateRow;
 use lang::addr::{AbsInstance, Mode};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};

@@ -6,8 +6,7 @@ use super::error::{Fault, Job, StoreError};
 use super::file::{Store, connect, fill};
 use super::model::{Intent, Outcome, State, StateEdit};
 use crate::engine::calls::lock;
-use crate::engine::event::{DeployId, Operation, OperationState, OperationStep};
-use crate::engine::plugin::record::UnixMs;
+use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
@@ -96,7 +95,7 @@ impl Store {
     /// the store.
     pub async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError> {
         let shadow = self.shadow();
-        let to = dir.join(format!("{PREFIX}{}.db", super::liveness::now_ms()));
+        let to = dir.join(format!("{PREFIX}{}.db", crate::engine::words::now_ms()));
         let file = to.clone();
         let done = self.apart("a rescue", move |conn| {
             let guard = lock(&shadow);

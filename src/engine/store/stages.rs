@@ -4,7 +4,7 @@ use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::model::StageRecord;
 use super::state::{meta_number, set_meta};
-use crate::engine::event::{OperationStep, StageId};
+use crate::engine::words::{OperationStep, StageId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -184,12 +184,12 @@ fn raw(r: &Row<'_>) -> Result<Raw, rusqlite::Error> {
             id: r.get("id")?,
             name: r.get("name")?,
             at: r.get("at")?,
-            mode: crate::engine::event::StageMode::Normal,
+            mode: crate::engine::words::StageMode::Normal,
             config_digest: r.get("config_digest")?,
             variables_digest: r.get("variables_digest")?,
             plugins_digest: r.get("plugins_digest")?,
             state_serial: r.get("state_serial")?,
-            counts: crate::engine::event::Counts::default(),
+            counts: crate::engine::words::Counts::default(),
             summary: r.get("summary")?,
             detail: r.get("detail")?,
             left: Vec::new(),

@@ -1,6 +1,7 @@
 //! Applying stages, and ending what runs.
 
 use super::*;
+use crate::engine::words::short_provider;
 
 impl Work {
     /// Applies a stage.
@@ -309,11 +310,7 @@ impl Work {
 pub(super) fn waiting(n: usize, change: &Change, pool: &Pool) -> Operation {
     let plugin = pool
         .serves(&change.provider.address, &change.provider.to_string())
-        .unwrap_or_else(|| {
-            PluginId(
-                crate::engine::workspace::provider_addr::short(&change.provider.address).to_owned(),
-            )
-        });
+        .unwrap_or_else(|| PluginId(short_provider(&change.provider.address).to_owned()));
     let usual_ms = usual(&plugin, change, pool);
     Operation {
         deploy: 0,

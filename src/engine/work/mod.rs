@@ -8,17 +8,14 @@ mod staging;
 mod taint;
 mod unknown;
 
-use super::api::*;
-use super::bus::{Bus, now_ms};
+use super::bus::Bus;
 use super::calls::{Kind, lock};
 use super::deploy::record::Recorder;
 use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;
 use super::error::{EngineError, PluginTrouble};
-use super::event::*;
 use super::memory::Memory;
 use super::plugin::find::HashCache;
-use super::plugin::record::{PluginId, UnixMs};
 use super::pool::Pool;
 use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
 use super::settings::{Access, Settings};
@@ -37,7 +34,7 @@ use super::store::{NewDeploy, this_process};
 use super::told::{tell, tell_all};
 use super::trust::Trust;
 use super::workspace::load::{self, Loaded};
-use super::workspace::provider_addr::{BUILTIN, ConfigKey};
+use crate::engine::words::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
@@ -372,7 +369,7 @@ impl Work {
     pub async fn schema(&self, id: &PluginId) -> Result<Arc<ProviderSchema>, EngineError> {
         let address = match self.pool.plugins().get(id) {
             Some(plugin) => plugin.found().address,
-            None if id.is_builtin() => BUILTIN.to_owned(),
+            None if id.is_builtin() => BUILTIN_PROVIDER.to_owned(),
             None => return Err(EngineError::NotFound(format!("there is no plugin {id}"))),
         };
         let ctx = CallContext::default();

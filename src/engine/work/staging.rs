@@ -211,7 +211,7 @@ impl Work {
         let wanted: BTreeSet<Arc<str>> = used
             .iter()
             .map(|a| sought.found.get(a).unwrap_or(a).clone())
-            .chain([Arc::from(BUILTIN)])
+            .chain([Arc::from(BUILTIN_PROVIDER)])
             .collect();
         let ctx = CallContext::general(&switches.stop);
         let (schemas, bad) = source::schemas(&self.pool, &wanted, &ctx).await;

@@ -2,7 +2,7 @@
 //! refuses it as a whole.
 
 use super::provider_addr;
-use crate::engine::api::StageRequest;
+use crate::engine::words::StageRequest;
 use cty::Value;
 use lang::addr::Mode;
 use lang::config::{self, Flag, Inputs, Module, RequiredProvider};

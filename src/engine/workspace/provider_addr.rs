@@ -1,111 +1,10 @@
-//! Provider addresses (`host/namespace/type`) and configurations: which `provider` block a resource
-//! uses. Pure.
+//! Which `provider` block a resource uses. Pure.
 
-use lang::addr::{InstanceKey, ModulePath};
+use crate::engine::words::{ConfigKey, whole_provider};
+use lang::addr::ModulePath;
 use lang::config::{Module, ProviderConfig, ProviderRef};
 use lang::syntax::ast::Expr;
-use std::fmt;
 use std::sync::Arc;
-
-/// The address of the provider that is built in.
-pub const BUILTIN: &str = "terraform.io/builtin/terraform";
-/// The host that an address without one is shown with.
-pub const DEFAULT_HOST: &str = "registry.opentofu.org";
-
-/// The whole address of a source as written: `aws`, `hashicorp/aws`, `example.com/acme/thing`.
-pub fn full_address(source: &str) -> String {
-    match source.split('/').count() {
-        1 if source == "terraform" => BUILTIN.to_owned(),
-        1 => format!("{DEFAULT_HOST}/hashicorp/{}", source.to_lowercase()),
-        2 => format!("{DEFAULT_HOST}/{}", source.to_lowercase()),
-        _ => source.to_lowercase(),
-    }
-}
-
-/// How people know a provider: without a default host.
-pub fn short(address: &str) -> &str {
-    for host in ["registry.opentofu.org/", "registry.terraform.io/"] {
-        if let Some(rest) = address.strip_prefix(host) {
-            return rest;
-        }
-    }
-    address
-}
-
-/// One provider configuration: the block that declares it, or the empty one that stands for none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConfigKey {
-    /// The whole provider address.
-    pub address: Arc<str>,
-    /// The module whose block it is.
-    pub module: ModulePath,
-    pub alias: Option<Arc<str>>,
-    /// Which of its instances, where the block has `for_each`.
-    pub instance: Option<Arc<str>>,
-}
-
-impl fmt::Display for ConfigKey {
-    /// As state version 4 writes it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.module.is_root() {
-            write!(f, "{}.", self.module)?;
-        }
-        write!(f, "provider[\"{}\"]", self.address)?;
-        if let Some(alias) = &self.alias {
-            write!(f, ".{alias}")?;
-        }
-        match &self.instance {
-            Some(key) => write!(f, "{}", InstanceKey::Str(key.clone())),
-            None => Ok(()),
-        }
-    }
-}
-
-impl ConfigKey {
-    /// Reads what state version 4 writes; `None` where it is something else.
-    pub fn parse(text: &str) -> Option<Self> {
-        let at = text.find("provider[\"")?;
-        let module = text[..at].trim_end_matches('.');
-        let module: lang::addr::ModuleInstance = module.parse().ok()?;
-        let rest = &text[at + "provider[\"".len()..];
-        let (address, after) = rest.split_once("\"]")?;
-        let (alias, instance) = match after.split_once('[') {
-            // A key is written as that of a resource's instance.
-            Some((alias, key)) => {
-                let of_anything: lang::addr::AbsInstance = format!("a.a[{key}").parse().ok()?;
-                let InstanceKey::Str(key) = of_anything.key else {
-                    return None;
-                };
-                (alias, Some(key))
-            }
-            None => (after, None),
-        };
-        Some(Self {
-            address: address.into(),
-            module: module.path(),
-            alias: alias.strip_prefix('.').map(Arc::from),
-            instance,
-        })
-    }
-
-    /// The block that it is an instance of.
-    #[must_use]
-    pub fn block(&self) -> Self {
-        Self {
-            instance: None,
-            ..self.clone()
-        }
-    }
-
-    /// One of its instances.
-    #[must_use]
-    pub fn with_instance(&self, key: Option<Arc<str>>) -> Self {
-        Self {
-            instance: key,
-            ..self.clone()
-        }
-    }
-}
 
 /// The block that a resource uses, and what chooses among its instances.
 pub struct Route<'a> {
@@ -126,8 +25,8 @@ pub struct By<'a> {
 /// The address behind a local name in a module.
 pub fn address_of(module: &Module, local: &str) -> Arc<str> {
     match module.required_providers.get(local) {
-        Some(required) => full_address(&required.source).into(),
-        None => full_address(local).into(),
+        Some(required) => whole_provider(&required.source).into(),
+        None => whole_provider(local).into(),
     }
 }
 
@@ -198,7 +97,7 @@ fn follow<'a>(
                     let other = parent
                         .required_providers
                         .iter()
-                        .find(|(_, r)| *full_address(&r.source) == *address)
+                        .find(|(_, r)| *whole_provider(&r.source) == *address)
                         .map(|(n, _)| n.clone());
                     name = other.unwrap_or(name);
                 }

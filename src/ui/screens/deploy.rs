@@ -6,9 +6,8 @@ use crate::app::format::{duration, elapsed};
 use crate::app::list::Row;
 use crate::app::running;
 use crate::app::state::State;
-use crate::engine::event::{Operation, OperationState, Reached};
-use crate::engine::plugin::record::UnixMs;
 use crate::engine::view::DeployView;
+use crate::engine::words::{Operation, OperationState, Reached, UnixMs};
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[

@@ -4,7 +4,7 @@ use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{bytes, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
-use crate::engine::plugin::record::{PluginId, PluginState};
+use crate::engine::words::{PluginId, PluginState};
 use crate::ui::table::{Column, Width, column, number};
 
 pub const COLUMNS: &[Column] = &[

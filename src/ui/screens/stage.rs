@@ -4,7 +4,7 @@ use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::list::Row;
 use crate::app::rows::{drift_row, output_row};
 use crate::app::state::State;
-use crate::engine::event::{Action, DriftKind, DriftView};
+use crate::engine::words::{Action, DriftKind, DriftView};
 use crate::ui::table::{Column, Width, column};
 
 pub const COLUMNS: &[Column] = &[
@@ -106,7 +106,7 @@ fn drift_cells(d: &DriftView) -> Vec<Line> {
     ]
 }
 
-fn note(state: &State, c: &crate::engine::event::ChangeView, left: bool) -> Line {
+fn note(state: &State, c: &crate::engine::words::ChangeView, left: bool) -> Line {
     let mut l = Line::new();
     if let Some(u) = state
         .unknown_of(&c.address)

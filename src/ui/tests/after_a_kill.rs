@@ -4,8 +4,7 @@
 use super::Console;
 use super::fixture::{self, unknown};
 use crate::app::msg::{Answer, Effect};
-use crate::engine::api::*;
-use crate::engine::event::*;
+use crate::engine::words::*;
 
 fn told(c: &mut Console, outcomes: Vec<Unknown>) {
     c.event(EventKind::UnknownOutcomes { outcomes });

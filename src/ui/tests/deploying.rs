@@ -3,7 +3,7 @@
 
 use super::Console;
 use super::fixture::{self, NOW, id};
-use crate::engine::event::*;
+use crate::engine::words::*;
 
 /// Another operation has begun, and its call stands in line.
 fn queue(c: &mut Console) {

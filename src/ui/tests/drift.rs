@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::msg::{Answer, Effect};
-use crate::engine::event::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
+use crate::engine::words::{DriftKind, DriftView, EventKind, StageMode, StageSummary};
 
 fn found(address: &str, what: DriftKind) -> DriftView {
     let after = (what != DriftKind::Gone).then_some("\"large\"");

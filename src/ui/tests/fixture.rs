@@ -1,9 +1,7 @@
 //! A made-up workspace, told in events as an engine would tell it.
 
 use crate::app::schema::SchemaRow;
-use crate::engine::api::*;
-use crate::engine::event::*;
-use crate::engine::plugin::record::*;
+use crate::engine::words::*;
 
 pub const NOW: UnixMs = 1_795_269_731_000;
 

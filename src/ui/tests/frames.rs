@@ -3,7 +3,7 @@
 
 use super::{Console, fixture};
 use crate::app::msg::Answer;
-use crate::engine::event::*;
+use crate::engine::words::*;
 
 #[test]
 fn frames_of_every_screen_can_be_looked_at() {
@@ -107,11 +107,11 @@ fn a_replacement_done_by_half_stands_first_in_red_and_the_ladder_says_what_may_b
 fn a_flood_of_rows_is_drawn_fast() {
     let mut c = Console::staged(200, 60);
     for i in 0..20_000 {
-        c.state.log.push(crate::engine::plugin::record::LogLine {
+        c.state.log.push(crate::engine::words::LogLine {
             plugin: fixture::id("hashicorp/aws"),
             at: fixture::NOW,
-            level: crate::engine::plugin::record::LogLevel::Info,
-            stream: crate::engine::plugin::record::LogStream::Stderr,
+            level: crate::engine::words::LogLevel::Info,
+            stream: crate::engine::words::LogStream::Stderr,
             module: None,
             text: format!("line {i}"),
             panic: false,

@@ -5,9 +5,7 @@ use super::fixture;
 use crate::app::key::{Input, MouseAct};
 use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::state::{Fault, Screen};
-use crate::engine::api::*;
-use crate::engine::event::*;
-use crate::engine::plugin::record::*;
+use crate::engine::words::*;
 
 #[test]
 fn the_builtin_provider_waits_for_no_launch() {

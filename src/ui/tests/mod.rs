@@ -14,7 +14,7 @@ mod staged;
 use crate::app::key::{Input, Key};
 use crate::app::msg::{Answer, Effect, Msg};
 use crate::app::{State, settle, update};
-use crate::engine::event::{Event, EventKind};
+use crate::engine::words::{Event, EventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;

@@ -102,7 +102,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
     let mut c = Console::staged(80, 24);
     c.shows("stage #12: 6 of 6 taken");
     let (who, host, boot_id, reason) = ("bob".into(), "ci".into(), "b".into(), "deploy".into());
-    let holder = crate::engine::event::LockHolder {
+    let holder = crate::engine::words::LockHolder {
         who,
         host,
         pid: 99,
@@ -113,7 +113,7 @@ fn a_narrow_header_keeps_what_failed_what_runs_and_who_holds_the_workspace() {
         since: 0,
         reason,
     };
-    c.event(crate::engine::event::EventKind::Lock {
+    c.event(crate::engine::words::EventKind::Lock {
         holder: Some(holder),
         ours: false,
     });

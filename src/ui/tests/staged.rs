@@ -4,7 +4,7 @@ use super::Console;
 use super::fixture;
 use crate::app::msg::Effect;
 use crate::app::state::Screen;
-use crate::engine::event::*;
+use crate::engine::words::*;
 
 fn warning(summary: &str, address: &str) -> EventKind {
     EventKind::Diagnostic(Diagnostic {

@@ -9,7 +9,7 @@ use crate::app::msg::{Effect, TracingMove};
 use crate::app::rows;
 use crate::app::state::*;
 use crate::app::text::contains;
-use crate::engine::event::CancelRung;
+use crate::engine::words::CancelRung;
 
 /// A command that can always be used.
 pub fn always(_: &State) -> Available {
@@ -281,7 +281,7 @@ fn leave(state: &mut State, _: &mut Vec<Effect>) {
         .iter()
         .filter(|d| d.summary.is_none())
         .flat_map(|d| &d.operations)
-        .filter(|o| o.state == crate::engine::event::OperationState::Running)
+        .filter(|o| o.state == crate::engine::words::OperationState::Running)
         .map(|o| format!("{} ({})", o.address, o.step))
         .collect();
     if state.deploying() {

@@ -6,8 +6,7 @@ use crate::app::format::{clock_ms, count};
 use crate::app::list::{Pane, RowKey};
 use crate::app::msg::{Effect, TracingMove};
 use crate::app::state::*;
-use crate::engine::api::PluginCommand;
-use crate::engine::plugin::record::{LogLevel, PluginId, PluginState};
+use crate::engine::words::{LogLevel, PluginCommand, PluginId, PluginState};
 
 /// There is a plugin under the cursor that we may command.
 pub fn on_plugin(state: &State) -> Available {
@@ -205,9 +204,9 @@ pub fn replay_to(state: &mut State, cursor: usize) {
 }
 
 /// A record to stand in while the real one is moved.
-fn empty_record() -> crate::engine::api::DeployRecord {
-    use crate::engine::event::*;
-    crate::engine::api::DeployRecord {
+fn empty_record() -> crate::engine::words::DeployRecord {
+    use crate::engine::words::*;
+    crate::engine::words::DeployRecord {
         summary: DeploySummary {
             deploy: 0,
             stage: 0,

@@ -7,11 +7,11 @@ use crate::app::format::count;
 use crate::app::list::Pane;
 use crate::app::msg::Effect;
 use crate::app::state::*;
-use crate::engine::api::{DeployRequest, Select, StageRequest};
-use crate::engine::event::{
-    Action, ChangeView, DriftKind, OutputView, StageMode, StageSummary, Unknown,
-};
 use crate::engine::stage::commands::asked_for;
+use crate::engine::words::{
+    Action, ChangeView, DeployRequest, DriftKind, OutputView, Select, StageMode, StageRequest,
+    StageSummary, Unknown,
+};
 
 /// Nobody else holds the workspace.
 pub fn writable(state: &State) -> Available {
@@ -380,7 +380,7 @@ pub fn ask_apply(state: &mut State, _: &mut Vec<Effect>) {
         of(|a| a == Action::Destroy),
         of(|a| matches!(a, Action::Replace | Action::ReplaceCreateFirst)),
     );
-    let mut counted = crate::engine::event::Counts::default();
+    let mut counted = crate::engine::words::Counts::default();
     taken.iter().for_each(|c| counted.add(c.action));
     let mut body: Doc = vec![{
         let mut l = vec![span(

@@ -1,6 +1,6 @@
 //! What can go wrong on the way to another machine and there.
 
-use crate::engine::event::FailureClass;
+use crate::engine::words::FailureClass;
 use std::path::PathBuf;
 use std::time::Duration;
 

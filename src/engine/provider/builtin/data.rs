@@ -200,7 +200,7 @@ pub(super) fn take_over(request: MoveRequest) -> MoveResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::event::Severity;
+    use crate::engine::words::Severity;
 
     fn object(id: Value, input: Value, output: Value, triggers: Value) -> Value {
         Value::object([

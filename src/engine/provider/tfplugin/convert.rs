@@ -1,9 +1,8 @@
 //! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers
 //! may carry JSON instead, or nothing, which is not the same as null. Owns nothing.
 
-use crate::engine::event::Severity;
-use crate::engine::plugin::record::PluginId;
 use crate::engine::provider::*;
+use crate::engine::words::{PluginId, Severity};
 use cty::{Path, PathStep, Type, Value};
 use proto::tfplugin6 as pb;
 

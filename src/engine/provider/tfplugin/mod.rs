@@ -14,7 +14,7 @@ pub use wire::Protocol;
 use super::dialect::{Asking, Dialect, Obituary, Reached};
 use super::*;
 use crate::engine::plugin::life::Life;
-use crate::engine::plugin::record::PluginFound;
+use crate::engine::words::{PluginFound, TERRAFORM_VERSION};
 use convert::{Side, diagnostics};
 use cty::Type;
 use proto::tfplugin6 as pb;
@@ -22,10 +22,6 @@ use std::collections::BTreeMap;
 use tokio::sync::OnceCell;
 use tonic::transport::Channel;
 use wire::Wire;
-
-/// The version that is told to providers, which turn features on by it. Not ours: providers know
-/// only Terraform's numbers.
-const TERRAFORM_VERSION: &str = "1.13.0";
 
 /// Terraform's plugin protocol, 5 and 6.
 #[derive(Debug)]

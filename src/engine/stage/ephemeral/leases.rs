@@ -3,12 +3,12 @@
 //! did. Owned by one walk.
 
 use crate::engine::calls::lock;
-use crate::engine::event::Severity;
 use crate::engine::graph::{Graph, Releases, Step};
 use crate::engine::provider::{
     Answer, CallContext, Checked, Provider, ProviderError, RenewResponse,
 };
 use crate::engine::stage::walk::Walk;
+use crate::engine::words::Severity;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use lang::addr::AbsInstance;
 use lang::diag::Diagnostic;

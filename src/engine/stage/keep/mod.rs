@@ -9,13 +9,11 @@ pub use read::{Asked, asked, restore};
 pub use write::record;
 
 use super::change::Importing;
-use super::commands::CommandView;
 use super::conditions::Statuses;
 use super::managed::Reason;
 use super::sights::Sight;
-use crate::engine::api::StageRequest;
-use crate::engine::event::Action;
 use crate::engine::store::model::StateEdit;
+use crate::engine::words::{Action, CommandView, StageRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

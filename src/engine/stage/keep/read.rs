@@ -1,10 +1,9 @@
 //! The half that reads.
 
 use super::{Detail, Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
-use crate::engine::api::StageRequest;
 use crate::engine::stage::change::{Change, Digests, Drift, OutputChange, Stage};
 use crate::engine::store::model::StageRecord;
-use crate::engine::workspace::provider_addr::ConfigKey;
+use crate::engine::words::{ConfigKey, StageRequest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::schema::Schema;

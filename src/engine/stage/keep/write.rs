@@ -1,12 +1,11 @@
 //! The half that writes.
 
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
-use crate::engine::api::StageRequest;
-use crate::engine::event::StageSummary;
 use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
 use crate::engine::stage::conditions::Statuses;
 use crate::engine::stage::sights::Sight;
 use crate::engine::store::model::{StageRecord, StateEdit};
+use crate::engine::words::{StageRequest, StageSummary};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cty::{Mark, Marks, Path, Type, Value};

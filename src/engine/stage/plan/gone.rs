@@ -1,6 +1,7 @@
 //! What is declared no longer, or set aside: looked at, then destroyed or forgotten.
 
 use super::*;
+use crate::engine::words::short_provider;
 
 impl PlanWalk {
     /// Plans the destruction of an object that was looked at.
@@ -320,7 +321,7 @@ impl PlanWalk {
             let Some(schema) = schemas.resources.get(instance.resource.kind.as_ref()) else {
                 let detail = format!(
                     "{} has no resource type {:?} (any more), so {instance} in the state cannot be destroyed with it. Use a version that has it, or forget the object.",
-                    provider_addr::short(&key.address),
+                    short_provider(&key.address),
                     &*instance.resource.kind
                 );
                 cell.report(

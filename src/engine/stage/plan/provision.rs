@@ -3,8 +3,9 @@
 
 use super::*;
 use crate::engine::deploy::provision;
-use crate::engine::stage::commands::{self, CommandView};
+use crate::engine::stage::commands::{self};
 use crate::engine::stage::sights::Sights;
+use crate::engine::words::CommandView;
 use lang::config::Provisioner;
 use lang::diag::Said;
 

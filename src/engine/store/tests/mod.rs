@@ -8,8 +8,7 @@ mod records;
 
 use super::model::*;
 use super::*;
-use crate::engine::event::*;
-use crate::engine::plugin::record::*;
+use crate::engine::words::*;
 use std::path::Path;
 
 fn open(dir: &Path) -> Store {

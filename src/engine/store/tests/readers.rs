@@ -1,8 +1,8 @@
 //! The state for other tools and for people; what the recorder writes down.
 
 use super::*;
-use crate::engine::api::LogQuery;
 use crate::engine::bus::Bus;
+use crate::engine::words::LogQuery;
 use serde_json::json;
 
 fn whole_state() -> State {

@@ -1,7 +1,7 @@
 //! What is put in comes out, in its order and within its bounds.
 
 use super::*;
-use crate::engine::api::LogQuery;
+use crate::engine::words::LogQuery;
 
 fn deposed(address: &str, key: &str) -> StateObject {
     StateObject {
@@ -576,7 +576,7 @@ async fn log_lines_are_found_by_plugin_level_and_time_and_followed_by_number() {
         line(3, LogLevel::Warn, "lab"),
     ];
     store.append_logs(lines.clone()).await.unwrap();
-    let texts = |rows: Vec<crate::engine::api::LogRow>| {
+    let texts = |rows: Vec<crate::engine::words::LogRow>| {
         rows.into_iter().map(|r| r.line.text).collect::<Vec<_>>()
     };
     let all = store.logs(LogQuery::default()).await.unwrap();

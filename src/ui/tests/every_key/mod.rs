@@ -12,8 +12,7 @@ use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::schema::SchemaRow;
 use crate::app::state::Context::{self, *};
 use crate::app::state::Fault;
-use crate::engine::api::FailureGroup;
-use crate::engine::event::EventKind;
+use crate::engine::words::{EventKind, FailureGroup};
 use ratatui::style::{Color, Modifier};
 
 const PLACES: [Context; Context::COUNT] = [

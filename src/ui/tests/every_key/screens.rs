@@ -4,9 +4,7 @@ use super::{Story, after, cursor, story, tab};
 use crate::app::msg::{Answer, Effect, TracingMove};
 use crate::app::state::ActionFilter;
 use crate::app::state::Context::{self, *};
-use crate::engine::api::*;
-use crate::engine::event::*;
-use crate::engine::plugin::record::*;
+use crate::engine::words::*;
 use crate::ui::tests::{Console, fixture};
 
 /// All of them.

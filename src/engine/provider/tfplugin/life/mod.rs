@@ -16,8 +16,8 @@ use super::wire::Protocol;
 use crate::engine::plugin::life::{
     Arrival, Birth, Environment, Farewell, Life, Link, PhaseKind, Prepared,
 };
-use crate::engine::plugin::record::{LogStream, PhaseName};
 use crate::engine::plugin::{self, Newborn, Reattach, StartFailure, seconds};
+use crate::engine::words::{LogStream, PhaseName};
 use ::wire::{Address, Handshake, HandshakeError, Identity, env};
 use async_trait::async_trait;
 use proto::plugin::Empty;

@@ -3,7 +3,7 @@
 //! plugin that talks much.
 
 use crate::engine::plugin::Feed;
-use crate::engine::plugin::record::LogStream;
+use crate::engine::words::LogStream;
 use proto::plugin::grpc_stdio_client::GrpcStdioClient;
 use proto::plugin::stdio_data::Channel as Kind;
 use tonic::transport::Channel;

@@ -1,8 +1,6 @@
 //! Stages: what would change, as it is shown.
 
-use super::{Action, Counts, DriftKind, DriftView, StageId};
-use crate::engine::plugin::record::UnixMs;
-use crate::engine::stage::commands::CommandView;
+use super::{Action, CommandView, Counts, DriftKind, DriftView, StageId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// How a stage was asked for.

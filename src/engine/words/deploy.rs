@@ -1,7 +1,6 @@
 //! Deploys as wholes, and the ladder that ends them early.
 
-use super::{Counts, DeployId, Operation, OperationCounts, StageId, StageMode};
-use crate::engine::plugin::record::UnixMs;
+use super::{Counts, DeployId, Operation, OperationCounts, StageId, StageMode, UnixMs};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

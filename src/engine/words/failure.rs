@@ -1,7 +1,6 @@
 //! Why something failed, and of what nobody knows how it ended.
 
-use super::{DeployId, OperationStep};
-use crate::engine::plugin::record::{PluginId, UnixMs};
+use super::{DeployId, OperationStep, PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// Why something failed.

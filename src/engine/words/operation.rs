@@ -1,7 +1,6 @@
 //! One resource's part in a deploy, and how it stands.
 
-use super::{Action, DeployId, Failure, Reached, Retry};
-use crate::engine::plugin::record::{PluginId, UnixMs};
+use super::{Action, DeployId, Failure, PluginId, Reached, Retry, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// How an operation stands.

@@ -2,19 +2,11 @@
 
 use super::{
     CallFinished, CallQueued, CallStarted, CancelRung, DeployStarted, DeploySummary, Diagnostic,
-    LockHolder, Operation, StageStarted, StageSummary, StateChange, Unknown,
+    LockHolder, Operation, PluginEvent, StageId, StageStarted, StageSummary, StateChange, UnixMs,
+    Unknown, WorkspacePlugin,
 };
-use crate::engine::plugin::record::{PluginEvent, UnixMs};
-use crate::engine::trust::WorkspacePlugin;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// Number of a stage in its workspace, counted from 1.
-pub type StageId = i64;
-/// Number of a deploy in its workspace, counted from 1.
-pub type DeployId = i64;
-/// Number of a call in this engine, counted from 1.
-pub type CallId = u64;
 
 /// One fact, numbered without gaps within one engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,43 +1,9 @@
 //! What is known of a plugin process, as plain records: they travel in events, are kept in the
 //! store, and are all that the console and the command line ever see of a plugin.
 
+use super::{PluginId, UnixMs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::fmt;
-
-/// One plugin process slot of this engine: a provider configuration's process, across its launches.
-/// Stable for the life of the engine; the text is shown to people (`hashicorp/aws`,
-/// `hashicorp/aws#2` for a second configuration).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PluginId(pub String);
-
-/// The name of what is part of flightdeck itself and never a process.
-pub const BUILTIN_PLUGIN: &str = "builtin/terraform";
-
-impl PluginId {
-    /// Whether it is the one that is part of flightdeck itself.
-    #[must_use]
-    pub fn is_builtin(&self) -> bool {
-        self.0 == BUILTIN_PLUGIN
-    }
-
-    /// The plugin without the number of its process: what is told of one process is told of all
-    /// that serve the same.
-    #[must_use]
-    pub fn base(&self) -> Self {
-        Self(self.0.split('#').next().unwrap_or_default().to_owned())
-    }
-}
-
-impl fmt::Display for PluginId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Milliseconds since the Unix epoch.
-pub type UnixMs = i64;
 
 /// What a plugin is and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -323,14 +289,4 @@ pub enum PluginEvent {
         text: String,
         trace: Vec<String>,
     },
-}
-
-/// Where a supervisor's events go. Must not block.
-pub trait PluginObserver: Send + Sync + 'static {
-    /// Takes one event.
-    fn event(&self, event: PluginEvent);
-
-    /// What must not be in a line of a plugin's output. Every observer says so itself: who forgot
-    /// would hide nothing.
-    fn secrets(&self) -> crate::engine::Secrets;
 }

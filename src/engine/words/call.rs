@@ -1,7 +1,6 @@
 //! Calls to plugins: in line, sent, answered, and how long they take.
 
-use super::CallId;
-use crate::engine::plugin::record::{PluginId, UnixMs};
+use super::{CallId, PluginId, UnixMs, now_ms};
 use serde::{Deserialize, Serialize};
 
 /// A call waits for a slot. Said again when what it waits for changes.
@@ -79,7 +78,7 @@ impl Retry {
         Self {
             attempt: made + 1,
             of,
-            at: crate::engine::bus::now_ms() + pause,
+            at: now_ms() + pause,
         }
     }
 

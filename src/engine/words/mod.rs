@@ -1,0 +1,44 @@
+//! Words of the house: ids, times, addresses as operators see them, what is asked of the engine and
+//! what it answers, and [`Event`] with its parts: all that an operator can ever see, as typed,
+//! numbered, timed facts. The live console, `--json` and the replay of an old deploy fold these same
+//! events (see [`super::view`]). The ground floor: every room may say them, they know no room.
+
+mod action;
+mod answer;
+mod call;
+mod command;
+mod deploy;
+mod diagnostic;
+mod drift;
+mod event;
+mod failure;
+mod id;
+mod operation;
+mod plugin;
+mod provider;
+mod request;
+mod stage;
+mod step;
+mod time;
+mod version;
+mod workspace;
+
+pub use action::*;
+pub use answer::*;
+pub use call::*;
+pub use command::*;
+pub use deploy::*;
+pub use diagnostic::*;
+pub use drift::*;
+pub use event::*;
+pub use failure::*;
+pub use id::*;
+pub use operation::*;
+pub use plugin::*;
+pub use provider::*;
+pub use request::*;
+pub use stage::*;
+pub use step::*;
+pub use time::*;
+pub use version::*;
+pub use workspace::*;
