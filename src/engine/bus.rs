@@ -4,7 +4,7 @@
 
 use super::secrets::Secrets;
 use super::view::View;
-use crate::engine::words::{Event, EventKind, now_ms};
+use super::words::{Event, EventKind, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 

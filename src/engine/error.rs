@@ -5,7 +5,7 @@ use super::plugin::PluginError;
 use super::provider::ProviderError;
 use super::store::StoreError;
 use super::trust::TrustError;
-use crate::engine::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
+use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
 use lang::addr::AddrError;
 use std::sync::Arc;
 
@@ -81,6 +81,15 @@ pub enum PluginTrouble {
     /// Several did not register.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and "))]
     Several(Vec<ProviderError>),
+}
+
+impl From<StoreError> for EngineError {
+    fn from(e: StoreError) -> Self {
+        match e {
+            StoreError::Held(holder) => Self::Locked(holder),
+            other => Self::Store(other),
+        }
+    }
 }
 
 impl From<ProviderError> for EngineError {

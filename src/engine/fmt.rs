@@ -1,9 +1,9 @@
 //! Configuration files in the usual layout: which ones, what each would become, and writing it.
 //! Knows files; the layout itself is the language's.
 
-use super::Secrets;
+use super::secrets::Secrets;
 use super::told;
-use crate::engine::words::{Diagnostic, Severity};
+use super::words::{Diagnostic, Severity};
 use lang::source::SourceMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! number at a time; a failure stops only what depends on it. Owned by one stage or deploy; knows
 //! nothing of what a step does.
 
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 use std::future::Future;

@@ -10,8 +10,8 @@ use super::provider::ProviderSchema;
 use super::provider::dialect::Dialects;
 use super::settings::Settings;
 use super::view::View;
+use super::words::*;
 use super::work::Work;
-use crate::engine::words::*;
 use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 

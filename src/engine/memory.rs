@@ -1,12 +1,12 @@
 //! The engine's memory: the store of its workspace and the recorder that fills it. Owned by the
 //! engine's handle; answers the questions that need nothing but what is on record.
 
-use super::Secrets;
 use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
+use super::secrets::Secrets;
 use super::settings::{Access, Settings};
-use super::store::{Recorder, Store, rows, this_process, version4};
-use crate::engine::words::*;
+use super::store::{Recorder, Store, rows, sensitive, this_process, version4};
+use super::words::*;
 use std::collections::HashMap;
 use tokio_util::task::TaskTracker;
 
@@ -102,7 +102,7 @@ impl Memory {
     /// The state for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
         let state = self.store.state().await?;
-        self.secrets.learn_state(&state);
+        sensitive::learn(&self.secrets, &state);
         let mut rows = rows(&state);
         let drift = self.drift(state.serial).await?;
         for row in &mut rows {

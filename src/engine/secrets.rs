@@ -5,8 +5,6 @@
 
 mod spellings;
 
-use super::store::model::State;
-use super::store::sensitive::{Paths, Place};
 use cty::schema::Block;
 use cty::{Mark, Value};
 use std::borrow::Cow;
@@ -74,35 +72,6 @@ impl Secrets {
             serde_json::Value::Array(all) => all.iter().for_each(|v| self.learn_json(v)),
             serde_json::Value::Object(all) => all.values().for_each(|v| self.learn_json(v)),
             serde_json::Value::Null | serde_json::Value::Bool(_) => {}
-        }
-    }
-
-    /// Takes in what the state says is sensitive.
-    pub fn learn_state(&self, state: &State) {
-        for object in state
-            .objects
-            .iter()
-            .filter(|o| o.sensitive.len() > "[]".len())
-        {
-            if let Ok(attributes) = serde_json::from_str(&object.attributes) {
-                self.learn_stored(&Paths::of(object).from(&attributes));
-            }
-        }
-        for output in state.outputs.iter().filter(|o| o.sensitive) {
-            if let Ok(value) = serde_json::from_str(&output.value) {
-                self.learn_json(&value);
-            }
-        }
-    }
-
-    /// Takes in what the paths lead to in a stored object.
-    fn learn_stored(&self, at: &Place<'_>) {
-        if at.hidden() {
-            self.learn_json(at.value);
-        } else {
-            at.members()
-                .for_each(|(_, inner)| self.learn_stored(&inner));
-            at.elements().for_each(|inner| self.learn_stored(&inner));
         }
     }
 
@@ -402,29 +371,6 @@ mod tests {
         assert_eq!(secrets.hide("54321987"), MASK);
         assert_eq!(secrets.hide("line hkiG9w0BAQEFAASC."), "line (sensitive).");
         assert_eq!(secrets.hide("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
-    }
-
-    #[test]
-    fn what_is_sensitive_in_a_stored_object_is_learnt_also_where_it_is_kept_with_its_type() {
-        let secrets = Secrets::default();
-        let attributes = r#"{"a": {"list": [{"open": "open-word", "key": "closed-word"}]}, "b": "other-word",
-            "input": {"value": {"key": "inner-word", "open": "object"}, "type": ["object", {"key": "string", "open": "string"}]}}"#;
-        let list = r#"[{"type":"get_attr","value":"a"},{"type":"get_attr","value":"list"},{"type":"index","value":{"value":0,"type":"number"}},{"type":"get_attr","value":"key"}]"#;
-        let input = r#"[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"key"}]"#;
-        let nothing = r#"[{"type":"get_attr","value":"nothing"}]"#;
-        let object = crate::engine::store::model::StateObject {
-            attributes: attributes.into(),
-            sensitive: format!("[{list},{input},{nothing}]"),
-            ..crate::engine::store::sensitive::tests::object()
-        };
-        secrets.learn_state(&State {
-            objects: vec![object],
-            ..State::default()
-        });
-        let said = secrets
-            .hide("open-word closed-word inner-word other-word object")
-            .into_owned();
-        assert_eq!(said, "open-word (sensitive) (sensitive) other-word object");
     }
 
     #[test]

@@ -11,11 +11,11 @@ use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
 use super::stage::walk::Providers;
 use super::trust::{Trust, Verdict};
-use super::workspace::load::digest;
-use super::workspace::provider_addr::{self};
-use crate::engine::words::{
+use super::words::{
     BUILTIN_PROVIDER, ConfigKey, Diagnostic, PluginFound, Severity, WorkspacePlugin, short_provider,
 };
+use super::workspace::load::digest;
+use super::workspace::provider_addr;
 use async_trait::async_trait;
 use cty::Value;
 use lang::config::Module;
@@ -264,7 +264,7 @@ impl Providers for Pooled {
         self.pool.functions()
     }
 
-    fn secrets(&self) -> &super::Secrets {
+    fn secrets(&self) -> &super::secrets::Secrets {
         self.pool.secrets()
     }
 }

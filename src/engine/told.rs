@@ -1,7 +1,7 @@
 //! Diagnostics of the language as events have them: places in words, with the line they are about.
 
-use super::Secrets;
-use crate::engine::words::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
+use super::secrets::Secrets;
+use super::words::{Diagnostic, Further, Severity, Snippet, SourcePosition, SourceRange};
 use lang::source::{FileId, Position, SourceMap};
 use std::collections::{HashMap, HashSet};
 

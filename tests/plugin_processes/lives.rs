@@ -3,7 +3,8 @@
 
 use crate::kit::*;
 use crate::server::{Manner, OBEY, Server, order, said};
-use flightdeck::engine::plugin::{Address, PluginError, ProcessIdentity, Reattach, Start};
+use flightdeck::engine::plugin::{Address, PluginError, Reattach, Start};
+use flightdeck::engine::process::ProcessIdentity;
 use flightdeck::engine::provider::tfplugin::{Protocol, SchemaReply, TfLife};
 use flightdeck::engine::words::*;
 use proto::plugin::stdio_data::Channel;

@@ -2,9 +2,10 @@
 //! took. All of it is under one short lock of the lane's own, which is never held over an await.
 
 use super::stats::{self, Past, Window};
-use super::{Kind, Shared, lock};
-use crate::engine::Secrets;
+use super::{Kind, Shared};
+use crate::engine::mutex::lock;
 use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
+use crate::engine::secrets::Secrets;
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;
 use std::collections::{BTreeMap, VecDeque};

@@ -11,13 +11,14 @@ pub use attempts::{Attempts, Retrying};
 pub use lane::{Drained, Lane};
 
 use super::bus::EventSink;
+use super::mutex::lock;
 use super::provider::{CallContext, Method};
 use super::secrets::Secrets;
 use super::settings::RetrySettings;
-use crate::engine::words::{CallStat, Latency, PluginId};
+use super::words::{CallStat, Latency, PluginId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// What a duration is usual for.
@@ -62,12 +63,6 @@ impl Kind {
             action: stat.action.clone(),
         })
     }
-}
-
-/// A lock that a panic elsewhere does not close for good: what is under these locks is whole after
-/// each statement.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long each method may take.

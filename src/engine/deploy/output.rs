@@ -1,7 +1,7 @@
 //! What a provisioner's command writes, here or elsewhere: told in bounded lines, the last of which
 //! an error repeats.
 
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::plugin::read_line;
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -3,10 +3,10 @@
 //! stands is durable with the next of them.
 
 use super::waits::Waits;
-use crate::engine::Secrets;
 use crate::engine::bus::Bus;
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::pool::Pool;
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::change::Change;
 use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::store::{Store, StoreError};

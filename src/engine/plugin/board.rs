@@ -2,10 +2,10 @@
 //! Owned by the supervisor task; handles read.
 
 use super::failure::{Exit, StartFailure};
-use super::identity::ProcessIdentity;
 use super::life::{Arrival, Life, PhaseKind};
 use super::logs::Logs;
 use crate::engine::plugin::PluginObserver;
+use crate::engine::process::ProcessIdentity;
 use crate::engine::settings::LaunchSettings;
 use crate::engine::words::{
     LaunchAttempt, Phase, PhaseName, PluginEvent, PluginFound, PluginId, PluginState, now_ms,

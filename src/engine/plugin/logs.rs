@@ -5,8 +5,8 @@
 use super::gate::{AT_ONCE, Gate};
 use super::hearing::Hearing;
 use super::parse::{LineParser, words_of};
-use crate::engine::Secrets;
 use crate::engine::plugin::PluginObserver;
+use crate::engine::secrets::Secrets;
 use crate::engine::visible::uncoloured;
 use crate::engine::words::{LogLevel, LogLine, LogStream, PluginEvent, PluginId, UnixMs, now_ms};
 use std::collections::VecDeque;
@@ -339,8 +339,8 @@ mod tests {
     impl PluginObserver for Silent {
         fn event(&self, _: PluginEvent) {}
 
-        fn secrets(&self) -> crate::engine::Secrets {
-            crate::engine::Secrets::default()
+        fn secrets(&self) -> crate::engine::secrets::Secrets {
+            crate::engine::secrets::Secrets::default()
         }
     }
 

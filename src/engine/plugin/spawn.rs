@@ -5,10 +5,10 @@
 
 use super::failure::Exit;
 use super::group::Group;
-use super::identity::ProcessIdentity;
 use super::life::Environment;
 use super::oom::OutOfMemory;
 use super::settings::SpawnSpec;
+use crate::engine::process::ProcessIdentity;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;

@@ -7,16 +7,15 @@ mod follow;
 mod process;
 mod shelf;
 
-use super::calls::{Calls, Kind, lock};
+use super::calls::{Calls, Kind};
+use super::mutex::lock;
+use super::plugin::PluginObserver;
 use super::plugin::{Plugins, Start};
 use super::provider::builtin::{self, Builtin};
 use super::provider::dialect::{Configuration, Dialect, Dialects};
 use super::provider::functions::Functions;
 use super::provider::{CallContext, Provider, ProviderError};
-use crate::engine::plugin::PluginObserver;
-use crate::engine::words::{
-    BUILTIN_PLUGIN, Latency, PluginEvent, PluginFound, PluginId, PluginState,
-};
+use super::words::{BUILTIN_PLUGIN, Latency, PluginEvent, PluginFound, PluginId, PluginState};
 use cty::Value;
 use follow::Follow;
 use futures_util::future::join_all;
@@ -342,7 +341,7 @@ impl Pool {
     }
 
     /// What is hidden in what providers answer.
-    pub fn secrets(&self) -> &crate::engine::Secrets {
+    pub fn secrets(&self) -> &crate::engine::secrets::Secrets {
         self.shared.calls.secrets()
     }
 

@@ -1,7 +1,7 @@
 //! Schemas by executable: every process of one executable has the same, so it is converted once and
 //! shared.
 
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::plugin::Start;
 use crate::engine::provider::ProviderSchema;
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! transport, the bytes. Words are for an operator: what, where, why, what to do. Plain data.
 
 use super::Method;
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::words::{CallOutcome, FailureClass, PluginId};
 use std::time::Duration;
 

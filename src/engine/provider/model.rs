@@ -3,7 +3,7 @@
 //! data.
 
 use super::{Method, Schemas};
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::words::Severity;
 use cty::schema::Schema;
 use cty::{Path, Type, Value};

@@ -4,7 +4,7 @@
 
 use super::diff;
 use super::scope::ModuleScope;
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::words::{ChangeView, CommandView};
 use cty::{Mark, Type};
 use lang::body::BodySchema;

@@ -6,7 +6,7 @@
 use super::nodes::Node;
 use super::scope::{ModuleScope, Surroundings};
 use super::values::{Expansion, Repetition};
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::words::ConfigKey;
 use crate::engine::workspace::provider_addr::{self};
 use crate::engine::workspace::refs::{self, Ref};

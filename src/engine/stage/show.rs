@@ -5,7 +5,7 @@ use super::change::{Change, Drift, Importing, OutputChange, Stage};
 use super::diff;
 use super::managed::Reason;
 use super::select;
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::words::short_provider;
 use crate::engine::words::*;
 use cty::{Path, PathStep, Value};

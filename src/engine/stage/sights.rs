@@ -2,7 +2,7 @@
 //! patterns match, answers of providers' functions. A stage is made by what was found; its deploy
 //! goes by the same or not at all. Owned by one walk.
 
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use lang::functions::{Finding, Look};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -8,7 +8,7 @@ use super::liveness::{Judge, this_process};
 use super::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use super::shadow::Shadow;
 use super::stages::{from_word, json, parse, word};
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension, Row};
 

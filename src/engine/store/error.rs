@@ -1,6 +1,5 @@
 //! What can go wrong with the store, in words for an operator.
 
-use crate::engine::error::EngineError;
 use crate::engine::words::LockHolder;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
@@ -123,15 +122,6 @@ impl StoreError {
                 what: format!("cannot {what} {}", path.display()),
                 source: Arc::new(source),
             },
-        }
-    }
-}
-
-impl From<StoreError> for EngineError {
-    fn from(e: StoreError) -> Self {
-        match e {
-            StoreError::Held(holder) => Self::Locked(holder),
-            other => Self::Store(other),
         }
     }
 }

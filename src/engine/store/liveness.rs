@@ -2,7 +2,7 @@
 //! alive.
 
 use super::lease::{self, Look};
-use crate::engine::plugin::ProcessIdentity;
+use crate::engine::process::ProcessIdentity;
 use crate::engine::visible::one_line;
 use crate::engine::words::{LockHolder, now_ms};
 use std::cell::OnceCell;

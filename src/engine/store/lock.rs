@@ -5,7 +5,7 @@ use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::lease;
 use super::liveness::{Judge, this_process};
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::words::{LockHolder, UnixMs, now_ms};
 use rusqlite::{Connection, OptionalExtension};
 

@@ -2,7 +2,8 @@
 //! pairs of value and type by which what has no fixed type is kept. Whoever shows, masks or learns
 //! stored values walks them with this. Pure.
 
-use super::model::StateObject;
+use super::model::{State, StateObject};
+use crate::engine::secrets::Secrets;
 use serde_json::Value;
 
 /// The paths that the state says are sensitive.
@@ -135,6 +136,35 @@ fn fits(step: &Value, value: &Value) -> bool {
     }
 }
 
+/// Takes in what the state says is sensitive.
+pub fn learn(secrets: &Secrets, state: &State) {
+    for object in state
+        .objects
+        .iter()
+        .filter(|o| o.sensitive.len() > "[]".len())
+    {
+        if let Ok(attributes) = serde_json::from_str(&object.attributes) {
+            learn_from(secrets, &Paths::of(object).from(&attributes));
+        }
+    }
+    for output in state.outputs.iter().filter(|o| o.sensitive) {
+        if let Ok(value) = serde_json::from_str(&output.value) {
+            secrets.learn_json(&value);
+        }
+    }
+}
+
+/// Takes in what the paths lead to in a stored object.
+fn learn_from(secrets: &Secrets, at: &Place<'_>) {
+    if at.hidden() {
+        secrets.learn_json(at.value);
+    } else {
+        at.members()
+            .for_each(|(_, inner)| learn_from(secrets, &inner));
+        at.elements().for_each(|inner| learn_from(secrets, &inner));
+    }
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -234,5 +264,29 @@ pub mod tests {
             ),
             ["!7"]
         );
+    }
+
+    #[test]
+    fn what_is_sensitive_in_a_stored_object_is_learnt_also_where_it_is_kept_with_its_type() {
+        let secrets = Secrets::default();
+        let attributes = r#"{"a": {"list": [{"open": "open-word", "key": "closed-word"}]}, "b": "other-word",
+            "input": {"value": {"key": "inner-word", "open": "object"}, "type": ["object", {"key": "string", "open": "string"}]}}"#;
+        let list = r#"[{"type":"get_attr","value":"a"},{"type":"get_attr","value":"list"},{"type":"index","value":{"value":0,"type":"number"}},{"type":"get_attr","value":"key"}]"#;
+        let input = r#"[{"type":"get_attr","value":"input"},{"type":"get_attr","value":"key"}]"#;
+        let nothing = r#"[{"type":"get_attr","value":"nothing"}]"#;
+        let object = StateObject {
+            attributes: attributes.into(),
+            sensitive: format!("[{list},{input},{nothing}]"),
+            ..object()
+        };
+        let state = State {
+            objects: vec![object],
+            ..State::default()
+        };
+        learn(&secrets, &state);
+        let said = secrets
+            .hide("open-word closed-word inner-word other-word object")
+            .into_owned();
+        assert_eq!(said, "open-word (sensitive) (sensitive) other-word object");
     }
 }

@@ -5,7 +5,7 @@ use super::deploys::{NewDeploy, begin, operations, put_intent, put_operation};
 use super::error::{Fault, Job, StoreError};
 use super::file::{Store, connect, fill};
 use super::model::{Intent, Outcome, State, StateEdit};
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
 use rusqlite::Connection;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use super::error::{Fault, Job, StoreError};
 use super::file::Store;
 use super::model::{State, StateEdit, StateObject, StateOutput};
-use crate::engine::calls::lock;
+use crate::engine::mutex::lock;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 impl Store {

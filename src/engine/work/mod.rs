@@ -9,12 +9,13 @@ mod taint;
 mod unknown;
 
 use super::bus::Bus;
-use super::calls::{Kind, lock};
+use super::calls::Kind;
 use super::deploy::record::Recorder;
 use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;
 use super::error::{EngineError, PluginTrouble};
 use super::memory::Memory;
+use super::mutex::lock;
 use super::plugin::find::HashCache;
 use super::pool::Pool;
 use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
@@ -30,11 +31,11 @@ use super::stage::values::Values;
 use super::stage::walk::Walk;
 use super::stage::{keep, plan_json, select, show};
 use super::store::model::State;
-use super::store::{NewDeploy, this_process};
+use super::store::{NewDeploy, sensitive, this_process};
 use super::told::{tell, tell_all};
 use super::trust::Trust;
+use super::words::*;
 use super::workspace::load::{self, Loaded};
-use crate::engine::words::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
@@ -192,7 +193,7 @@ impl Work {
                 secrets.learn(&value.clone().mark(cty::Mark::Sensitive));
             }
         }
-        secrets.learn_state(state);
+        sensitive::learn(secrets, state);
     }
 
     fn begin(&self) -> Switches {

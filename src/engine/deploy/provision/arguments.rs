@@ -1,7 +1,7 @@
 //! Arguments of a provisioner or of its connection: evaluated with the object as `self`, each
 //! looked at by itself, and told to the register of secrets.
 
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use cty::{Mark, Type, Value};
 use lang::body::{Body, BodySchema, Content};

@@ -2,8 +2,8 @@
 //! the provisioner's own are one block by then.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::Secrets;
 use crate::engine::deploy::ssh::{Agent, Endpoint, Proxy, Target};
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use cty::Type;
 use lang::body::{Body, BodySchema};

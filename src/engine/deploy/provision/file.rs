@@ -3,8 +3,8 @@
 use super::arguments::{Arguments, Given};
 use super::connection::Connection;
 use super::{Doing, Fault};
-use crate::engine::Secrets;
 use crate::engine::deploy::ssh::Source;
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use lang::body::BodySchema;
 use lang::config::Provisioner;

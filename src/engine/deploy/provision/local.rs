@@ -2,8 +2,8 @@
 
 use super::arguments::{Arguments, Given};
 use super::{Doing, Fault, HIDDEN};
-use crate::engine::Secrets;
 use crate::engine::deploy::command::{Command, Ended};
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::words::FailureClass;
 use cty::{Type, Value};

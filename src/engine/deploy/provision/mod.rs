@@ -12,7 +12,7 @@ use self::connection::Unread;
 use super::record::Recorder;
 use super::run::Trouble;
 use super::ssh::{Remote, SshError, Target};
-use crate::engine::Secrets;
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::change::Change;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;

@@ -3,9 +3,9 @@
 use super::arguments::{Arguments, Given};
 use super::connection::Connection;
 use super::{Doing, Fault, HIDDEN};
-use crate::engine::Secrets;
 use crate::engine::deploy::output::Output;
 use crate::engine::deploy::ssh::{Ended, Remote, Source};
+use crate::engine::secrets::Secrets;
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::words::FailureClass;
 use lang::body::BodySchema;

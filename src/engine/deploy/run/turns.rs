@@ -1,8 +1,8 @@
 //! Turns of operations: so many at a time, first come, first served, but for what is urgent. Owned
 //! by one deploy.
 
-use crate::engine::calls::lock;
 use crate::engine::graph::{Step, Urgency};
+use crate::engine::mutex::lock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;

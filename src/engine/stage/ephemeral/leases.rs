@@ -2,8 +2,8 @@
 //! that, and closed when nothing in the graph needs it any more, whatever became of the steps that
 //! did. Owned by one walk.
 
-use crate::engine::calls::lock;
 use crate::engine::graph::{Graph, Releases, Step};
+use crate::engine::mutex::lock;
 use crate::engine::provider::{
     Answer, CallContext, Checked, Provider, ProviderError, RenewResponse,
 };
