@@ -1,8 +1,8 @@
 //! What can go wrong between a question to the engine and its answer, with the exit code that each
 //! deserves.
 
+use super::calls::ProviderError;
 use super::plugin::PluginError;
-use super::provider::ProviderError;
 use super::store::StoreError;
 use super::trust::TrustError;
 use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};

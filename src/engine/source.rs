@@ -1,6 +1,7 @@
 //! Providers for a workspace: which addresses are meant, where each was found, and their processes
 //! by way of the pool. Owns nothing but the memory of package hashes.
 
+use super::calls::{CallContext, ProviderError};
 use super::plugin::Plugins;
 use super::plugin::Start;
 use super::plugin::find::{
@@ -8,7 +9,7 @@ use super::plugin::find::{
 };
 use super::pool::Pool;
 use super::provider::functions::Functions;
-use super::provider::{CallContext, Provider, ProviderError, ProviderSchema};
+use super::provider::{Provider, ProviderSchema};
 use super::stage::walk::Providers;
 use super::trust::{Trust, Verdict};
 use super::words::{

@@ -5,6 +5,7 @@
 use async_trait::async_trait;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Type, Value};
+use flightdeck::engine::calls::{CallContext, Checked, Method, ProviderDiagnostic, ProviderError};
 use flightdeck::engine::plugin::life::{
     Arrival, Birth, Environment, Farewell, Life, Link, PhaseKind, Prepared,
 };

@@ -3,7 +3,7 @@
 use cty::schema::{Block, NestedBlock, Nesting};
 use cty::{Path, Value};
 use flightdeck::engine::bus::Bus;
-use flightdeck::engine::calls::{Calls, Deadlines};
+use flightdeck::engine::calls::{CallContext, Calls, Deadlines, ProviderError};
 use flightdeck::engine::plugin::{PluginSettings, Plugins, SpawnSpec, Start};
 use flightdeck::engine::pool::{Pool, PoolSettings};
 use flightdeck::engine::provider::*;

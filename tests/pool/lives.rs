@@ -2,6 +2,7 @@
 
 use crate::kit::*;
 use cty::{Type, Value};
+use flightdeck::engine::calls::Answer as _;
 use flightdeck::engine::provider::builtin;
 use flightdeck::engine::provider::*;
 use flightdeck::engine::words::*;

@@ -2,6 +2,7 @@
 
 use crate::kit::*;
 use cty::Value;
+use flightdeck::engine::calls::{CallContext, ProviderError};
 use flightdeck::engine::plugin::{SpawnSpec, Start};
 use flightdeck::engine::provider::*;
 use flightdeck::engine::words::*;

@@ -1,6 +1,7 @@
 //! Choices of a schema, a configuration, an object and what a provider answers to its plan, as
 //! bytes of the wire. The engine plans or refuses in words, and what it plans can be shown.
 
+use flightdeck::engine::calls::{CallContext, Checked, Method, ProviderError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

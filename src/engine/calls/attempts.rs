@@ -3,7 +3,7 @@
 //! worth another attempt is for its dialect to say.
 
 use super::Lane;
-use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
+use super::{Answer, CallContext, Method, ProviderError};
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::Retry;
 use std::sync::Arc;

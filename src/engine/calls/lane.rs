@@ -2,9 +2,9 @@
 //! took. All of it is under one short lock of the lane's own, which is never held over an await.
 
 use super::stats::{self, Past, Window};
+use super::{Answer, CallContext, Method, ProviderError};
 use super::{Kind, Shared};
 use crate::engine::mutex::lock;
-use crate::engine::provider::{Answer, CallContext, Method, ProviderError};
 use crate::engine::secrets::Secrets;
 use crate::engine::settings::RetrySettings;
 use crate::engine::words::*;

@@ -3,16 +3,23 @@
 //! numbering, the deadlines and one [`Lane`] for each plugin; a lane owns its slots and its
 //! measures.
 
+mod answer;
 mod attempts;
+mod context;
+mod error;
 mod lane;
+mod method;
 mod stats;
 
+pub use answer::{Answer, Checked, ProviderDiagnostic};
 pub use attempts::{Attempts, Retrying};
+pub use context::CallContext;
+pub use error::ProviderError;
 pub use lane::{Drained, Lane};
+pub use method::Method;
 
 use super::bus::EventSink;
 use super::mutex::lock;
-use super::provider::{CallContext, Method};
 use super::secrets::Secrets;
 use super::settings::RetrySettings;
 use super::words::{CallStat, Latency, PluginId};

@@ -1,8 +1,8 @@
 //! The order of calls, what waiters are told, deadlines and cancellation.
 
 use super::*;
+use super::{CallContext, Checked, ProviderDiagnostic, ProviderError};
 use crate::engine::bus::Bus;
-use crate::engine::provider::{CallContext, Checked, ProviderDiagnostic, ProviderError};
 use crate::engine::words::*;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::oneshot;

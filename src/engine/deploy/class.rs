@@ -1,7 +1,7 @@
 //! Which class a failure has whose reason a provider gives: read from where it points, and from
 //! what it says, since there is no other sign. Pure.
 
-use crate::engine::provider::ProviderDiagnostic;
+use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::words::{FailureClass, Severity};
 use regex::Regex;
 use std::sync::LazyLock;

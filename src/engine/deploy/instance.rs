@@ -3,9 +3,8 @@
 //! reference, after the reference engine.
 
 use super::class::class_of;
-use crate::engine::provider::{
-    ApplyRequest, CallContext, Provider, ProviderDiagnostic, ProviderError,
-};
+use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
+use crate::engine::provider::{ApplyRequest, Provider};
 use crate::engine::words::{Action, FailureClass, Severity};
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};

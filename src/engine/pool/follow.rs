@@ -2,7 +2,7 @@
 //! Calls that a crash took down fail; those after it go to the process that took its place.
 
 use super::process::Process;
-use crate::engine::calls::Attempts;
+use crate::engine::calls::{Answer, Attempts, CallContext, Checked, Method, ProviderError};
 use crate::engine::provider::*;
 use async_trait::async_trait;
 use cty::Value;

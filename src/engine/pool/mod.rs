@@ -7,14 +7,15 @@ mod follow;
 mod process;
 mod shelf;
 
+use super::calls::{CallContext, ProviderError};
 use super::calls::{Calls, Kind};
 use super::mutex::lock;
 use super::plugin::PluginObserver;
 use super::plugin::{Plugins, Start};
+use super::provider::Provider;
 use super::provider::builtin::{self, Builtin};
 use super::provider::dialect::{Configuration, Dialect, Dialects};
 use super::provider::functions::Functions;
-use super::provider::{CallContext, Provider, ProviderError};
 use super::words::{BUILTIN_PLUGIN, Latency, PluginEvent, PluginFound, PluginId, PluginState};
 use cty::Value;
 use follow::Follow;

@@ -2,7 +2,7 @@
 //! configuration that it was given. Shared by the handles of the pool.
 
 use super::shelf::Shelf;
-use crate::engine::calls::Lane;
+use crate::engine::calls::{Answer, CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::mutex::lock;
 use crate::engine::plugin::{Connection, Plugin, PluginError, Start};
 use crate::engine::provider::dialect::{Asking, Death, Dialect, Obituary, Reached};

@@ -1,8 +1,8 @@
 //! What makes a dialect: how its processes live, and the adapter over one that came up. All of them
 //! are listed here; what is above asks the list. Owns no state.
 
-use super::{CallContext, Checked, Method, Provider, ProviderError, ProviderSchema, tfplugin};
-use crate::engine::calls::Lane;
+use super::{Provider, ProviderSchema, tfplugin};
+use crate::engine::calls::{CallContext, Checked, Lane, Method, ProviderError};
 use crate::engine::plugin::Connection;
 use crate::engine::plugin::life::Life;
 use crate::engine::words::{PluginFound, PluginId};
@@ -47,7 +47,7 @@ pub trait Dialect: Send + Sync + 'static {
 pub enum Configuration {
     /// A process is given one, once; another configuration needs another process.
     OfProcess,
-    /// It goes with each call ([`CallContext::configuration`](super::CallContext::configuration));
+    /// It goes with each call ([`CallContext::configuration`](crate::engine::calls::CallContext::configuration));
     /// one process serves them all.
     OfCall,
 }

@@ -3,7 +3,8 @@
 //! handles to providers.
 
 use super::builtin::ADDRESS;
-use super::{CallContext, FunctionParameter, FunctionSignature, Provider};
+use super::{FunctionParameter, FunctionSignature, Provider};
+use crate::engine::calls::CallContext;
 use cty::{Type, Value};
 use futures_util::FutureExt as _;
 use lang::functions::{CallError, Function, Host, Look, Param};

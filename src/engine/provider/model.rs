@@ -2,9 +2,9 @@
 //! dialect converts into it. Values carry no marks and have the implied type of their schema. Plain
 //! data.
 
-use super::{Method, Schemas};
+use super::Schemas;
+use crate::engine::calls::{Answer, Method, ProviderDiagnostic};
 use crate::engine::secrets::Secrets;
-use crate::engine::words::Severity;
 use cty::schema::Schema;
 use cty::{Path, Type, Value};
 use std::collections::BTreeMap;
@@ -69,58 +69,6 @@ pub struct IdentitySchema {
     pub ty: Type,
     pub required_for_import: Vec<String>,
     pub optional_for_import: Vec<String>,
-}
-
-/// An error or warning that a provider answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProviderDiagnostic {
-    pub severity: Severity,
-    pub summary: String,
-    pub detail: String,
-    /// Where in the value that was sent; `None` for the whole.
-    pub path: Option<Path>,
-}
-
-impl ProviderDiagnostic {
-    /// An error about the value as a whole.
-    pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            summary: summary.into(),
-            detail: detail.into(),
-            path: None,
-        }
-    }
-
-    /// The same about a part of the value.
-    pub fn at(self, path: Path) -> Self {
-        Self {
-            path: Some(path),
-            ..self
-        }
-    }
-}
-
-/// An answer that may carry errors in it.
-pub trait Answer {
-    /// Errors and warnings, in the provider's order.
-    fn diagnostics(&self) -> &[ProviderDiagnostic];
-
-    /// Takes out of its texts what must not be shown.
-    fn hide(&mut self, secrets: &Secrets);
-
-    /// The first error, if there is any.
-    fn first_error(&self) -> Option<&ProviderDiagnostic> {
-        self.diagnostics()
-            .iter()
-            .find(|d| d.severity == Severity::Error)
-    }
-}
-
-/// The answer where there is nothing besides diagnostics.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Checked {
-    pub diagnostics: Vec<ProviderDiagnostic>,
 }
 
 /// State as stored by an older (or the same) version of the schema, to be made fit for this one.
@@ -297,16 +245,12 @@ macro_rules! answers {
             }
 
             fn hide(&mut self, secrets: &Secrets) {
-                for d in &mut self.diagnostics {
-                    secrets.hide_in(&mut d.summary);
-                    secrets.hide_in(&mut d.detail);
-                }
+                self.diagnostics.iter_mut().for_each(|d| d.hide(secrets));
             }
         }
     )*};
 }
 answers!(
-    Checked,
     UpgradeResponse,
     IdentityResponse,
     ReadResponse,

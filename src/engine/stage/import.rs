@@ -9,9 +9,8 @@ use super::plan::PlanWalk;
 use super::scope::{ModuleScope, Phase, Surroundings};
 use super::values::Repetition;
 use super::walk::Walk;
-use crate::engine::provider::{
-    CallContext, IdentitySchema, ImportRequest, Imported, Provider, ReadRequest,
-};
+use crate::engine::calls::CallContext;
+use crate::engine::provider::{IdentitySchema, ImportRequest, Imported, Provider, ReadRequest};
 use cty::schema::Schema;
 use cty::{Mark, Type, Value};
 use lang::addr::{AbsInstance, ConfigResource, InstanceKey, Mode, ModuleInstance, Target};
@@ -470,7 +469,7 @@ pub async fn fetch(
 ) -> Result<(Prior, Diagnostics), Diagnostics> {
     let text = address.to_string();
     let who = provider.info().address.clone();
-    let call = |e: crate::engine::provider::ProviderError| {
+    let call = |e: crate::engine::calls::ProviderError| {
         Diagnostics::from(
             Diagnostic::error("Plugin call failed", e.to_string())
                 .at(wanted.span)

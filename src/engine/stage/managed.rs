@@ -3,10 +3,9 @@
 //! `engine.md` 3.3 of the project's references, after the reference engine.
 
 use super::ignore::Ignore;
+use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
 use crate::engine::deploy::instance::at_sensitive;
-use crate::engine::provider::{
-    CallContext, PlanRequest, PlanResponse, Provider, ProviderDiagnostic, ProviderError,
-};
+use crate::engine::provider::{PlanRequest, PlanResponse, Provider};
 use crate::engine::words::Action;
 use cty::schema::Schema;
 use cty::{Marks, Path, Value};

@@ -5,10 +5,9 @@ use super::managed::Prior;
 use super::needs::Needs;
 use super::prior;
 use super::scope::Surroundings;
+use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
 use crate::engine::deploy::instance::sensitive_paths;
-use crate::engine::provider::{
-    CallContext, Provider, ProviderDiagnostic, ProviderError, UpgradeRequest,
-};
+use crate::engine::provider::{Provider, UpgradeRequest};
 use crate::engine::store::model::StateObject;
 use crate::engine::words::ConfigKey;
 use cty::schema::Schema;

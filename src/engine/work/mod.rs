@@ -10,6 +10,7 @@ mod unknown;
 
 use super::bus::Bus;
 use super::calls::Kind;
+use super::calls::{CallContext, Method, ProviderError};
 use super::deploy::record::Recorder;
 use super::deploy::run::{Deploying, Stops};
 use super::deploy::steps;
@@ -18,7 +19,7 @@ use super::memory::Memory;
 use super::mutex::lock;
 use super::plugin::find::HashCache;
 use super::pool::Pool;
-use super::provider::{CallContext, Method, ProviderError, ProviderSchema};
+use super::provider::ProviderSchema;
 use super::settings::{Access, Settings};
 use super::source::{self, Pooled, Sought};
 use super::stage::change::{Change, Digests, OutputChange, Stage};

@@ -1,6 +1,7 @@
 //! `terraform_data`: keeps a value, and is replaced when another one changes. Pure but for the ids
 //! it makes.
 
+use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type};

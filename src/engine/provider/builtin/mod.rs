@@ -8,6 +8,7 @@ mod remote_state;
 pub use remote_state::{Outputs, outputs};
 
 use super::*;
+use crate::engine::calls::{CallContext, Checked, ProviderDiagnostic, ProviderError};
 use std::path::PathBuf;
 
 /// The address that configurations and states know it by.

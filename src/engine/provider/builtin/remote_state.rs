@@ -1,6 +1,7 @@
 //! `terraform_remote_state`: the outputs of another configuration's state. Of the backends, `local`
 //! with files of state version 4; others are refused by name. Reads files, keeps nothing.
 
+use crate::engine::calls::ProviderDiagnostic;
 use crate::engine::provider::*;
 use cty::schema::{Attribute, Block, Schema};
 use cty::{Path, Type};

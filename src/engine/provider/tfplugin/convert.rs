@@ -1,6 +1,7 @@
 //! Values, paths and diagnostics between the wire and the model. Requests carry msgpack; answers
 //! may carry JSON instead, or nothing, which is not the same as null. Owns nothing.
 
+use crate::engine::calls::{Method, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::*;
 use crate::engine::words::{PluginId, Severity};
 use cty::{Path, PathStep, Type, Value};

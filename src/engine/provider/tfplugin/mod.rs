@@ -13,6 +13,7 @@ pub use wire::Protocol;
 
 use super::dialect::{Asking, Dialect, Obituary, Reached};
 use super::*;
+use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
 use crate::engine::plugin::life::Life;
 use crate::engine::words::{PluginFound, TERRAFORM_VERSION};
 use convert::{Side, diagnostics};

@@ -2,8 +2,8 @@
 //! the paths differ. Turns what the transport says into words. Owns a clone of the connection.
 
 use super::life::{MESSAGE_LIMIT, SchemaReply, too_large};
+use crate::engine::calls::{Method, ProviderError};
 use crate::engine::provider::dialect::{self, Obituary};
-use crate::engine::provider::{Method, ProviderError};
 use crate::engine::words::PluginId;
 use proto::{tfplugin5, tfplugin6};
 use std::sync::Arc;

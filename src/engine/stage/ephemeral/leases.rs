@@ -2,11 +2,10 @@
 //! that, and closed when nothing in the graph needs it any more, whatever became of the steps that
 //! did. Owned by one walk.
 
+use crate::engine::calls::{Answer, CallContext, Checked, ProviderError};
 use crate::engine::graph::{Graph, Releases, Step};
 use crate::engine::mutex::lock;
-use crate::engine::provider::{
-    Answer, CallContext, Checked, Provider, ProviderError, RenewResponse,
-};
+use crate::engine::provider::{Provider, RenewResponse};
 use crate::engine::stage::walk::Walk;
 use crate::engine::words::Severity;
 use futures_util::stream::{FuturesUnordered, StreamExt};

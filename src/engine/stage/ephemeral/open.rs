@@ -2,8 +2,9 @@
 //! see.
 
 use super::leases::Lease;
+use crate::engine::calls::CallContext;
 use crate::engine::graph::Step;
-use crate::engine::provider::{CallContext, OpenResponse};
+use crate::engine::provider::OpenResponse;
 use crate::engine::stage::cell::Cell;
 use crate::engine::stage::choose::Chosen;
 use crate::engine::stage::conditions::{self, Kind, Status};
