@@ -40,47 +40,99 @@ fn code(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Names of this library's rooms that a line of code reaches for: `crate::ui::…`,
-/// `flightdeck::ui::…`, `use crate::{app, ui}`.
-fn reached(line: &str) -> Vec<String> {
+/// The paths in a line of code that begin at a root or go up from where they stand, name by name;
+/// what a group names counts one by one.
+fn paths(line: &str) -> Vec<Vec<&str>> {
     let mut found = Vec::new();
-    for root in ["crate::", "flightdeck::"] {
+    for root in ["crate::", "flightdeck::", "super::"] {
         for (at, _) in line.match_indices(root) {
-            if line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-                continue;
-            }
-            let rest = &line[at + root.len()..];
-            if let Some(group) = rest.strip_prefix('{') {
-                // The first names of each member of the group, nested groups skipped.
-                let (mut depth, mut name, mut first) = (0usize, String::new(), true);
-                for c in group.chars() {
-                    match c {
-                        '{' => depth += 1,
-                        '}' if depth == 0 => break,
-                        '}' => depth -= 1,
-                        ',' if depth == 0 => {
-                            found.push(std::mem::take(&mut name));
-                            first = true;
-                        }
-                        ':' if depth == 0 => first = false,
-                        c if depth == 0 && first && (c.is_alphanumeric() || c == '_') => {
-                            name.push(c)
-                        }
-                        _ => {}
-                    }
-                }
-                found.push(name);
-            } else {
-                found.push(
-                    rest.chars()
-                        .take_while(|c| c.is_alphanumeric() || *c == '_')
-                        .collect(),
-                );
+            let within = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            if !line[..at].ends_with(within) {
+                tree(&line[at..], &[], &mut found);
             }
         }
     }
-    found.retain(|name| !name.is_empty());
     found
+}
+
+/// Takes in what a path leads to behind `before`; the answer is the rest of the text.
+fn tree<'t>(text: &'t str, before: &[&'t str], found: &mut Vec<Vec<&'t str>>) -> &'t str {
+    if let Some(group) = text.strip_prefix('{') {
+        let mut rest = group.trim_start();
+        while !rest.is_empty() && !rest.starts_with('}') {
+            // A member ends with its other name, or with the star that stands for all of them.
+            let member = tree(rest, before, found).trim_start_matches(|c| c != ',' && c != '}');
+            rest = member.strip_prefix(',').unwrap_or(member).trim_start();
+        }
+        return rest.strip_prefix('}').unwrap_or(rest);
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let path = [before, &[name]].concat();
+    let leads_on = |next: &&str| next.starts_with(|c| is_name(c) || c == '{' || c == '*');
+    match rest.strip_prefix("::").filter(leads_on) {
+        Some(next) => tree(next, &path, found),
+        None => {
+            found.push(path);
+            rest
+        }
+    }
+}
+
+/// Names of this library's rooms that a line of code reaches for: `crate::ui::…`,
+/// `flightdeck::ui::…`, `use crate::{app, ui}`.
+fn reached(line: &str) -> Vec<&str> {
+    let rooted = paths(line).into_iter().filter(|path| path[0] != "super");
+    let mut names: Vec<&str> = rooted.filter_map(|path| path.get(1).copied()).collect();
+    names.dedup();
+    names
+}
+
+/// Where a file's code stands: `["engine", "store", "model"]`.
+fn standing(file: &Path) -> Vec<&str> {
+    let mut names: Vec<&str> = file.iter().filter_map(|name| name.to_str()).collect();
+    let last = names.pop().and_then(|name| name.strip_suffix(".rs"));
+    match last.map(|name| (name, name.strip_suffix("_tests"))) {
+        // Tests that fill a file stand within what they test.
+        Some((_, Some(tested))) => names.extend([tested, "tests"]),
+        Some((name, None)) if name != "mod" => names.push(name),
+        _ => {}
+    }
+    names
+}
+
+/// By line, in how many modules within the file it stands.
+fn depths(text: &str) -> Vec<usize> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut depths = Vec::new();
+    for line in text.lines() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        if code == "}" && open.last() == Some(&indent) {
+            open.pop();
+        }
+        depths.push(open.len());
+        if code.ends_with(" {") && code.split(' ').take(2).any(|word| word == "mod") {
+            open.push(indent);
+        }
+    }
+    depths
+}
+
+/// A path as it is from the root of the library, for code that stands there.
+fn from_root<'t>(path: &[&'t str], standing: &[&'t str]) -> Vec<&'t str> {
+    let up = path.iter().take_while(|name| **name == "super").count();
+    let begin = match up {
+        0 => &[][..],
+        up => &standing[..standing.len().saturating_sub(up)],
+    };
+    [begin, &path[up.max(1)..]].concat()
+}
+
+/// The room of the engine that a path leads to.
+fn room_of<'t>(path: &[&'t str]) -> Option<&'t str> {
+    path.strip_prefix(&["engine"])?.first().copied()
 }
 
 /// Every place below `room` that reaches for one of `strangers`.
@@ -93,7 +145,7 @@ fn breaches(room: &str, strangers: &[&str]) -> Vec<String> {
         let text = std::fs::read_to_string(&file).unwrap();
         for (number, line) in code(&text) {
             for name in reached(&line) {
-                if strangers.contains(&name.as_str()) {
+                if strangers.contains(&name) {
                     found.push(format!(
                         "{}:{number}: {line}",
                         file.strip_prefix(root).unwrap().display()
@@ -129,6 +181,90 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
         breaches("engine", &["app", "ui", "cli"]),
         Vec::<String>::new()
     );
+}
+
+/// The rooms of the engine, from the ground up: each knows only those before it.
+const FLOORS: [&str; 27] = [
+    // What every room may say, and what every room may use.
+    "words",
+    "mutex",
+    "process",
+    "visible",
+    "settings",
+    "room",
+    "secrets",
+    // What is heard, and what is kept.
+    "graph",
+    "view",
+    "bus",
+    "store",
+    // Plugins, and what can be asked of them.
+    "calls",
+    "plugin",
+    "trust",
+    "provider",
+    "pool",
+    // What is wanted, what that changes, and how it is done.
+    "shell",
+    "workspace",
+    "stage",
+    "deploy",
+    // The engine's handle, and what it needs to answer.
+    "source",
+    "error",
+    "told",
+    "fmt",
+    "memory",
+    "work",
+    "handle",
+];
+
+#[test]
+fn a_room_of_the_engine_knows_only_rooms_below_it() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let floor = |room: &str| FLOORS.iter().position(|name| *name == room);
+    let mut found = Vec::new();
+    for file in sources(&src.join("engine")) {
+        let name = file.strip_prefix(&src).unwrap();
+        let standing = standing(name);
+        let Some(here) = room_of(&standing) else {
+            continue;
+        };
+        let text = std::fs::read_to_string(&file).unwrap();
+        let depths = depths(&text);
+        for (number, line) in code(&text) {
+            let within = vec!["_"; depths[number - 1]];
+            let standing = [standing.clone(), within].concat();
+            for path in paths(&line) {
+                let path = from_root(&path, &standing);
+                // What is no room is a way round them, through what the engine shows others.
+                if let Some(there) = room_of(&path)
+                    && there != here
+                    && floor(there).is_none_or(|there| floor(here).is_none_or(|here| there > here))
+                {
+                    found.push(format!("{}:{number}: {}", name.display(), path.join("::")));
+                }
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn every_room_of_the_engine_has_its_floor() {
+    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine");
+    let mut rooms: Vec<String> = sources(&engine)
+        .iter()
+        .filter_map(|file| {
+            let names = standing(file.strip_prefix(&engine).unwrap());
+            names.first().map(ToString::to_string)
+        })
+        .collect();
+    rooms.sort();
+    rooms.dedup();
+    let mut floors = FLOORS.map(str::to_owned);
+    floors.sort();
+    assert_eq!(rooms, floors);
 }
 
 /// What a supervisor must know of a dialect it is told by the `Life` that comes with a plugin.
@@ -257,12 +393,60 @@ fn names_are_found_in_every_form_of_use() {
         ["engine", "app", "cli"]
     );
     assert_eq!(reached("let x = flightdeck::cli::main();"), ["cli"]);
-    assert_eq!(reached("other_crate::ui::x"), Vec::<String>::new());
+    assert_eq!(reached("other_crate::ui::x"), Vec::<&str>::new());
     assert_eq!(
         code("use crate::{\n  app,\n  ui,\n};\nfn x() {} // crate::ui"),
         [
             (1, "use crate::{app,ui,};".to_owned()),
             (5, "fn x() {}".to_owned())
         ]
+    );
+}
+
+#[test]
+fn a_path_is_followed_up_through_groups_and_from_within_a_module() {
+    let leads = |line: &str, standing: &[&str]| -> Vec<String> {
+        let paths = paths(line);
+        let mut found: Vec<String> = paths
+            .iter()
+            .map(|path| from_root(path, standing).join("::"))
+            .collect();
+        found.sort();
+        found
+    };
+    let file = ["engine", "store", "lock"];
+    assert_eq!(
+        leads(
+            "use crate::engine::{bus::Bus, calls::{Lane as L, lock}, view::*};",
+            &file
+        ),
+        [
+            "engine::bus::Bus",
+            "engine::calls::Lane",
+            "engine::calls::lock",
+            "engine::view::"
+        ]
+    );
+    assert_eq!(
+        leads(
+            "let x = super::super::stage::prior::marked::<T>(super::model::a());",
+            &file
+        ),
+        ["engine::stage::prior::marked", "engine::store::model::a"]
+    );
+    assert_eq!(
+        leads(
+            "use super::super::bus::Bus;",
+            &["engine", "store", "lock", "_"]
+        ),
+        ["engine::store::bus::Bus"]
+    );
+    assert_eq!(
+        standing(Path::new("engine/store/mod.rs")),
+        ["engine", "store"]
+    );
+    assert_eq!(
+        depths("fn a() {\n}\nmod b {\n    fn c() {\n    }\n}\nfn d() {}"),
+        [0, 0, 0, 1, 1, 0, 0]
     );
 }

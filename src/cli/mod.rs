@@ -18,7 +18,7 @@ mod suggest;
 mod time;
 mod values;
 
-use crate::engine::deploy::guard;
+use crate::engine::shell::guard;
 use clap::Parser;
 use output::Output;
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ pub mod provider;
 pub mod room;
 mod secrets;
 pub mod settings;
+pub mod shell;
 pub mod source;
 pub mod stage;
 pub mod store;

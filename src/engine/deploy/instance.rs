@@ -5,9 +5,10 @@
 use super::class::class_of;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
 use crate::engine::provider::{ApplyRequest, Provider};
+use crate::engine::stage::managed::at_sensitive;
 use crate::engine::words::{Action, FailureClass, Severity};
+use cty::Value;
 use cty::schema::Schema;
-use cty::{Marks, Path, Value};
 use proto::Bytes;
 
 /// One apply.
@@ -193,37 +194,4 @@ fn broken(who: &str, what: &str) -> ProviderDiagnostic {
         "Provider produced inconsistent result after apply",
         format!("{who}: {what}. This is a bug in the provider; report it there."),
     )
-}
-
-/// As much of a path as may be told, where the schema says that what is there is sensitive.
-pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
-    let found = schema
-        .block
-        .sensitive_paths(value)
-        .into_iter()
-        .find(|p| path.starts_with(p) || p.starts_with(path))?;
-    Some(if path.starts_with(&found) {
-        found
-    } else {
-        path.clone()
-    })
-}
-
-/// Marks of the schema and of the configuration, for keeping an object in the state.
-pub fn sensitive_paths(
-    schema: &Schema,
-    value: &Value,
-    config_marks: &[(Path, Marks)],
-) -> Vec<Path> {
-    let mut all: Vec<Path> = config_marks
-        .iter()
-        .filter(|(p, m)| m.is_sensitive() && p.apply(value).is_ok())
-        .map(|(p, _)| p.clone())
-        .collect();
-    for path in schema.block.sensitive_paths(value) {
-        if !all.contains(&path) {
-            all.push(path);
-        }
-    }
-    all
 }

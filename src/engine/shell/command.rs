@@ -14,15 +14,15 @@ use tokio_util::sync::CancellationToken;
 const REAP: Duration = Duration::from_secs(5);
 
 /// What is run, where.
-pub(super) struct Command {
+pub(in crate::engine) struct Command {
     /// Program and arguments.
-    pub(super) words: Vec<String>,
-    pub(super) dir: PathBuf,
-    pub(super) environment: BTreeMap<String, String>,
+    pub(in crate::engine) words: Vec<String>,
+    pub(in crate::engine) dir: PathBuf,
+    pub(in crate::engine) environment: BTreeMap<String, String>,
 }
 
 /// How it ended.
-pub(super) enum Ended {
+pub(in crate::engine) enum Ended {
     /// By itself, with the last lines of its output.
     Status(ExitStatus, Vec<String>),
     /// It was killed with all that it had started.
@@ -35,7 +35,7 @@ impl Command {
     ///
     /// # Errors
     /// It cannot be started or waited for.
-    pub(super) async fn run(
+    pub(in crate::engine) async fn run(
         &self,
         say: &(dyn Fn(&str) + Sync),
         cancel: &CancellationToken,

@@ -15,13 +15,13 @@ const LAST_LINES: usize = 20;
 const LINE: usize = 64 * 1024;
 
 /// Where the lines of one command go.
-pub(super) struct Output<'a> {
+pub(in crate::engine) struct Output<'a> {
     say: &'a (dyn Fn(&str) + Sync),
     last: Mutex<(usize, VecDeque<String>)>,
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(say: &'a (dyn Fn(&str) + Sync)) -> Self {
+    pub(in crate::engine) fn new(say: &'a (dyn Fn(&str) + Sync)) -> Self {
         Self {
             say,
             last: Mutex::default(),
@@ -29,7 +29,7 @@ impl<'a> Output<'a> {
     }
 
     /// All lines of a stream, to its end; bytes that are no UTF-8 are replaced.
-    pub(super) async fn lines<R: AsyncRead + Unpin>(&self, stream: Option<R>) {
+    pub(in crate::engine) async fn lines<R: AsyncRead + Unpin>(&self, stream: Option<R>) {
         let Some(stream) = stream else { return };
         let (mut reader, mut line) = (BufReader::new(stream), Vec::new());
         // Bounded by the life of the command, which closes the stream.
@@ -52,7 +52,7 @@ impl<'a> Output<'a> {
     }
 
     /// The last lines.
-    pub(super) fn last(self) -> Vec<String> {
+    pub(in crate::engine) fn last(self) -> Vec<String> {
         self.last
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner)

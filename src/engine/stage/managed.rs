@@ -4,7 +4,6 @@
 
 use super::ignore::Ignore;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::deploy::instance::at_sensitive;
 use crate::engine::provider::{PlanRequest, PlanResponse, Provider};
 use crate::engine::words::Action;
 use cty::schema::Schema;
@@ -458,4 +457,18 @@ pub async fn plan_destroy(
     planned.warnings = warnings(&response);
     planned.private = response.private;
     Ok(planned)
+}
+
+/// As much of a path as may be told, where the schema says that what is there is sensitive.
+pub fn at_sensitive(schema: &Schema, value: &Value, path: &Path) -> Option<Path> {
+    let found = schema
+        .block
+        .sensitive_paths(value)
+        .into_iter()
+        .find(|p| path.starts_with(p) || p.starts_with(path))?;
+    Some(if path.starts_with(&found) {
+        found
+    } else {
+        path.clone()
+    })
 }

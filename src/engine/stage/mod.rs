@@ -27,6 +27,7 @@ pub mod plan_json;
 pub mod prior;
 pub mod prior_values;
 mod providers;
+pub(super) mod provision;
 pub mod refactor_checks;
 #[cfg(test)]
 pub(super) mod samples;
@@ -35,6 +36,7 @@ pub mod select;
 pub mod show;
 pub mod sights;
 pub mod staging;
+pub mod steps;
 pub mod validate;
 pub mod values;
 pub mod walk;

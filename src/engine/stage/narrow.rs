@@ -8,7 +8,7 @@ use super::change::Change;
 use super::nodes::{Node, Nodes};
 use super::prior::PriorState;
 use super::select::{self, ChangeRef};
-use crate::engine::deploy::steps;
+use super::steps;
 use crate::engine::graph::Step;
 use crate::engine::words::{ConfigKey, StageMode};
 use crate::engine::workspace::provider_addr::{self};

@@ -6,7 +6,6 @@ use super::needs::Needs;
 use super::prior;
 use super::scope::Surroundings;
 use crate::engine::calls::{CallContext, ProviderDiagnostic, ProviderError};
-use crate::engine::deploy::instance::sensitive_paths;
 use crate::engine::provider::{Provider, UpgradeRequest};
 use crate::engine::store::model::StateObject;
 use crate::engine::words::ConfigKey;
@@ -196,6 +195,21 @@ pub fn record(
         identity: around.identity.as_ref().map(|(text, _)| text.clone()),
         identity_version: around.identity.as_ref().map_or(0, |(_, version)| *version),
     })
+}
+
+/// Marks of the schema and of the configuration, for keeping an object in the state.
+fn sensitive_paths(schema: &Schema, value: &Value, config_marks: &[(Path, Marks)]) -> Vec<Path> {
+    let mut all: Vec<Path> = config_marks
+        .iter()
+        .filter(|(p, m)| m.is_sensitive() && p.apply(value).is_ok())
+        .map(|(p, _)| p.clone())
+        .collect();
+    for path in schema.block.sensitive_paths(value) {
+        if !all.contains(&path) {
+            all.push(path);
+        }
+    }
+    all
 }
 
 /// What an object needed when it was written; `None` where the record does not say. Whoever depends

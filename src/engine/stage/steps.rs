@@ -2,10 +2,10 @@
 //! destroyed once what depends on it is gone or changed. Pure. The rules are those of the reference
 //! engine (3.6 of the project's reference).
 
+use super::change::{Change, OutputChange};
+use super::managed::Reason;
+use super::nodes::{Node, Nodes};
 use crate::engine::graph::{Graph, Step};
-use crate::engine::stage::change::{Change, OutputChange};
-use crate::engine::stage::managed::Reason;
-use crate::engine::stage::nodes::{Node, Nodes};
 use crate::engine::words::{Action, StageMode, StageRequest};
 use lang::addr::{ConfigResource, InstanceKey, Mode, ModuleInstance, ModulePath};
 use lang::diag::Diagnostic;

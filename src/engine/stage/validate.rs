@@ -326,7 +326,7 @@ fn provisioners(
             ..ModuleScope::new(&walk.around, module, scope.instance)
         };
         // What is wrong with a connection that they share is said once.
-        good &= cell.report(crate::engine::deploy::provision::validate(
+        good &= cell.report(crate::engine::stage::provision::validate(
             &scope,
             provisioner,
         ));

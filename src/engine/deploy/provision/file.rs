@@ -1,73 +1,12 @@
 //! `file`: a file, a folder or a text, copied to another machine.
 
-use super::arguments::{Arguments, Given};
-use super::connection::Connection;
 use super::{Doing, Fault};
-use crate::engine::deploy::ssh::Source;
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
-use lang::body::BodySchema;
-use lang::config::Provisioner;
-use lang::diag::{Diagnostic, Diagnostics};
+use crate::engine::shell::ssh::Source;
+use crate::engine::stage::provision::{Connection, FileCopy, From};
 use std::path::{Path, PathBuf};
 
 /// What every file gets, whatever it has here.
 const MODE: u32 = 0o644;
-
-/// What a `file` block says.
-pub(super) struct FileCopy {
-    from: From,
-    destination: String,
-    /// Whether anything of it is sensitive or ephemeral.
-    secret: bool,
-}
-
-enum From {
-    Content(String),
-    Path(String),
-}
-
-pub(super) fn read(
-    scope: &ModuleScope<'_>,
-    provisioner: &Provisioner,
-    secrets: Option<&Secrets>,
-) -> Result<FileCopy, Diagnostics> {
-    const SUMMARY: &str = "Invalid file provisioner configuration";
-    let schema = BodySchema::new()
-        .required(&["destination"])
-        .optional(&["source", "content"]);
-    let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
-    let (source, content, destination) = (
-        arguments.text("source"),
-        arguments.text("content"),
-        arguments.text("destination"),
-    );
-    if !arguments.is_wrong() {
-        if matches!(&destination, Given::No)
-            || matches!(&destination, Given::Yes(to) if to.is_empty())
-        {
-            arguments.fault(
-                Diagnostic::error(SUMMARY, "The destination must be a non-empty text.")
-                    .at(provisioner.span),
-            );
-        }
-        if source.is_given() == content.is_given() {
-            let detail = "One of \"source\" and \"content\" must be set, and not both.";
-            arguments.fault(Diagnostic::error(SUMMARY, detail).at(provisioner.span));
-        }
-    }
-    let secret = arguments.secret;
-    arguments.end()?;
-    let from = match (source, content) {
-        (Given::Yes(path), _) => From::Path(path),
-        (_, content) => From::Content(content.known().unwrap_or_default()),
-    };
-    Ok(FileCopy {
-        from,
-        destination: destination.known().unwrap_or_default(),
-        secret,
-    })
-}
 
 pub(super) async fn run(
     what: &FileCopy,

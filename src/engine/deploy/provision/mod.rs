@@ -2,22 +2,18 @@
 //! `self`. The intent is on record before it is done and the outcome after it, what is written goes
 //! to the log.
 
-mod arguments;
-mod connection;
 mod file;
 mod local;
 mod remote;
 
-use self::connection::Unread;
 use super::record::Recorder;
 use super::run::Trouble;
-use super::ssh::{Remote, SshError, Target};
-use crate::engine::secrets::Secrets;
+use crate::engine::shell::ssh::{Remote, SshError, Target};
 use crate::engine::stage::change::Change;
+use crate::engine::stage::provision::{Unread, What, connection, read};
 use crate::engine::stage::scope::ModuleScope;
 use crate::engine::store::StoreError;
 use crate::engine::words::{FailureClass, OperationStep};
-use crate::engine::workspace::refs::{self, Ref};
 use cty::{Type, Value};
 use lang::config::Provisioner;
 use lang::diag::{Diagnostic, Diagnostics};
@@ -50,13 +46,6 @@ struct Fault {
     unknown: bool,
 }
 
-/// What a block says.
-enum What {
-    Local(local::LocalExec),
-    Remote(remote::RemoteExec),
-    File(file::FileCopy),
-}
-
 /// A provisioner at work.
 struct Doing<'a> {
     recorder: &'a Recorder,
@@ -81,7 +70,7 @@ pub async fn run(
     let what = read(scope, provisioner, Some(recorder.secrets()))?;
     let connection = match what {
         What::Local(_) => None,
-        _ => match connection::read(scope, provisioner, recorder.secrets()) {
+        _ => match connection(scope, provisioner, recorder.secrets()) {
             Err(Unread::Faulty(diags)) => return Err(diags.into()),
             read => Some(read),
         },
@@ -139,50 +128,6 @@ pub async fn run(
         }
         done => done
             .map_err(|fault| Failed::Trouble(Trouble::of(fault.diags, fault.class, fault.unknown))),
-    }
-}
-
-/// What is wrong with a provisioner before there is an object: kinds that are not supported,
-/// arguments.
-pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
-    let mut diags = read(scope, provisioner, None).err().unwrap_or_default();
-    diags.append(connection::validate(scope, provisioner));
-    diags
-}
-
-/// Whether a provisioner refers to this resource by its name.
-pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
-    let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
-    [Some(&provisioner.body), provisioner.connection.as_ref()]
-        .into_iter()
-        .flatten()
-        .any(|body| {
-            let attributes = body.just_attributes().0;
-            attributes
-                .values()
-                .any(|attribute| attribute.expr.traversals().into_iter().any(named))
-        })
-}
-
-/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and
-/// values that are not known yet are no error.
-fn read(
-    scope: &ModuleScope<'_>,
-    provisioner: &Provisioner,
-    secrets: Option<&Secrets>,
-) -> Result<What, Diagnostics> {
-    match &*provisioner.kind {
-        "local-exec" => local::read(scope, provisioner, secrets).map(What::Local),
-        "remote-exec" => remote::read(scope, provisioner, secrets).map(What::Remote),
-        "file" => file::read(scope, provisioner, secrets).map(What::File),
-        other => {
-            let detail = format!(
-                "There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\"."
-            );
-            Err(Diagnostic::error("Missing provisioner", detail)
-                .at(provisioner.span)
-                .into())
-        }
     }
 }
 

@@ -1,16 +1,10 @@
 //! `remote-exec`: scripts on another machine, each copied there, run and removed.
 
-use super::arguments::{Arguments, Given};
-use super::connection::Connection;
 use super::{Doing, Fault, HIDDEN};
-use crate::engine::deploy::output::Output;
-use crate::engine::deploy::ssh::{Ended, Remote, Source};
-use crate::engine::secrets::Secrets;
-use crate::engine::stage::scope::ModuleScope;
+use crate::engine::shell::Output;
+use crate::engine::shell::ssh::{Ended, Remote, Source};
+use crate::engine::stage::provision::{Connection, RemoteExec, Scripts};
 use crate::engine::words::FailureClass;
-use lang::body::BodySchema;
-use lang::config::Provisioner;
-use lang::diag::{Diagnostic, Diagnostics};
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -22,60 +16,12 @@ const MODE: u32 = 0o700;
 /// How long a script that was stopped is tried to be removed.
 const REMOVE: Duration = Duration::from_secs(3);
 
-/// What a `remote-exec` block says.
-pub(super) struct RemoteExec {
-    scripts: Scripts,
-    /// Whether anything of it is sensitive or ephemeral.
-    secret: bool,
-}
-
-enum Scripts {
-    /// Lines of one script.
-    Inline(Vec<Option<String>>),
-    /// Files of this machine.
-    Files(&'static str, Vec<Option<String>>),
-}
-
-pub(super) fn read(
-    scope: &ModuleScope<'_>,
-    provisioner: &Provisioner,
-    secrets: Option<&Secrets>,
-) -> Result<RemoteExec, Diagnostics> {
-    let schema = BodySchema::new().optional(&["inline", "script", "scripts"]);
-    let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
-    let inline = arguments.texts("inline");
-    let script = arguments.text("script").map(|one| vec![Some(one)]);
-    let scripts = arguments.texts("scripts");
-    let given = [inline.is_given(), script.is_given(), scripts.is_given()]
-        .iter()
-        .filter(|g| **g)
-        .count();
-    if given != 1 && !arguments.is_wrong() {
-        let detail = "One of \"inline\", \"script\" and \"scripts\" must be set, and no other.";
-        arguments.fault(
-            Diagnostic::error("Invalid remote-exec provisioner configuration", detail)
-                .at(provisioner.span),
-        );
-    }
-    let secret = arguments.secret;
-    arguments.end()?;
-    let scripts = match (inline, script, scripts) {
-        (Given::Yes(lines), ..) => Scripts::Inline(lines),
-        (_, Given::Yes(one), _) => Scripts::Files("script", one),
-        (.., Given::Yes(all)) => Scripts::Files("scripts", all),
-        _ => Scripts::Inline(Vec::new()),
-    };
-    Ok(RemoteExec { scripts, secret })
-}
-
 pub(super) async fn run(
     what: &RemoteExec,
     connection: &Connection,
     doing: &Doing<'_>,
 ) -> Result<(), Fault> {
-    let scripts = what
-        .scripts
-        .contents(doing.base, connection.target.windows)
+    let scripts = contents(&what.scripts, doing.base, connection.target.windows)
         .await
         .map_err(|text| doing.fault(text))?;
     if what.secret {
@@ -184,45 +130,47 @@ async fn remove(path: &str, windows: bool, remote: &mut Remote<'_>, doing: &Doin
     }
 }
 
-impl Scripts {
-    /// Each with the name by which it is shown.
-    async fn contents(&self, base: &Path, windows: bool) -> Result<Vec<(String, Vec<u8>)>, String> {
-        let empty = |name: &str| format!("There is a text that is null or empty in {name:?}.");
-        let mut all = Vec::new();
-        match self {
-            Self::Inline(lines) => {
-                let mut text = String::new();
-                for line in lines {
-                    text += line
-                        .as_deref()
-                        .filter(|l| !l.is_empty())
-                        .ok_or_else(|| empty("inline"))?;
-                    text.push('\n');
-                }
-                all.push(("the inline script".to_owned(), text.into_bytes()));
+/// Each with the name by which it is shown.
+async fn contents(
+    scripts: &Scripts,
+    base: &Path,
+    windows: bool,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let empty = |name: &str| format!("There is a text that is null or empty in {name:?}.");
+    let mut all = Vec::new();
+    match scripts {
+        Scripts::Inline(lines) => {
+            let mut text = String::new();
+            for line in lines {
+                text += line
+                    .as_deref()
+                    .filter(|l| !l.is_empty())
+                    .ok_or_else(|| empty("inline"))?;
+                text.push('\n');
             }
-            Self::Files(argument, names) => {
-                for name in names {
-                    let name = name
-                        .as_deref()
-                        .filter(|n| !n.is_empty())
-                        .ok_or_else(|| empty(argument))?;
-                    let read = tokio::fs::read(base.join(name)).await;
-                    all.push((
-                        format!("{name:?}"),
-                        read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?,
-                    ));
-                }
+            all.push(("the inline script".to_owned(), text.into_bytes()));
+        }
+        Scripts::Files(argument, names) => {
+            for name in names {
+                let name = name
+                    .as_deref()
+                    .filter(|n| !n.is_empty())
+                    .ok_or_else(|| empty(argument))?;
+                let read = tokio::fs::read(base.join(name)).await;
+                all.push((
+                    format!("{name:?}"),
+                    read.map_err(|e| format!("The script {name:?} cannot be read: {e}."))?,
+                ));
             }
         }
-        for (name, script) in &mut all {
-            if script.len() < 2 {
-                return Err(format!("There is nothing in {name}."));
-            }
-            if !script.starts_with(b"#!") && !windows {
-                script.splice(0..0, SHEBANG.iter().copied());
-            }
-        }
-        Ok(all)
     }
+    for (name, script) in &mut all {
+        if script.len() < 2 {
+            return Err(format!("There is nothing in {name}."));
+        }
+        if !script.starts_with(b"#!") && !windows {
+            script.splice(0..0, SHEBANG.iter().copied());
+        }
+    }
+    Ok(all)
 }

@@ -2,7 +2,7 @@
 //! it.
 
 use super::*;
-use crate::engine::deploy::provision;
+use crate::engine::stage::provision::names;
 use crate::engine::stage::walk::call_failed;
 
 impl Deploying {
@@ -278,10 +278,7 @@ impl Deploying {
         }
         let Some(value) = value else { return Ok(()) };
         if !provisioners.is_empty() {
-            if provisioners
-                .iter()
-                .any(|(_, p)| provision::names(p, &resource.name))
-            {
+            if provisioners.iter().any(|(_, p)| names(p, &resource.name)) {
                 self.close(&address.config());
             }
             for (place, provisioner) in provisioners {

@@ -41,7 +41,7 @@ impl Deploying {
                         .or_else(|| now.after.hides_at(&path))
                 };
                 faults.push(
-                    match marked().or_else(|| instance::at_sensitive(schema, &planned, &path)) {
+                    match marked().or_else(|| managed::at_sensitive(schema, &planned, &path)) {
                         Some(path) => format!("{path}: a sensitive value differs"),
                         None => format!("{path}: {text}"),
                     },

@@ -3,7 +3,7 @@
 
 use super::connect::Remote;
 use super::error::SshError;
-use crate::engine::deploy::output::Output;
+use crate::engine::shell::Output;
 use russh::client::Msg;
 use russh::{Channel, ChannelMsg, Pty, Sig};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const INTERRUPT: &[u8] = b"\x03";
 
 /// How a command ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine::deploy) enum Ended {
+pub(in crate::engine) enum Ended {
     Status(u32),
     /// By a signal of this name.
     Signal(String),
@@ -33,7 +33,7 @@ impl Remote<'_> {
     ///
     /// # Errors
     /// It cannot be started, or the connection was lost before its end was seen.
-    pub(in crate::engine::deploy) async fn run(
+    pub(in crate::engine) async fn run(
         &mut self,
         command: &str,
         output: &Output<'_>,

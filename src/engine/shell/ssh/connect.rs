@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// A machine that is connected to.
-pub(in crate::engine::deploy) struct Remote<'t> {
+pub(in crate::engine) struct Remote<'t> {
     pub(super) target: &'t Target,
     to: Keys,
     bastion: Option<Keys>,
@@ -26,7 +26,7 @@ pub(in crate::engine::deploy) struct Remote<'t> {
 
 impl<'t> Remote<'t> {
     /// Tries to connect for as long as the target allows, or until `cancel`; each failure is told.
-    pub(in crate::engine::deploy) async fn connect(
+    pub(in crate::engine) async fn connect(
         target: &'t Target,
         say: &(dyn Fn(&str) + Sync),
         cancel: &CancellationToken,
@@ -86,7 +86,7 @@ impl<'t> Remote<'t> {
         SshError::Broken(self.target.to.address(), why.to_string())
     }
 
-    pub(in crate::engine::deploy) async fn close(mut self) {
+    pub(in crate::engine) async fn close(mut self) {
         if let Some(line) = self.line.take() {
             line.close().await;
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
-pub(in crate::engine::deploy) enum SshError {
+pub(in crate::engine) enum SshError {
     #[error("the private key for {0} cannot be read: {1}")]
     PrivateKey(String, String),
     #[error("the certificate for {0} cannot be read: {1}")]
@@ -53,7 +53,7 @@ pub(in crate::engine::deploy) enum SshError {
 }
 
 impl SshError {
-    pub(in crate::engine::deploy) fn class(&self) -> FailureClass {
+    pub(in crate::engine) fn class(&self) -> FailureClass {
         match self {
             Self::Unreachable(..)
             | Self::Proxy(..)
@@ -90,7 +90,7 @@ impl SshError {
     }
 
     /// Whether what was begun may go on, or have ended.
-    pub(in crate::engine::deploy) fn leaves_unknown(&self) -> bool {
+    pub(in crate::engine) fn leaves_unknown(&self) -> bool {
         matches!(self, Self::Broken(..) | Self::Left(_))
     }
 }

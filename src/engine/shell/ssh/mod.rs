@@ -13,50 +13,50 @@ mod proxy;
 mod quote;
 mod scp;
 
-pub(super) use command::Ended;
-pub(super) use connect::Remote;
-pub(super) use error::SshError;
-pub(super) use scp::Source;
+pub(in crate::engine) use command::Ended;
+pub(in crate::engine) use connect::Remote;
+pub(in crate::engine) use error::SshError;
+pub(in crate::engine) use scp::Source;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// A machine, and how to get to it.
-pub(super) struct Target {
-    pub(super) to: Endpoint,
+pub(in crate::engine) struct Target {
+    pub(in crate::engine) to: Endpoint,
     /// The machine from which it is reached.
-    pub(super) bastion: Option<Endpoint>,
+    pub(in crate::engine) bastion: Option<Endpoint>,
     /// What lets through to the first of them.
-    pub(super) proxy: Option<Proxy>,
+    pub(in crate::engine) proxy: Option<Proxy>,
     /// The agent that has keys, and that is forwarded.
-    pub(super) agent: Option<Agent>,
+    pub(in crate::engine) agent: Option<Agent>,
     /// How long it is tried to connect.
-    pub(super) timeout: Duration,
+    pub(in crate::engine) timeout: Duration,
     /// Whether it runs Windows, which has no terminals of this kind, and other quotes.
-    pub(super) windows: bool,
+    pub(in crate::engine) windows: bool,
 }
 
 /// An ssh server, who to be there, and what proves it.
-pub(super) struct Endpoint {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) user: String,
-    pub(super) password: Option<String>,
-    pub(super) private_key: Option<String>,
-    pub(super) certificate: Option<String>,
+pub(in crate::engine) struct Endpoint {
+    pub(in crate::engine) host: String,
+    pub(in crate::engine) port: u16,
+    pub(in crate::engine) user: String,
+    pub(in crate::engine) password: Option<String>,
+    pub(in crate::engine) private_key: Option<String>,
+    pub(in crate::engine) certificate: Option<String>,
     /// The server's key, or that of the authority which signs it; any is taken where it is not
     /// given.
-    pub(super) host_key: Option<String>,
+    pub(in crate::engine) host_key: Option<String>,
 }
 
 impl Endpoint {
     /// Where it is, as it is shown.
-    pub(super) fn address(&self) -> String {
+    pub(in crate::engine) fn address(&self) -> String {
         address(&self.host, self.port)
     }
 
     /// Who connects to where, and with what, as it is shown.
-    pub(super) fn text(&self, agent: bool) -> String {
+    pub(in crate::engine) fn text(&self, agent: bool) -> String {
         let ways = [
             (
                 self.private_key.is_some() && self.certificate.is_none(),
@@ -88,19 +88,19 @@ impl Endpoint {
 }
 
 /// An HTTP proxy.
-pub(super) struct Proxy {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) user: String,
-    pub(super) password: String,
+pub(in crate::engine) struct Proxy {
+    pub(in crate::engine) host: String,
+    pub(in crate::engine) port: u16,
+    pub(in crate::engine) user: String,
+    pub(in crate::engine) password: String,
 }
 
 /// An ssh agent.
 #[derive(Clone)]
-pub(super) struct Agent {
-    pub(super) socket: PathBuf,
+pub(in crate::engine) struct Agent {
+    pub(in crate::engine) socket: PathBuf,
     /// Which of its keys is tried first: a comment, or the file of a key.
-    pub(super) identity: Option<(String, PathBuf)>,
+    pub(in crate::engine) identity: Option<(String, PathBuf)>,
 }
 
 fn address(host: &str, port: u16) -> String {

@@ -17,7 +17,7 @@ const CHUNK: usize = 32 * 1024;
 const SAID: usize = 16 * 1024;
 
 /// What is copied.
-pub(in crate::engine::deploy) enum Source<'a> {
+pub(in crate::engine) enum Source<'a> {
     Bytes(&'a [u8]),
     /// A file; a folder, which is copied under its name, or what is in it where the path ends in a
     /// slash.
@@ -26,7 +26,7 @@ pub(in crate::engine::deploy) enum Source<'a> {
 
 impl Remote<'_> {
     /// Copies to a path there; the files get this mode.
-    pub(in crate::engine::deploy) async fn copy(
+    pub(in crate::engine) async fn copy(
         &mut self,
         source: &Source<'_>,
         to: &str,

@@ -2,8 +2,8 @@
 //! they rest on is kept, so that a deploy runs what was staged.
 
 use super::*;
-use crate::engine::deploy::provision;
 use crate::engine::stage::commands::{self};
+use crate::engine::stage::provision;
 use crate::engine::stage::sights::Sights;
 use crate::engine::words::CommandView;
 use lang::config::Provisioner;

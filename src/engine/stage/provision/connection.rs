@@ -2,8 +2,8 @@
 //! the provisioner's own are one block by then.
 
 use super::arguments::{Arguments, Given};
-use crate::engine::deploy::ssh::{Agent, Endpoint, Proxy, Target};
 use crate::engine::secrets::Secrets;
+use crate::engine::shell::ssh::{Agent, Endpoint, Proxy, Target};
 use crate::engine::stage::scope::ModuleScope;
 use cty::Type;
 use lang::body::{Body, BodySchema};
@@ -46,14 +46,14 @@ const USER: &str = "root";
 const RANDOM: &str = "%RAND%";
 
 /// A machine that is to be connected to.
-pub(super) struct Connection {
-    pub(super) target: Target,
+pub(in crate::engine) struct Connection {
+    pub(in crate::engine) target: Target,
     script_path: String,
 }
 
 impl Connection {
     /// A path for a script there that no other has.
-    pub(super) fn script_path(&self) -> String {
+    pub(in crate::engine) fn script_path(&self) -> String {
         let number = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
         self.script_path.replace(RANDOM, &number.to_string())
     }
@@ -97,13 +97,13 @@ fn no_winrm(arguments: &mut Arguments<'_, '_>, provisioner: &Provisioner) {
 
 /// Why there is no machine: the block has no values, or they are no good. The latter is a failure
 /// of the provisioner, which may be told to go on.
-pub(super) enum Unread {
+pub(in crate::engine) enum Unread {
     Faulty(Diagnostics),
     Wrong(Diagnostics),
 }
 
 /// The machine of a provisioner.
-pub(super) fn read(
+pub(in crate::engine) fn read(
     scope: &ModuleScope<'_>,
     provisioner: &Provisioner,
     secrets: &Secrets,

@@ -1,0 +1,71 @@
+//! `local-exec`: a command on this machine.
+
+use super::arguments::{Arguments, Given};
+use crate::engine::secrets::Secrets;
+use crate::engine::stage::scope::ModuleScope;
+use cty::{Type, Value};
+use lang::body::BodySchema;
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+
+/// What a `local-exec` block says.
+pub(in crate::engine) struct LocalExec {
+    pub(in crate::engine) command: String,
+    pub(in crate::engine) interpreter: Vec<String>,
+    pub(in crate::engine) dir: Option<String>,
+    pub(in crate::engine) environment: BTreeMap<String, String>,
+    pub(in crate::engine) quiet: bool,
+    /// Whether anything of it is sensitive or ephemeral.
+    pub(in crate::engine) secret: bool,
+}
+
+pub(super) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<LocalExec, Diagnostics> {
+    let schema = BodySchema::new().required(&["command"]).optional(&[
+        "interpreter",
+        "working_dir",
+        "environment",
+        "when",
+        "quiet",
+    ]);
+    let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
+    let command = arguments.text("command");
+    let interpreter = arguments.texts("interpreter").known().unwrap_or_default();
+    let dir = arguments.text("working_dir").known();
+    let environment = arguments
+        .get("environment", &Type::map(Type::String))
+        .known();
+    let quiet = arguments.flag("quiet").known().unwrap_or(false);
+    let (early, secret) = (arguments.early(), arguments.secret);
+    arguments.end()?;
+    let command = match command {
+        Given::Yes(command) if !command.is_empty() => command,
+        Given::Unknown if early => String::new(),
+        _ => {
+            let fault = Diagnostic::error(
+                "Invalid local-exec command",
+                "The command must be a known, non-empty text.",
+            );
+            return Err(fault.at(provisioner.span).into());
+        }
+    };
+    let pairs = |e: Value| {
+        e.as_map().map(|m| {
+            m.iter()
+                .filter_map(|(k, v)| Some((k.to_string(), v.as_str()?.to_owned())))
+                .collect()
+        })
+    };
+    Ok(LocalExec {
+        command,
+        interpreter: interpreter.into_iter().flatten().collect(),
+        dir,
+        environment: environment.and_then(pairs).unwrap_or_default(),
+        quiet,
+        secret,
+    })
+}

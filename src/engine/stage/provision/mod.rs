@@ -1,0 +1,70 @@
+//! What provisioner and connection blocks say: read with the object as `self`, looked at while
+//! planning and validating, and once more when a deploy does what they say.
+
+mod arguments;
+mod connection;
+mod file;
+mod local;
+mod remote;
+
+pub(in crate::engine) use connection::{Connection, Unread, read as connection};
+pub(in crate::engine) use file::{FileCopy, From};
+pub(in crate::engine) use local::LocalExec;
+pub(in crate::engine) use remote::{RemoteExec, Scripts};
+
+use super::scope::ModuleScope;
+use crate::engine::secrets::Secrets;
+use crate::engine::workspace::refs::{self, Ref};
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+
+/// What a block says.
+pub(in crate::engine) enum What {
+    Local(LocalExec),
+    Remote(RemoteExec),
+    File(FileCopy),
+}
+
+/// What is wrong with a provisioner before there is an object: kinds that are not supported,
+/// arguments.
+pub fn validate(scope: &ModuleScope<'_>, provisioner: &Provisioner) -> Diagnostics {
+    let mut diags = read(scope, provisioner, None).err().unwrap_or_default();
+    diags.append(connection::validate(scope, provisioner));
+    diags
+}
+
+/// Whether a provisioner refers to this resource by its name.
+pub fn names(provisioner: &Provisioner, resource: &lang::addr::Resource) -> bool {
+    let named = |t: &lang::syntax::Traversal| matches!(refs::parse(t), Ok(Ref::Resource { resource: name, .. }) if name == *resource);
+    [Some(&provisioner.body), provisioner.connection.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|body| {
+            let attributes = body.just_attributes().0;
+            attributes
+                .values()
+                .any(|attribute| attribute.expr.traversals().into_iter().any(named))
+        })
+}
+
+/// What is to be done; `secrets` learn of what it is given. Without them nothing is done yet, and
+/// values that are not known yet are no error.
+pub(in crate::engine) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<What, Diagnostics> {
+    match &*provisioner.kind {
+        "local-exec" => local::read(scope, provisioner, secrets).map(What::Local),
+        "remote-exec" => remote::read(scope, provisioner, secrets).map(What::Remote),
+        "file" => file::read(scope, provisioner, secrets).map(What::File),
+        other => {
+            let detail = format!(
+                "There is no provisioner {other:?}. There are \"local-exec\", \"remote-exec\" and \"file\"."
+            );
+            Err(Diagnostic::error("Missing provisioner", detail)
+                .at(provisioner.span)
+                .into())
+        }
+    }
+}

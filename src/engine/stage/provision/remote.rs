@@ -1,0 +1,54 @@
+//! `remote-exec`: scripts on another machine.
+
+use super::arguments::{Arguments, Given};
+use crate::engine::secrets::Secrets;
+use crate::engine::stage::scope::ModuleScope;
+use lang::body::BodySchema;
+use lang::config::Provisioner;
+use lang::diag::{Diagnostic, Diagnostics};
+
+/// What a `remote-exec` block says.
+pub(in crate::engine) struct RemoteExec {
+    pub(in crate::engine) scripts: Scripts,
+    /// Whether anything of it is sensitive or ephemeral.
+    pub(in crate::engine) secret: bool,
+}
+
+pub(in crate::engine) enum Scripts {
+    /// Lines of one script.
+    Inline(Vec<Option<String>>),
+    /// Files of this machine.
+    Files(&'static str, Vec<Option<String>>),
+}
+
+pub(super) fn read(
+    scope: &ModuleScope<'_>,
+    provisioner: &Provisioner,
+    secrets: Option<&Secrets>,
+) -> Result<RemoteExec, Diagnostics> {
+    let schema = BodySchema::new().optional(&["inline", "script", "scripts"]);
+    let mut arguments = Arguments::of(scope, &provisioner.body, &schema, secrets);
+    let inline = arguments.texts("inline");
+    let script = arguments.text("script").map(|one| vec![Some(one)]);
+    let scripts = arguments.texts("scripts");
+    let given = [inline.is_given(), script.is_given(), scripts.is_given()]
+        .iter()
+        .filter(|g| **g)
+        .count();
+    if given != 1 && !arguments.is_wrong() {
+        let detail = "One of \"inline\", \"script\" and \"scripts\" must be set, and no other.";
+        arguments.fault(
+            Diagnostic::error("Invalid remote-exec provisioner configuration", detail)
+                .at(provisioner.span),
+        );
+    }
+    let secret = arguments.secret;
+    arguments.end()?;
+    let scripts = match (inline, script, scripts) {
+        (Given::Yes(lines), ..) => Scripts::Inline(lines),
+        (_, Given::Yes(one), _) => Scripts::Files("script", one),
+        (.., Given::Yes(all)) => Scripts::Files("scripts", all),
+        _ => Scripts::Inline(Vec::new()),
+    };
+    Ok(RemoteExec { scripts, secret })
+}
