@@ -184,7 +184,7 @@ fn the_engine_knows_neither_app_nor_ui_nor_cli() {
 }
 
 /// The rooms of the engine, from the ground up: each knows only those before it.
-const FLOORS: [&str; 27] = [
+const FLOORS: [&str; 28] = [
     // What every room may say, and what every room may use.
     "words",
     "mutex",
@@ -198,6 +198,7 @@ const FLOORS: [&str; 27] = [
     "view",
     "bus",
     "store",
+    "state",
     // Plugins, and what can be asked of them.
     "calls",
     "plugin",

@@ -3,6 +3,7 @@
 
 use super::calls::ProviderError;
 use super::plugin::PluginError;
+use super::state::HomeError;
 use super::store::StoreError;
 use super::trust::TrustError;
 use super::words::{BadStageName, Diagnostic, LockHolder, Severity, StageId};
@@ -88,6 +89,14 @@ impl From<StoreError> for EngineError {
         match e {
             StoreError::Held(holder) => Self::Locked(holder),
             other => Self::Store(other),
+        }
+    }
+}
+
+impl From<HomeError> for EngineError {
+    fn from(e: HomeError) -> Self {
+        match e {
+            HomeError::Store(e) => e.into(),
         }
     }
 }

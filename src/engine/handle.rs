@@ -68,7 +68,7 @@ impl Engine {
             memory.clone(),
             pool,
         ));
-        if let Some(holder) = memory.store().holder().await? {
+        if let Some(holder) = memory.state().holder().await? {
             let ours = false;
             bus.emit(EventKind::Lock {
                 holder: Some(holder),

@@ -5,6 +5,7 @@ use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
 use super::secrets::Secrets;
 use super::settings::{Access, Settings};
+use super::state::StateOfRecord;
 use super::store::{Recorder, Store, rows, sensitive, this_process, version4};
 use super::words::*;
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use tokio_util::task::TaskTracker;
 /// What is remembered of a workspace.
 pub struct Memory {
     store: Store,
+    state: StateOfRecord,
     recorder: Option<Recorder>,
     secrets: Secrets,
 }
@@ -34,6 +36,7 @@ impl Memory {
         let recorder = (access == Access::ReadWrite)
             .then(|| Recorder::start(store.clone(), bus.subscribe().1, tasks));
         Ok(Self {
+            state: StateOfRecord::of(&store),
             store,
             recorder,
             secrets: bus.secrets(),
@@ -45,13 +48,18 @@ impl Memory {
         &self.store
     }
 
+    /// The state of record.
+    pub fn state(&self) -> &StateOfRecord {
+        &self.state
+    }
+
     /// Takes the workspace's lock for this process. The answer: in words, whose lock was taken
     /// over.
     ///
     /// # Errors
     /// [`EngineError::Locked`] where somebody else who is alive has it.
     pub async fn lock(&self, reason: &str) -> Result<Option<String>, EngineError> {
-        let taken = self.store.acquire_lock(this_process(reason)).await?;
+        let taken = self.state.lock(this_process(reason)).await?;
         Ok(taken.taken_over.map(|h| {
             format!(
                 "the lock of {} (pid {} on {}, {}) was taken over: that process is gone",
@@ -62,7 +70,7 @@ impl Memory {
 
     /// Gives the lock back.
     pub async fn unlock(&self) -> Result<(), EngineError> {
-        Ok(self.store.release_lock().await?)
+        Ok(self.state.unlock().await?)
     }
 
     /// Waits until everything that was said so far is on record.
@@ -101,7 +109,7 @@ impl Memory {
 
     /// The state for showing.
     pub async fn state_rows(&self) -> Result<Vec<StateRow>, EngineError> {
-        let state = self.store.state().await?;
+        let state = self.state.read().await?;
         sensitive::learn(&self.secrets, &state);
         let mut rows = rows(&state);
         let drift = self.drift(state.serial).await?;
@@ -140,6 +148,6 @@ impl Memory {
 
     /// State version 4.
     pub async fn export_state(&self) -> Result<serde_json::Value, EngineError> {
-        Ok(version4(&self.store.state().await?))
+        Ok(version4(&self.state.read().await?))
     }
 }

@@ -20,6 +20,7 @@ pub mod settings;
 pub mod shell;
 pub mod source;
 pub mod stage;
+pub mod state;
 pub mod store;
 pub mod told;
 pub mod trust;

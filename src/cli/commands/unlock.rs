@@ -7,14 +7,16 @@ use crate::cli::safe::safe;
 use crate::cli::time::moment;
 use crate::engine::error::EngineError;
 use crate::engine::settings::Access;
+use crate::engine::state::StateOfRecord;
 use crate::engine::store::{Store, this_process};
 use std::io::IsTerminal;
 use std::path::Path;
 
 pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     let refuse = |e| CliError::Engine(EngineError::from(e));
-    let store = Store::open(Path::new("."), Access::ReadWrite).map_err(refuse)?;
-    let Some(holder) = store.holder().await.map_err(refuse)? else {
+    let store = Store::open(Path::new("."), Access::ReadWrite).map_err(EngineError::from)?;
+    let state = StateOfRecord::of(&store);
+    let Some(holder) = state.holder().await.map_err(refuse)? else {
         out.note("nobody holds the workspace; there is no lock to take away");
         return Ok(());
     };
@@ -40,8 +42,8 @@ pub(super) async fn run(out: &mut Output) -> Result<(), CliError> {
     if !matches!(answer.await, Ok(Ok(line)) if line.trim() == "yes") {
         return Err(CliError::Refused("the lock was left as it is".to_owned()));
     }
-    if let Some(from) = store
-        .force_unlock(this_process("force-unlock"))
+    if let Some(from) = state
+        .break_lock(this_process("force-unlock"))
         .await
         .map_err(refuse)?
     {

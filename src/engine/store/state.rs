@@ -17,18 +17,6 @@ impl Store {
     pub async fn state_serial(&self) -> Result<i64, StoreError> {
         self.read(serial).await
     }
-    /// The current object at `address`.
-    pub async fn state_object(&self, address: &str) -> Result<Option<StateObject>, StoreError> {
-        let address = address.to_owned();
-        self.read(move |conn| {
-            let found = conn
-                .prepare_cached("SELECT * FROM state_resource WHERE address = ?1 AND deposed = ''")?
-                .query_row([&address], object)
-                .optional()?;
-            found.map(with_dependencies).transpose()
-        })
-        .await
-    }
 
     /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
     ///

@@ -47,7 +47,7 @@ impl Work {
             )));
         }
         let store = self.memory.store();
-        let state = store.state().await?;
+        let state = self.memory.state().read().await?;
         let name = address.to_string();
         let taken = |how: &str| {
             EngineError::Refused(format!(
@@ -191,7 +191,7 @@ impl Work {
 
     async fn forget_locked(&self, addresses: &[String]) -> Result<Vec<StateChange>, EngineError> {
         let store = self.memory.store();
-        let state = store.state().await?;
+        let state = self.memory.state().read().await?;
         let unknown = store.unknown_outcomes().await?;
         // By instance, so that one that is named twice is forgotten once.
         let mut all: BTreeMap<AbsInstance, Held<'_>> = BTreeMap::new();

@@ -91,6 +91,7 @@ impl Work {
         if !stage.edits.is_empty() {
             store.edit_state(stage.edits.clone()).await?;
         }
+        // From here on the store's copy is ahead of the state's home, until it is brought there.
         let state = store.state().await?;
         self.settle_by_reading(stage, &state).await?;
         let unknown = store.unknown_outcomes().await?;

@@ -151,6 +151,12 @@ impl Work {
         if *held == 0 {
             return;
         }
+        if let Err(error) = self.memory.state().bring_home().await {
+            let place = self.memory.state().place();
+            self.bus.emit(EventKind::Notice {
+                text: format!("the state could not be written to {place}; the store of the workspace has it: {error}"),
+            });
+        }
         *held -= 1;
         if *held == 0 {
             if let Err(error) = self.memory.unlock().await {
@@ -291,7 +297,7 @@ impl Work {
     pub async fn untrusted(&self) -> Result<Vec<WorkspacePlugin>, EngineError> {
         let _turn = self.turn.lock().await;
         let loaded = self.read(&StageRequest::default()).await?;
-        let state = self.memory.store().state().await?;
+        let state = self.memory.state().read().await?;
         Ok(self.seek(&loaded, &state).await?.untrusted)
     }
 
@@ -316,7 +322,7 @@ impl Work {
 
     async fn load_all(&self, switches: &Switches) -> Result<(), EngineError> {
         let loaded = self.read(&StageRequest::default()).await?;
-        let state = self.memory.store().state().await?;
+        let state = self.memory.state().read().await?;
         let sought = self.seek(&loaded, &state).await?;
         let addresses: BTreeSet<Arc<str>> = sought
             .found

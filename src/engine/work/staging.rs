@@ -44,7 +44,7 @@ impl Work {
         }));
         // Whoever holds the lock for long is told with each stage.
         self.say_unknown().await?;
-        let state = store.state().await?;
+        let state = self.memory.state().read().await?;
         let loaded = Arc::new(self.read(&request).await?);
         self.learn(&loaded, &state);
         let (root, schemas, sought) = self.providers(&loaded, &state, switches).await?;
@@ -311,7 +311,7 @@ impl Work {
                 what: moved(&record.snapshot, &loaded.snapshot),
             });
         }
-        let state = store.state().await?;
+        let state = self.memory.state().read().await?;
         let (root, schemas, _) = self.providers(&loaded, &state, &self.current()).await?;
         let stage = keep::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
@@ -349,7 +349,7 @@ impl Work {
                 "values of variables are not the same any more".to_owned(),
             ));
         }
-        let state = self.memory.store().state().await?;
+        let state = self.memory.state().read().await?;
         if state.serial != staged.stage.state_serial {
             return Err(stale(format!(
                 "the state has changed since (serial {} then, {} now)",
@@ -368,7 +368,7 @@ impl Work {
     /// Terraform's plan representation of a stage.
     pub async fn plan_json(&self, id: StageId) -> Result<serde_json::Value, EngineError> {
         let staged = self.whole(id, false).await?;
-        let state = self.memory.store().state().await?;
+        let state = self.memory.state().read().await?;
         Ok(plan_json::plan_json(&staged.stage, &state))
     }
 

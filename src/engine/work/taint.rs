@@ -19,7 +19,7 @@ impl Work {
 
     async fn taint_locked(&self, address: &str, tainted: bool) -> Result<StateChange, EngineError> {
         let store = self.memory.store();
-        let Some(object) = store.state_object(address).await? else {
+        let Some(object) = self.memory.state().object(address).await? else {
             return Err(EngineError::NotFound(format!(
                 "{address} is not in the state, so its mark stays as it is; `flightdeck state list` shows what there is"
             )));

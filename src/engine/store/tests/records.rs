@@ -53,10 +53,6 @@ async fn state_edits_are_one_serial_and_keep_every_field() {
     );
     assert!(uuid::Uuid::parse_str(&state.lineage).is_ok());
     assert_eq!(
-        store.state_object(&whole.address).await.unwrap(),
-        Some(whole)
-    );
-    assert_eq!(
         store.edit_state(vec![]).await.unwrap(),
         1,
         "no edits, no new serial"
