@@ -3,10 +3,11 @@
 
 use super::bus::{Bus, EventSink as _};
 use super::error::EngineError;
+use super::holder::this_process;
 use super::secrets::Secrets;
 use super::settings::{Access, Settings};
 use super::state::StateOfRecord;
-use super::store::{Recorder, Store, rows, sensitive, this_process, version4};
+use super::store::{Recorder, Store, rows, sensitive, version4};
 use super::words::*;
 use std::collections::HashMap;
 use tokio_util::task::TaskTracker;

@@ -8,6 +8,7 @@ pub mod error;
 pub mod fmt;
 pub mod graph;
 pub mod handle;
+pub mod holder;
 pub mod memory;
 mod mutex;
 pub mod plugin;

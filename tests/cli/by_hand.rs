@@ -384,7 +384,9 @@ fn an_unknown_creation_of_what_is_not_in_the_state_is_settled_by_forgetting() {
 
 #[test]
 fn the_state_of_a_workspace_that_is_held_is_not_changed() {
-    use flightdeck::engine::store::{Access, Store, this_process};
+    use flightdeck::engine::holder::this_process;
+    use flightdeck::engine::settings::Access;
+    use flightdeck::engine::store::Store;
     let lab = things();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&lab.workspace.path(), Access::ReadWrite).unwrap();

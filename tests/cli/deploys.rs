@@ -329,7 +329,9 @@ fn no_changes_are_said_so() {
 
 #[test]
 fn a_workspace_that_is_held_is_named_with_its_holder() {
-    use flightdeck::engine::store::{Access, Store, this_process};
+    use flightdeck::engine::holder::this_process;
+    use flightdeck::engine::settings::Access;
+    use flightdeck::engine::store::Store;
     let w = two();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = Store::open(&w.path(), Access::ReadWrite).unwrap();

@@ -2,8 +2,9 @@
 //! lab and the store say.
 
 use crate::support::Workspace;
+use flightdeck::engine::settings::Access;
+use flightdeck::engine::store::Store;
 use flightdeck::engine::store::model::{State, UnknownOutcome};
-use flightdeck::engine::store::{Access, Store};
 use flightdeck::engine::words::DeployRecord;
 use providers::lab::{Cloud, LabFile};
 use serde_json::Value;

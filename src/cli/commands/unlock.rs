@@ -6,9 +6,10 @@ use crate::cli::output::Output;
 use crate::cli::safe::safe;
 use crate::cli::time::moment;
 use crate::engine::error::EngineError;
+use crate::engine::holder::this_process;
 use crate::engine::settings::Access;
 use crate::engine::state::StateOfRecord;
-use crate::engine::store::{Store, this_process};
+use crate::engine::store::Store;
 use std::io::IsTerminal;
 use std::path::Path;
 

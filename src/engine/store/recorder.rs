@@ -3,8 +3,7 @@
 //! said so in the log.
 
 use super::error::StoreError;
-use super::file::Store;
-use super::launches::CallSample;
+use super::{CallSample, Store};
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::view::View;
 use crate::engine::words::{

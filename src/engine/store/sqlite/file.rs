@@ -1,13 +1,14 @@
 //! The file: where it lies, who may open it, its layout's version; and the [`Store`] handle over
 //! it. The handle owns the writer thread and the readers' connections.
 
-use super::error::{BUSY_SECONDS, Fault, Job, StoreError};
-use super::lease::Lease;
-use super::liveness::Judge;
+use super::fault::{Fault, Job};
 use super::shadow::Shadow;
 use super::writer::Durable;
 use super::{guard, lock, writer};
+use crate::engine::holder::lease::ByLease;
+use crate::engine::holder::lease::Lease;
 use crate::engine::settings::Access;
+use crate::engine::store::error::{BUSY_SECONDS, StoreError};
 use crate::engine::words::DeployId;
 use rusqlite::{Connection, OpenFlags};
 use std::os::unix::fs::OpenOptionsExt;
@@ -95,7 +96,7 @@ impl Store {
             }
             Access::ReadWrite => {
                 let conn = open_writer(&path)?;
-                super::interrupted::sweep(&conn, &Judge::of(&path)).map_err(|f| f.at(&path))?;
+                super::interrupted::sweep(&conn, &ByLease::of(&path)).map_err(|f| f.at(&path))?;
                 let (jobs, queue) = mpsc::channel(writer::QUEUE);
                 let (for_thread, for_release, counted) =
                     (path.clone(), token.clone(), Arc::clone(&commits));

@@ -1,9 +1,10 @@
 //! Stages and the configuration that they were made from, the latter kept once per digest.
 
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
 use super::file::Store;
-use super::model::StageRecord;
 use super::state::{meta_number, set_meta};
+use crate::engine::store::error::StoreError;
+use crate::engine::store::model::StageRecord;
 use crate::engine::words::{OperationStep, StageId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;

@@ -6,8 +6,11 @@ mod file;
 mod readers;
 mod records;
 
-use super::model::*;
 use super::*;
+use crate::engine::holder::this_process;
+use crate::engine::settings::Access;
+use crate::engine::store::model::*;
+use crate::engine::store::*;
 use crate::engine::words::*;
 use std::path::Path;
 

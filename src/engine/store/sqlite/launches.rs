@@ -1,9 +1,10 @@
 //! What is remembered of plugins: where they were found, their launch attempts, how long their
 //! methods take.
 
-use super::error::{Job, StoreError};
+use super::fault::Job;
 use super::file::Store;
 use super::stages::{json, parse};
+use crate::engine::store::error::StoreError;
 use crate::engine::words::{
     CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
 };

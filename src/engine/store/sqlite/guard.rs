@@ -2,7 +2,8 @@
 //! our own plain files in it, and a database as our layouts make it, without triggers and views. A
 //! workspace may be a clone of anybody's repository.
 
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
+use crate::engine::store::error::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat};

@@ -1,12 +1,10 @@
-//! Whether the process that holds a lock or runs a deploy still exists. Who cannot be judged is
-//! alive.
+//! Processes of this machine as holders: who this one is, and whether one that is on record may
+//! still run, by its number, its start time and its boot.
 
-use super::lease::{self, Look};
+use super::Judge;
 use crate::engine::process::ProcessIdentity;
 use crate::engine::visible::one_line;
 use crate::engine::words::{LockHolder, now_ms};
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
 
 /// Characters that are kept of a name.
 const LONGEST_NAME: usize = 64;
@@ -54,38 +52,11 @@ pub fn this_process(reason: &str) -> LockHolder {
     }
 }
 
-/// Judges the holders of one store.
-pub(super) struct Judge {
-    dir: PathBuf,
-    look: OnceCell<Look>,
-}
+/// By the number of the process: what this machine can say of its own.
+pub struct ByNumber;
 
-impl Judge {
-    /// For the store whose database is `path`; the lock is looked at once, when first asked about.
-    pub(super) fn of(path: &Path) -> Self {
-        Self {
-            dir: path.parent().unwrap_or(path).to_owned(),
-            look: OnceCell::new(),
-        }
-    }
-
-    /// For whoever has the lock: nobody else can have it.
-    pub(super) fn with_lease(certain: bool) -> Self {
-        Self {
-            dir: PathBuf::new(),
-            look: OnceCell::from(if certain { Look::Free } else { Look::Unclear }),
-        }
-    }
-
-    /// Whether the holder still runs, or cannot be asked.
-    pub(super) fn is_alive(&self, holder: &LockHolder) -> bool {
-        if holder.leased {
-            match self.look.get_or_init(|| lease::look(&self.dir)) {
-                Look::Held => return true,
-                Look::Free => return false,
-                Look::Unclear => {}
-            }
-        }
+impl Judge for ByNumber {
+    fn is_alive(&self, holder: &LockHolder) -> bool {
         may_run(holder)
     }
 }

@@ -1,11 +1,13 @@
 //! The workspace's lock: the system's own, and one row that names its holder. A dead holder's lock
 //! is taken over, and that is on record.
 
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
 use super::file::Store;
-use super::lease;
-use super::liveness::{Judge, this_process};
+use crate::engine::holder::lease;
+use crate::engine::holder::lease::ByLease;
+use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
+use crate::engine::store::error::StoreError;
 use crate::engine::words::{LockHolder, UnixMs, now_ms};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -17,7 +19,7 @@ pub struct Acquired {
 }
 
 impl Store {
-    /// Takes the workspace's lock for `holder` (see [`super::this_process`]). Taking it again
+    /// Takes the workspace's lock for `holder` (see [`crate::engine::holder::this_process`]). Taking it again
     /// through the same store is no error.
     ///
     /// # Errors
@@ -41,7 +43,7 @@ impl Store {
                         leased: true,
                         ..holder
                     },
-                    &Judge::with_lease(certain),
+                    &ByLease::held(certain),
                     false,
                 )
             })
@@ -60,7 +62,7 @@ impl Store {
         let token = self.token().to_owned();
         let taken = self
             .write("the lock", move |conn| {
-                let taken = acquire(conn, &token, &by, &Judge::with_lease(certain), true)?;
+                let taken = acquire(conn, &token, &by, &ByLease::held(certain), true)?;
                 release(conn, &token)?;
                 Ok(taken.taken_over)
             })
@@ -81,7 +83,7 @@ impl Store {
 
     /// Who works on the workspace; a dead holder counts as nobody.
     pub async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
-        let judge = Judge::of(self.path());
+        let judge = ByLease::of(self.path());
         self.read(move |conn| {
             Ok(row(conn)?
                 .map(|(_, holder)| holder)
@@ -169,7 +171,7 @@ fn acquire(
     conn: &Connection,
     token: &str,
     holder: &LockHolder,
-    judge: &Judge,
+    judge: &dyn Judge,
     force: bool,
 ) -> Job<Acquired> {
     let text = serde_json::to_string(holder).map_err(|e| Fault::Json("lock", e))?;

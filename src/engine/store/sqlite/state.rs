@@ -1,10 +1,11 @@
 //! The state of the workspace: objects and outputs, changed in batches, each one transaction and
 //! one serial.
 
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
 use super::file::Store;
-use super::model::{State, StateEdit, StateObject, StateOutput};
 use crate::engine::mutex::lock;
+use crate::engine::store::error::StoreError;
+use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 impl Store {

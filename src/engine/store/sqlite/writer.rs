@@ -4,7 +4,8 @@
 //! write-ahead log that makes all earlier commits durable as well.
 
 use super::anchor::Anchor;
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
+use crate::engine::store::error::StoreError;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -52,7 +52,7 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "engine::store::tests::crash::the_process_that_is_killed",
+            "engine::store::sqlite::tests::crash::the_process_that_is_killed",
             "--ignored",
             "--nocapture",
         ])

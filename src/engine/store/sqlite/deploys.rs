@@ -2,13 +2,15 @@
 //! What a flightdeck that died left behind is found by the process that each deploy names; see
 //! [`super::interrupted`].
 
-use super::error::{Job, StoreError};
+use super::fault::Job;
 use super::file::Store;
-use super::liveness::{Judge, this_process};
-use super::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use super::shadow::Shadow;
 use super::stages::{from_word, json, parse, word};
+use crate::engine::holder::lease::ByLease;
+use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
+use crate::engine::store::error::StoreError;
+use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
 use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -138,7 +140,7 @@ impl Store {
     /// Operations whose intent is on record and whose outcome is not, oldest first; those of a
     /// deploy that runs are not among them.
     pub async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
-        let judge = Judge::of(self.path());
+        let judge = ByLease::of(self.path());
         self.read(move |conn| {
             let mut query = conn.prepare_cached(
                 "SELECT i.id, i.deploy, i.address, i.deposed, i.step, i.at, i.detail,
@@ -177,7 +179,7 @@ impl Store {
     /// The newest deploys, newest first; all of them for a `limit` of 0.
     pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
-        let judge = Judge::of(self.path());
+        let judge = ByLease::of(self.path());
         self.read(move |conn| {
             let mut query =
                 conn.prepare_cached("SELECT * FROM deploy ORDER BY id DESC LIMIT ?1")?;
@@ -199,7 +201,7 @@ impl Store {
 
     /// One deploy with its operations and events.
     pub async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
-        let judge = Judge::of(self.path());
+        let judge = ByLease::of(self.path());
         self.read(move |conn| {
             let Some(found) = conn
                 .prepare_cached("SELECT * FROM deploy WHERE id = ?1")?
@@ -416,7 +418,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Whether it is on record as running and its process is gone.
-    pub(super) fn is_dead(&self, judge: &Judge) -> Job<bool> {
+    pub(super) fn is_dead(&self, judge: &dyn Judge) -> Job<bool> {
         Ok(
             from_word::<DeployOutcome>("outcome", &self.outcome)? == DeployOutcome::Running
                 && !judge.is_alive(&self.runner),
@@ -464,7 +466,11 @@ fn summary(found: Found) -> Job<DeploySummary> {
 
 /// A deploy with its operations. A reader must not take a dead deploy for a running one before
 /// anybody who may write has been here: it sees what will be written then.
-fn whole(conn: &Connection, found: Found, judge: &Judge) -> Job<(DeploySummary, Vec<Operation>)> {
+fn whole(
+    conn: &Connection,
+    found: Found,
+    judge: &dyn Judge,
+) -> Job<(DeploySummary, Vec<Operation>)> {
     let dead = found.is_dead(judge)?;
     let mut summary = summary(found)?;
     if !dead {

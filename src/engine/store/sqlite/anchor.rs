@@ -1,7 +1,7 @@
 //! Whether the files are still the ones that were opened: a store that was removed, replaced or cut
 //! off takes what is written to it, and nobody will ever read it.
 
-use super::error::StoreError;
+use crate::engine::store::error::StoreError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,8 @@
 //! Who may open which file, and the lock.
 
 use super::*;
+use crate::engine::holder::Judge as _;
+use crate::engine::holder::lease::ByLease;
 use std::os::unix::fs::PermissionsExt;
 
 fn mode(path: &Path) -> u32 {
@@ -269,7 +271,7 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
 fn a_recycled_pid_and_another_boot_are_not_the_holder() {
     let me = this_process("x");
     let is_alive = |holder: &LockHolder| {
-        liveness::Judge::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder)
+        ByLease::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder)
     };
     assert!(is_alive(&me));
     assert!(!is_alive(&LockHolder {

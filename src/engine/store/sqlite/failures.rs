@@ -1,8 +1,9 @@
 //! Failures and what came after them, grouped by their fingerprint.
 
-use super::error::{Job, StoreError};
+use super::fault::Job;
 use super::file::Store;
 use super::stages::{json, parse};
+use crate::engine::store::error::StoreError;
 use crate::engine::words::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;

@@ -2,10 +2,10 @@
 //! it settles.
 
 use super::deploys::settle_intents;
-use super::error::StoreError;
 use super::file::Store;
-use super::model::StateEdit;
 use super::stages::{json, parse};
+use crate::engine::store::error::StoreError;
+use crate::engine::store::model::StateEdit;
 use crate::engine::words::StateChange;
 
 /// Records that are kept.

@@ -1,9 +1,10 @@
 //! What plugins said: the newest lines, bounded; older ones go and are counted.
 
-use super::error::{Job, StoreError};
+use super::fault::Job;
 use super::file::Store;
 use super::stages::{from_word, word};
 use super::state::{meta_number, set_meta};
+use crate::engine::store::error::StoreError;
 use crate::engine::words::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
 use rusqlite::Connection;
 

@@ -3,9 +3,9 @@
 //! not written together.
 
 use super::deploys::{operations, put_operation, row};
-use super::error::Job;
-use super::liveness::Judge;
+use super::fault::Job;
 use super::stages::json;
+use crate::engine::holder::Judge;
 use crate::engine::words::*;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
@@ -134,7 +134,7 @@ fn is_tainted(conn: &Connection, address: &str) -> Job<bool> {
 }
 
 /// [`mark`] in a transaction of its own, when a store is opened.
-pub(super) fn sweep(conn: &Connection, judge: &Judge) -> Job<()> {
+pub(super) fn sweep(conn: &Connection, judge: &dyn Judge) -> Job<()> {
     let any: bool = conn.query_row(
         "SELECT EXISTS (SELECT 1 FROM deploy WHERE outcome = 'running')",
         [],
@@ -151,7 +151,7 @@ pub(super) fn sweep(conn: &Connection, judge: &Judge) -> Job<()> {
 
 /// Writes down what became of deploys that are on record as running and whose process is dead, or
 /// is `given_up` by force.
-pub(super) fn mark(conn: &Connection, judge: &Judge, given_up: Option<&LockHolder>) -> Job<()> {
+pub(super) fn mark(conn: &Connection, judge: &dyn Judge, given_up: Option<&LockHolder>) -> Job<()> {
     let mut query = conn.prepare("SELECT * FROM deploy WHERE outcome = 'running'")?;
     let running = query.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
     for found in running {

@@ -3,11 +3,14 @@
 //! machine; the one on the directory outlives a store that is taken away. Beside it there is a
 //! record, which says who it is.
 
+use super::{ByNumber, Judge};
+use crate::engine::words::LockHolder;
 use rustix::fs::{FsWord, OFlags};
+use std::cell::OnceCell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The file beside the store.
@@ -19,16 +22,16 @@ const BETWEEN: Duration = Duration::from_millis(20);
 
 /// Held as long as it lives.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(in crate::engine) struct Lease {
     _locked: Vec<File>,
     /// Whether nobody else can have it: the file system is this machine's own, and knows such
     /// locks.
-    pub(super) certain: bool,
+    pub(in crate::engine) certain: bool,
 }
 
 /// What a look at it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(in crate::engine) enum Look {
     /// A process that runs has it.
     Held,
     /// Nobody has it.
@@ -39,7 +42,7 @@ pub(super) enum Look {
 
 /// Takes the lock for the store in `dir` (`…/.flightdeck`); `None` where somebody else has it.
 /// Blocks for a fifth of a second at most.
-pub(super) fn take(dir: &Path) -> io::Result<Option<Lease>> {
+pub(in crate::engine) fn take(dir: &Path) -> io::Result<Option<Lease>> {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -67,7 +70,7 @@ pub(super) fn take(dir: &Path) -> io::Result<Option<Lease>> {
 }
 
 /// Whether somebody has it now.
-pub(super) fn look(dir: &Path) -> Look {
+pub(in crate::engine) fn look(dir: &Path) -> Look {
     let Ok(file) = OpenOptions::new()
         .read(true)
         .custom_flags(no_follow())
@@ -85,7 +88,7 @@ pub(super) fn look(dir: &Path) -> Look {
 
 /// The process that holds the lock of the workspace of the store in `dir`, as far as it has a
 /// number here.
-pub(super) fn holder(dir: &Path) -> Option<u32> {
+pub(in crate::engine) fn holder(dir: &Path) -> Option<u32> {
     let about = workspace(dir).ok()?.metadata().ok()?;
     let place = format!(
         "{:02x}:{:02x}:{}",
@@ -143,6 +146,43 @@ fn is_local(file: &File) -> bool {
         0x00c3_6400,
     ];
     rustix::fs::fstatfs(file).is_ok_and(|about| !REMOTE.contains(&about.f_type))
+}
+
+/// By the system's lock on the store, where the holder has it; by its number where that cannot tell.
+pub(in crate::engine) struct ByLease {
+    dir: PathBuf,
+    look: OnceCell<Look>,
+}
+
+impl ByLease {
+    /// For the store whose database is `path`; the lock is looked at once, when first asked about.
+    pub(in crate::engine) fn of(path: &Path) -> Self {
+        Self {
+            dir: path.parent().unwrap_or(path).to_owned(),
+            look: OnceCell::new(),
+        }
+    }
+
+    /// For whoever has the lock: nobody else can have it.
+    pub(in crate::engine) fn held(certain: bool) -> Self {
+        Self {
+            dir: PathBuf::new(),
+            look: OnceCell::from(if certain { Look::Free } else { Look::Unclear }),
+        }
+    }
+}
+
+impl Judge for ByLease {
+    fn is_alive(&self, holder: &LockHolder) -> bool {
+        if holder.leased {
+            match self.look.get_or_init(|| look(&self.dir)) {
+                Look::Held => return true,
+                Look::Free => return false,
+                Look::Unclear => {}
+            }
+        }
+        ByNumber.is_alive(holder)
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! under it, this is written to a file of its own, and nothing is lost.
 
 use super::deploys::{NewDeploy, begin, operations, put_intent, put_operation};
-use super::error::{Fault, Job, StoreError};
+use super::fault::{Fault, Job};
 use super::file::{Store, connect, fill};
-use super::model::{Intent, Outcome, State, StateEdit};
 use crate::engine::mutex::lock;
+use crate::engine::store::error::StoreError;
+use crate::engine::store::model::{Intent, Outcome, State, StateEdit};
 use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
 use rusqlite::Connection;
 use std::collections::BTreeMap;

@@ -1,0 +1,100 @@
+//! What can go wrong inside a job on the database, and what that means for an operator.
+
+use crate::engine::store::error::{BUSY_SECONDS, StoreError};
+use rusqlite::ErrorCode;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An error inside a job, before it is known which file it is about.
+#[derive(Debug)]
+pub(in crate::engine::store) enum Fault {
+    Sqlite(rusqlite::Error),
+    Json(&'static str, serde_json::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Sqlite(e)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(e: StoreError) -> Self {
+        Self::Store(e)
+    }
+}
+
+impl Fault {
+    /// Names the file and the kind of trouble.
+    pub(in crate::engine::store) fn at(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        match self {
+            Self::Store(e) => e,
+            Self::Json(what, source) => StoreError::Record {
+                path,
+                what,
+                source: Arc::new(source),
+            },
+            // The file ends before it should.
+            Self::Sqlite(e)
+                if e.sqlite_error()
+                    .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ) =>
+            {
+                StoreError::Damaged {
+                    path,
+                    why: "it ends too early".into(),
+                }
+            }
+            // The file that readers share cannot grow.
+            Self::Sqlite(e)
+                if e.sqlite_error()
+                    .is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) =>
+            {
+                StoreError::DiskFull { path }
+            }
+            // A value that cannot be what was written.
+            Self::Sqlite(
+                e @ (rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::Utf8Error(..)),
+            ) => StoreError::Damaged {
+                path,
+                why: e.to_string(),
+            },
+            Self::Sqlite(e) => match e.sqlite_error_code() {
+                Some(ErrorCode::SystemIoFailure) => StoreError::Disk {
+                    path,
+                    why: e.to_string(),
+                },
+                Some(ErrorCode::TooBig) => StoreError::TooBig { path },
+                Some(ErrorCode::DiskFull) => StoreError::DiskFull { path },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
+                    path,
+                    waited_s: BUSY_SECONDS,
+                },
+                Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
+                    path,
+                    why: e.to_string(),
+                },
+                Some(ErrorCode::NotADatabase) => StoreError::NotOurs {
+                    path,
+                    why: "it is no SQLite file".into(),
+                },
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                    StoreError::ReadOnlyDirectory {
+                        path,
+                        why: e.to_string(),
+                    }
+                }
+                _ => StoreError::Sqlite {
+                    path,
+                    source: Arc::new(e),
+                },
+            },
+        }
+    }
+}
+
+pub(in crate::engine::store) type Job<T> = Result<T, Fault>;
