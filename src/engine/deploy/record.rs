@@ -98,7 +98,7 @@ impl Recorder {
         };
         if let Err(error) = self
             .store
-            .operation_changed(operation, not_kept.clone())
+            .operation_changed(operation, Box::new(not_kept.clone()))
             .await
         {
             not_kept(error);

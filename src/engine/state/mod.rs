@@ -12,8 +12,9 @@ mod tests;
 
 pub use error::HomeError;
 
+use super::store::Store;
+use super::store::model::Acquired;
 use super::store::model::{State, StateObject};
-use super::store::{Acquired, Store};
 use super::words::LockHolder;
 use async_trait::async_trait;
 use std::sync::Arc;

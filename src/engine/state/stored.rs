@@ -2,8 +2,8 @@
 //! state of record itself.
 
 use super::{Home, HomeError};
-use crate::engine::store::model::State;
-use crate::engine::store::{Acquired, Store};
+use crate::engine::store::Store;
+use crate::engine::store::model::{Acquired, State};
 use crate::engine::words::LockHolder;
 use async_trait::async_trait;
 

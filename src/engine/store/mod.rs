@@ -1,8 +1,9 @@
-//! The store: what is kept of a workspace, over one model. Nothing durable goes round it. How it is
-//! kept is a folder of its own: SQLite.
+//! The store: what is kept of a workspace, in small traits over one model. Nothing durable goes
+//! round it. How it is kept is a folder of its own: SQLite.
 
 mod error;
 mod export;
+mod keeping;
 pub mod model;
 mod recorder;
 mod rows;
@@ -11,6 +12,36 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use export::version4;
+pub use keeping::{
+    Deploys, Edits, Failures, Keeping, Launches, Locks, Logs, Rescues, Stages, States,
+};
 pub use recorder::Recorder;
 pub use rows::rows;
-pub use sqlite::{Acquired, CallSample, KEPT_EVENTS, KEPT_LINES, NewDeploy, Store};
+
+use super::settings::Access;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is kept of a workspace, whoever keeps it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<dyn Keeping>);
+
+impl Store {
+    /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for
+    /// some milliseconds.
+    ///
+    /// # Errors
+    /// Every way in which a file can be unusable has its own [`StoreError`].
+    pub fn open(dir: &Path, access: Access) -> Result<Self, StoreError> {
+        Ok(Self(Arc::new(sqlite::Sqlite::open(dir, access)?)))
+    }
+}
+
+impl Deref for Store {
+    type Target = dyn Keeping;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}

@@ -4,6 +4,11 @@
 use crate::engine::words::*;
 use serde::{Deserialize, Serialize};
 
+/// Events kept of one deploy; what comes after is counted, not kept.
+pub const KEPT_EVENTS: u32 = 100_000;
+/// Log lines kept in a workspace.
+pub const KEPT_LINES: i64 = 100_000;
+
 /// One object of a resource instance in the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateObject {
@@ -174,4 +179,37 @@ impl UnknownOutcome {
         let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
         detail.get("id")?.as_str().map(str::to_owned)
     }
+}
+
+/// A deploy that begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewDeploy {
+    pub stage: StageId,
+    pub mode: StageMode,
+    pub began: UnixMs,
+    pub who: String,
+    pub counts: Counts,
+    pub config_digest: String,
+    /// Their `deploy` is set to the new number.
+    pub operations: Vec<Operation>,
+}
+
+/// One finished call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSample {
+    pub plugin: PluginId,
+    pub method: String,
+    /// Empty where no resource is meant.
+    pub resource_type: String,
+    /// What an apply does; empty for other methods.
+    pub action: String,
+    pub took_ms: u64,
+    pub ok: bool,
+}
+
+/// The lock is ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acquired {
+    /// Who held it before and died with it.
+    pub taken_over: Option<LockHolder>,
 }

@@ -2,8 +2,9 @@
 //! of deploys for their replay. One task reads the bus; what it cannot keep up with is counted and
 //! said so in the log.
 
+use super::Store;
 use super::error::StoreError;
-use super::{CallSample, Store};
+use super::model::CallSample;
 use crate::engine::bus::{Subscription, Update};
 use crate::engine::view::View;
 use crate::engine::words::{

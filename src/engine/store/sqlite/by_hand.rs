@@ -2,20 +2,20 @@
 //! it settles.
 
 use super::deploys::settle_intents;
-use super::file::Store;
+use super::file::Sqlite;
 use super::stages::{json, parse};
+use crate::engine::store::Edits;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::StateEdit;
 use crate::engine::words::StateChange;
+use async_trait::async_trait;
 
 /// Records that are kept.
 const KEPT: i64 = 10_000;
 
-impl Store {
-    /// Changes the state as an operator asked, settles the unknown outcomes with these numbers
-    /// (`how` in words), and keeps the records. The answer: the records with the state's new
-    /// serial.
-    pub async fn change_by_hand(
+#[async_trait]
+impl Edits for Sqlite {
+    async fn change_by_hand(
         &self,
         edits: Vec<StateEdit>,
         settled: Vec<i64>,
@@ -43,8 +43,7 @@ impl Store {
         .await
     }
 
-    /// The newest changes by hand, newest first; all that are kept for a `limit` of 0.
-    pub async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError> {
+    async fn state_changes(&self, limit: u32) -> Result<Vec<StateChange>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         self.read(move |conn| {
             let mut query =

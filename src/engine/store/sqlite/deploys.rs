@@ -3,39 +3,27 @@
 //! [`super::interrupted`].
 
 use super::fault::Job;
-use super::file::Store;
+use super::file::Sqlite;
 use super::shadow::Shadow;
 use super::stages::{from_word, json, parse, word};
 use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{Intent, Outcome, StateEdit, UnknownOutcome};
+use crate::engine::store::model::{
+    Intent, KEPT_EVENTS, NewDeploy, Outcome, StateEdit, UnknownOutcome,
+};
+use crate::engine::store::{Deploys, Keeping};
 use crate::engine::words::*;
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// Events kept of one deploy; what comes after is counted, not kept.
-pub const KEPT_EVENTS: u32 = 100_000;
 /// Deploys whose events are kept.
 const REPLAYABLE: i64 = 50;
 
-/// A deploy that begins.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewDeploy {
-    pub stage: StageId,
-    pub mode: StageMode,
-    pub began: UnixMs,
-    pub who: String,
-    pub counts: Counts,
-    pub config_digest: String,
-    /// Their `deploy` is set to the new number.
-    pub operations: Vec<Operation>,
-}
-
-impl Store {
-    /// Records a deploy of this process as running; the answer is its number. It is durable with
-    /// its first intent.
-    pub async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
+#[async_trait]
+impl Deploys for Sqlite {
+    async fn begin_deploy(&self, new: NewDeploy) -> Result<DeployId, StoreError> {
         let leased = lock(self.lease()).is_some();
         let shadow = self.shadow();
         self.keep("a deploy", move |conn| {
@@ -46,9 +34,7 @@ impl Store {
         .await
     }
 
-    /// Records what is about to be done. It is durable when this returns: only then may the call be
-    /// made.
-    pub async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
+    async fn intend(&self, intent: Intent) -> Result<(), StoreError> {
         let (shadow, index, step) = (self.shadow(), intent.index, intent.step.clone());
         let begun = self.write("an intent", move |conn| {
             put_intent(conn, &intent, None)?;
@@ -66,13 +52,7 @@ impl Store {
         begun
     }
 
-    /// Records a step that needed no call, together with the state that it left, in one
-    /// transaction. The answer is the state's serial.
-    pub async fn record_done(
-        &self,
-        step: Intent,
-        edits: Vec<StateEdit>,
-    ) -> Result<i64, StoreError> {
+    async fn record_done(&self, step: Intent, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
             let done = put_intent(conn, &step, Some((true, step.at)))
@@ -85,9 +65,7 @@ impl Store {
         .await
     }
 
-    /// Records what came of it together with the state that it left, in one transaction. The answer
-    /// is the state's serial.
-    pub async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError> {
+    async fn settle(&self, outcome: Outcome) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("an outcome", move |conn| {
             let done = settle(conn, &outcome);
@@ -100,12 +78,10 @@ impl Store {
         .await
     }
 
-    /// Keeps an operation as it stands now. It is durable with what is asked next, at the latest
-    /// with the deploy's end; `failed` hears why where it could not be kept.
-    pub async fn operation_changed(
+    async fn operation_changed(
         &self,
         operation: Operation,
-        failed: impl FnOnce(StoreError) + Send + 'static,
+        failed: Box<dyn FnOnce(StoreError) + Send>,
     ) -> Result<(), StoreError> {
         self.post(
             "an operation",
@@ -115,8 +91,7 @@ impl Store {
         .await
     }
 
-    /// Records a deploy's end.
-    pub async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
+    async fn finish_deploy(&self, summary: DeploySummary) -> Result<(), StoreError> {
         drop(lock(&self.shadow()).take());
         self.write("a deploy", move |conn| {
             let changed = conn
@@ -137,9 +112,7 @@ impl Store {
         .await
     }
 
-    /// Operations whose intent is on record and whose outcome is not, oldest first; those of a
-    /// deploy that runs are not among them.
-    pub async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
+    async fn unknown_outcomes(&self) -> Result<Vec<UnknownOutcome>, StoreError> {
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
             let mut query = conn.prepare_cached(
@@ -166,9 +139,7 @@ impl Store {
         .await
     }
 
-    /// Settles unknown outcomes by the numbers of their intents, `how` in words (`read back for
-    /// stage #4`). The answer: how many there were to settle.
-    pub async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError> {
+    async fn settle_unknown(&self, intents: Vec<i64>, how: &str) -> Result<usize, StoreError> {
         let how = how.to_owned();
         self.write("an outcome", move |conn| {
             settle_intents(conn, &intents, &how)
@@ -176,8 +147,7 @@ impl Store {
         .await
     }
 
-    /// The newest deploys, newest first; all of them for a `limit` of 0.
-    pub async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {
+    async fn history(&self, limit: u32) -> Result<Vec<DeploySummary>, StoreError> {
         let limit = if limit == 0 { -1 } else { i64::from(limit) };
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
@@ -199,8 +169,7 @@ impl Store {
         .await
     }
 
-    /// One deploy with its operations and events.
-    pub async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
+    async fn deploy_record(&self, id: DeployId) -> Result<Option<DeployRecord>, StoreError> {
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
             let Some(found) = conn
@@ -226,13 +195,7 @@ impl Store {
         .await
     }
 
-    /// Keeps events of a deploy for its replay, at most [`KEPT_EVENTS`]; the answer is how many
-    /// were not kept.
-    pub async fn append_events(
-        &self,
-        deploy: DeployId,
-        events: Vec<Event>,
-    ) -> Result<u32, StoreError> {
+    async fn append_events(&self, deploy: DeployId, events: Vec<Event>) -> Result<u32, StoreError> {
         let kept = self.events_kept();
         self.keep("events", move |conn| {
             append(conn, deploy, &events, &mut lock(&kept))

@@ -1,10 +1,12 @@
 //! Failures and what came after them, grouped by their fingerprint.
 
 use super::fault::Job;
-use super::file::Store;
+use super::file::Sqlite;
 use super::stages::{json, parse};
+use crate::engine::store::Failures;
 use crate::engine::store::error::StoreError;
 use crate::engine::words::{DeployId, Failure, FailureGroup, OperationState, UnixMs, now_ms};
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
@@ -13,13 +15,9 @@ const LINES: usize = 100;
 /// Failures kept in all.
 const KEPT: i64 = 10_000;
 
-impl Store {
-    /// Keeps a failure of a deploy with the last lines of its plugin.
-    pub async fn put_failure(
-        &self,
-        deploy: DeployId,
-        mut failure: Failure,
-    ) -> Result<(), StoreError> {
+#[async_trait]
+impl Failures for Sqlite {
+    async fn put_failure(&self, deploy: DeployId, mut failure: Failure) -> Result<(), StoreError> {
         let surplus = failure.last_lines.len().saturating_sub(LINES);
         failure.last_lines.drain(..surplus);
         failure
@@ -42,8 +40,7 @@ impl Store {
         .await
     }
 
-    /// Failures since a moment (all where `None`), grouped; the group that failed last comes first.
-    pub async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError> {
+    async fn failures(&self, since: Option<UnixMs>) -> Result<Vec<FailureGroup>, StoreError> {
         self.read(move |conn| groups(conn, since.unwrap_or(0)))
             .await
     }

@@ -1,4 +1,4 @@
-//! The file: where it lies, who may open it, its layout's version; and the [`Store`] handle over
+//! The file: where it lies, who may open it, its layout's version; and the [`Sqlite`] handle over
 //! it. The handle owns the writer thread and the readers' connections.
 
 use super::fault::{Fault, Job};
@@ -8,6 +8,7 @@ use super::{guard, lock, writer};
 use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::lease::Lease;
 use crate::engine::settings::Access;
+use crate::engine::store::Keeping;
 use crate::engine::store::error::{BUSY_SECONDS, StoreError};
 use crate::engine::words::DeployId;
 use rusqlite::{Connection, OpenFlags};
@@ -35,7 +36,7 @@ const READERS: usize = 4;
 /// The handle that everything holds. The last one to go ends the writer thread, which gives the
 /// lock back.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct Sqlite {
     inner: Arc<Inner>,
 }
 
@@ -77,7 +78,7 @@ impl Drop for Writer {
     }
 }
 
-impl Store {
+impl Sqlite {
     /// Opens the store of the workspace `dir`, creating it for [`Access::ReadWrite`]. Blocks for
     /// some milliseconds.
     ///
@@ -130,22 +131,6 @@ impl Store {
         })
     }
 
-    /// The database file.
-    pub fn path(&self) -> &Path {
-        &self.inner.path
-    }
-
-    /// Whether this handle may write.
-    pub fn can_write(&self) -> bool {
-        self.inner.writer.is_some()
-    }
-
-    /// Transactions that this store has committed: with many writers at once, far fewer than
-    /// writes.
-    pub fn commits(&self) -> u64 {
-        self.inner.commits.load(Ordering::Relaxed)
-    }
-
     pub(super) fn events_kept(&self) -> Arc<Mutex<Option<(DeployId, u32)>>> {
         Arc::clone(&self.inner.events)
     }
@@ -172,7 +157,7 @@ impl Store {
     }
 
     /// Runs `job` on the writer; the answer comes when it is committed, for every process to see. A
-    /// loss of power may undo it until something is written by [`Store::write`].
+    /// loss of power may undo it until something is written by [`Sqlite::write`].
     pub(super) async fn keep<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -272,6 +257,20 @@ impl Store {
         })
         .await
         .map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Keeping for Sqlite {
+    fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    fn can_write(&self) -> bool {
+        self.inner.writer.is_some()
+    }
+
+    fn commits(&self) -> u64 {
+        self.inner.commits.load(Ordering::Relaxed)
     }
 }
 

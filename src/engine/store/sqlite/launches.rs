@@ -2,12 +2,15 @@
 //! methods take.
 
 use super::fault::Job;
-use super::file::Store;
+use super::file::Sqlite;
 use super::stages::{json, parse};
+use crate::engine::store::Launches;
 use crate::engine::store::error::StoreError;
+use crate::engine::store::model::CallSample;
 use crate::engine::words::{
     CallStat, Latency, LaunchAttempt, PluginFound, PluginId, PluginRow, now_ms,
 };
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
 
@@ -17,26 +20,9 @@ const ATTEMPTS: i64 = 100;
 /// usual now.
 const SAMPLE: usize = 500;
 
-/// One finished call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallSample {
-    pub plugin: PluginId,
-    pub method: String,
-    /// Empty where no resource is meant.
-    pub resource_type: String,
-    /// What an apply does; empty for other methods.
-    pub action: String,
-    pub took_ms: u64,
-    pub ok: bool,
-}
-
-impl Store {
-    /// Keeps where a plugin was found.
-    pub async fn plugin_found(
-        &self,
-        plugin: PluginId,
-        found: PluginFound,
-    ) -> Result<(), StoreError> {
+#[async_trait]
+impl Launches for Sqlite {
+    async fn plugin_found(&self, plugin: PluginId, found: PluginFound) -> Result<(), StoreError> {
         self.keep("a plugin", move |conn| {
             conn.prepare_cached("INSERT INTO plugin (id, found, seen) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET found = excluded.found, seen = excluded.seen")?
                 .execute((&plugin.0, json("plugin", &found)?, now_ms()))?;
@@ -45,8 +31,7 @@ impl Store {
         .await
     }
 
-    /// Keeps a launch attempt as it stands, in the place of what was known of it.
-    pub async fn launch_attempt(
+    async fn launch_attempt(
         &self,
         plugin: PluginId,
         attempt: LaunchAttempt,
@@ -66,8 +51,7 @@ impl Store {
         .await
     }
 
-    /// Every plugin that was ever seen here, with its attempts, oldest first.
-    pub async fn plugins(&self) -> Result<Vec<PluginRow>, StoreError> {
+    async fn plugins(&self) -> Result<Vec<PluginRow>, StoreError> {
         self.read(|conn| {
             let mut plugins = conn.prepare_cached("SELECT id, found FROM plugin ORDER BY id")?;
             let mut attempts = conn.prepare_cached(
@@ -94,8 +78,7 @@ impl Store {
         .await
     }
 
-    /// Adds finished calls to what is known of their kind.
-    pub async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
+    async fn add_calls(&self, calls: Vec<CallSample>) -> Result<(), StoreError> {
         self.keep("latencies", move |conn| {
             let mut by_kind: BTreeMap<[String; 4], Vec<(u64, bool)>> = BTreeMap::new();
             for call in calls {
@@ -117,9 +100,7 @@ impl Store {
         .await
     }
 
-    /// Latencies by plugin, method, type of resource and action, over all engines that ever worked
-    /// here.
-    pub async fn latencies(&self) -> Result<Vec<CallStat>, StoreError> {
+    async fn latencies(&self) -> Result<Vec<CallStat>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
                 "SELECT plugin, method, resource_type, action, count, errors, max_ms, durations FROM call_stat ORDER BY 1, 2, 3, 4",

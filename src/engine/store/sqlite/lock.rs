@@ -2,29 +2,21 @@
 //! is taken over, and that is on record.
 
 use super::fault::{Fault, Job};
-use super::file::Store;
+use super::file::Sqlite;
 use crate::engine::holder::lease;
 use crate::engine::holder::lease::ByLease;
 use crate::engine::holder::{Judge, this_process};
 use crate::engine::mutex::lock;
 use crate::engine::store::error::StoreError;
+use crate::engine::store::model::Acquired;
+use crate::engine::store::{Keeping, Locks};
 use crate::engine::words::{LockHolder, UnixMs, now_ms};
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension};
 
-/// The lock is ours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acquired {
-    /// Who held it before and died with it.
-    pub taken_over: Option<LockHolder>,
-}
-
-impl Store {
-    /// Takes the workspace's lock for `holder` (see [`crate::engine::holder::this_process`]). Taking it again
-    /// through the same store is no error.
-    ///
-    /// # Errors
-    /// [`StoreError::Held`] names a holder that is alive, or cannot be judged from here.
-    pub async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError> {
+#[async_trait]
+impl Locks for Sqlite {
+    async fn acquire_lock(&self, holder: LockHolder) -> Result<Acquired, StoreError> {
         let certain = self.take_lease().await?;
         let (token, path) = (self.token().to_owned(), self.path().to_owned());
         let taken = self
@@ -54,10 +46,7 @@ impl Store {
         taken
     }
 
-    /// Takes the lock from whoever is on record as its holder, be it alive or not; only the
-    /// system's own lock, which a running process of this machine holds, is not taken away. The
-    /// answer: from whom.
-    pub async fn force_unlock(&self, by: LockHolder) -> Result<Option<LockHolder>, StoreError> {
+    async fn force_unlock(&self, by: LockHolder) -> Result<Option<LockHolder>, StoreError> {
         let certain = self.take_lease().await?;
         let token = self.token().to_owned();
         let taken = self
@@ -71,8 +60,7 @@ impl Store {
         taken
     }
 
-    /// Gives the lock back; nothing happens where this store does not hold it.
-    pub async fn release_lock(&self) -> Result<(), StoreError> {
+    async fn release_lock(&self) -> Result<(), StoreError> {
         let token = self.token().to_owned();
         let released = self
             .keep("the lock", move |conn| release(conn, &token))
@@ -81,8 +69,7 @@ impl Store {
         released
     }
 
-    /// Who works on the workspace; a dead holder counts as nobody.
-    pub async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
+    async fn holder(&self) -> Result<Option<LockHolder>, StoreError> {
         let judge = ByLease::of(self.path());
         self.read(move |conn| {
             Ok(row(conn)?
@@ -92,6 +79,25 @@ impl Store {
         .await
     }
 
+    async fn takeovers(&self) -> Result<Vec<(UnixMs, LockHolder, LockHolder)>, StoreError> {
+        self.read(|conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT at, previous, taken_by FROM lock_takeover ORDER BY id DESC LIMIT 100",
+            )?;
+            let rows = query.query_map([], |r| {
+                Ok((r.get(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?))
+            })?;
+            rows.map(|row| {
+                let (at, previous, by) = row?;
+                Ok((at, parse(&previous)?, parse(&by)?))
+            })
+            .collect()
+        })
+        .await
+    }
+}
+
+impl Sqlite {
     /// Takes the system's lock unless we have it; the answer: whether nobody else can have it now.
     async fn take_lease(&self) -> Result<bool, StoreError> {
         if let Some(lease) = &*lock(self.lease()) {
@@ -125,24 +131,6 @@ impl Store {
             LockHolder { who: "another process".to_owned(), pid, ..nobody }
         });
         StoreError::Held(Box::new(holder))
-    }
-
-    /// Locks taken over from dead holders, newest first, at most 100: when, from whom, by whom.
-    pub async fn takeovers(&self) -> Result<Vec<(UnixMs, LockHolder, LockHolder)>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT at, previous, taken_by FROM lock_takeover ORDER BY id DESC LIMIT 100",
-            )?;
-            let rows = query.query_map([], |r| {
-                Ok((r.get(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?))
-            })?;
-            rows.map(|row| {
-                let (at, previous, by) = row?;
-                Ok((at, parse(&previous)?, parse(&by)?))
-            })
-            .collect()
-        })
-        .await
     }
 }
 

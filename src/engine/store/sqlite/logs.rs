@@ -1,15 +1,16 @@
 //! What plugins said: the newest lines, bounded; older ones go and are counted.
 
 use super::fault::Job;
-use super::file::Store;
+use super::file::Sqlite;
 use super::stages::{from_word, word};
 use super::state::{meta_number, set_meta};
+use crate::engine::store::Logs;
 use crate::engine::store::error::StoreError;
+use crate::engine::store::model::KEPT_LINES;
 use crate::engine::words::{LogLevel, LogLine, LogQuery, LogRow, PluginId};
+use async_trait::async_trait;
 use rusqlite::Connection;
 
-/// Log lines kept in a workspace.
-pub const KEPT_LINES: i64 = 100_000;
 /// Lines in one job of the writer, so that a flood of them does not hold up an intent for long.
 const CHUNK: usize = 2_000;
 /// How far the bound may be passed before it is enforced: trimming each time costs more than the
@@ -17,9 +18,9 @@ const CHUNK: usize = 2_000;
 const SLACK: i64 = 2_000;
 const DEFAULT_LIMIT: u32 = 1_000;
 
-impl Store {
-    /// Keeps lines. Large batches are written in several transactions.
-    pub async fn append_logs(&self, lines: Vec<LogLine>) -> Result<(), StoreError> {
+#[async_trait]
+impl Logs for Sqlite {
+    async fn append_logs(&self, lines: Vec<LogLine>) -> Result<(), StoreError> {
         let mut rest = lines.into_iter();
         loop {
             let chunk: Vec<LogLine> = rest.by_ref().take(CHUNK).collect();
@@ -31,8 +32,7 @@ impl Store {
         }
     }
 
-    /// The newest lines that the query asks for, oldest first.
-    pub async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, StoreError> {
+    async fn logs(&self, query: LogQuery) -> Result<Vec<LogRow>, StoreError> {
         self.read(move |conn| {
             let mut rows = select(conn, &query, 0, "DESC")?;
             rows.reverse();
@@ -41,14 +41,12 @@ impl Store {
         .await
     }
 
-    /// The lines after the one with number `after`, oldest first: for following.
-    pub async fn logs_after(&self, after: i64, query: LogQuery) -> Result<Vec<LogRow>, StoreError> {
+    async fn logs_after(&self, after: i64, query: LogQuery) -> Result<Vec<LogRow>, StoreError> {
         self.read(move |conn| select(conn, &query, after, "ASC"))
             .await
     }
 
-    /// How many lines were dropped in all to keep to the bound.
-    pub async fn logs_trimmed(&self) -> Result<i64, StoreError> {
+    async fn logs_trimmed(&self) -> Result<i64, StoreError> {
         self.read(|conn| meta_number(conn, "logs_trimmed")).await
     }
 }

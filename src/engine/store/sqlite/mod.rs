@@ -1,7 +1,7 @@
 //! The store in SQLite: one writer thread, readers with connections of their own. The SQL is private
 //! to this folder.
 //!
-//! A [`Store`] is cheap to clone. Writes go to the thread that owns the writing connection, which
+//! A [`Sqlite`] is cheap to clone. Writes go to the thread that owns the writing connection, which
 //! commits all that is queued in one transaction; readers have read-only connections of their own.
 
 mod anchor;
@@ -20,11 +20,7 @@ mod stages;
 mod state;
 mod writer;
 
-pub use deploys::{KEPT_EVENTS, NewDeploy};
-pub use file::Store;
-pub use launches::CallSample;
-pub use lock::Acquired;
-pub use logs::KEPT_LINES;
+pub use file::Sqlite;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,15 @@
 //! What the deploy that runs has come to, in memory beside the store: where the store is taken away
 //! under it, this is written to a file of its own, and nothing is lost.
 
-use super::deploys::{NewDeploy, begin, operations, put_intent, put_operation};
+use super::deploys::{begin, operations, put_intent, put_operation};
 use super::fault::{Fault, Job};
-use super::file::{Store, connect, fill};
+use super::file::{Sqlite, connect, fill};
 use crate::engine::mutex::lock;
+use crate::engine::store::Rescues;
 use crate::engine::store::error::StoreError;
-use crate::engine::store::model::{Intent, Outcome, State, StateEdit};
+use crate::engine::store::model::{Intent, NewDeploy, Outcome, State, StateEdit};
 use crate::engine::words::{DeployId, Operation, OperationState, OperationStep, UnixMs};
+use async_trait::async_trait;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
@@ -90,11 +92,9 @@ pub(super) fn waiting(store: &Path) -> Option<PathBuf> {
         .max()
 }
 
-impl Store {
-    /// Writes the state as the running deploy knows it into a new store in `dir`, mode 0600, with
-    /// all of the record that can still be read. The answer: the file, which may take the place of
-    /// the store.
-    pub async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError> {
+#[async_trait]
+impl Rescues for Sqlite {
+    async fn rescue(&self, dir: &Path) -> Result<PathBuf, StoreError> {
         let shadow = self.shadow();
         let to = dir.join(format!("{PREFIX}{}.db", crate::engine::words::now_ms()));
         let file = to.clone();

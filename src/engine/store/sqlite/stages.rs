@@ -1,11 +1,13 @@
 //! Stages and the configuration that they were made from, the latter kept once per digest.
 
 use super::fault::{Fault, Job};
-use super::file::Store;
+use super::file::Sqlite;
 use super::state::{meta_number, set_meta};
+use crate::engine::store::Stages;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::StageRecord;
 use crate::engine::words::{OperationStep, StageId};
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,9 +16,9 @@ use serde::de::DeserializeOwned;
 /// deployed.
 const KEPT_STAGES: i64 = 50;
 
-impl Store {
-    /// A number for a new stage; it is not given out again, even if no stage is kept under it.
-    pub async fn next_stage_id(&self) -> Result<StageId, StoreError> {
+#[async_trait]
+impl Stages for Sqlite {
+    async fn next_stage_id(&self) -> Result<StageId, StoreError> {
         self.keep("a stage", |conn| {
             let id = meta_number(conn, "last_stage")? + 1;
             set_meta(conn, "last_stage", &id.to_string())?;
@@ -25,8 +27,7 @@ impl Store {
         .await
     }
 
-    /// Keeps a stage, in the place of the one with the same number where there is one.
-    pub async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError> {
+    async fn put_stage(&self, stage: StageRecord) -> Result<(), StoreError> {
         self.keep("a stage", move |conn| {
             put(conn, &stage)?;
             trim(conn, stage.id)
@@ -34,8 +35,7 @@ impl Store {
         .await
     }
 
-    /// The stage with this number.
-    pub async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError> {
+    async fn stage(&self, id: StageId) -> Result<Option<StageRecord>, StoreError> {
         self.read(move |conn| {
             one(
                 conn,
@@ -46,8 +46,7 @@ impl Store {
         .await
     }
 
-    /// The newest stage with this name.
-    pub async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
+    async fn stage_named(&self, name: &str) -> Result<Option<StageRecord>, StoreError> {
         let name = name.to_owned();
         self.read(move |conn| {
             one(
@@ -59,8 +58,7 @@ impl Store {
         .await
     }
 
-    /// The newest stage.
-    pub async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError> {
+    async fn latest_stage(&self) -> Result<Option<StageRecord>, StoreError> {
         self.read(|conn| {
             one(
                 conn,
@@ -71,8 +69,7 @@ impl Store {
         .await
     }
 
-    /// Keeps which changes of a stage are left out.
-    pub async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
+    async fn set_left(&self, id: StageId, left: Vec<String>) -> Result<(), StoreError> {
         self.keep("a selection", move |conn| {
             let changed = conn.execute(
                 "UPDATE stage SET left_out = ?2 WHERE id = ?1",
@@ -91,11 +88,7 @@ impl Store {
         .await
     }
 
-    /// The configuration files with this digest, as they were: relative name and text.
-    pub async fn snapshot(
-        &self,
-        digest: &str,
-    ) -> Result<Option<Vec<(String, String)>>, StoreError> {
+    async fn snapshot(&self, digest: &str) -> Result<Option<Vec<(String, String)>>, StoreError> {
         let digest = digest.to_owned();
         self.read(move |conn| files(conn, &digest)).await
     }

@@ -2,29 +2,25 @@
 //! one serial.
 
 use super::fault::{Fault, Job};
-use super::file::Store;
+use super::file::Sqlite;
 use crate::engine::mutex::lock;
+use crate::engine::store::States;
 use crate::engine::store::error::StoreError;
 use crate::engine::store::model::{State, StateEdit, StateObject, StateOutput};
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-impl Store {
-    /// The whole state. A workspace without a store has an empty one: serial 0, no lineage.
-    pub async fn state(&self) -> Result<State, StoreError> {
+#[async_trait]
+impl States for Sqlite {
+    async fn state(&self) -> Result<State, StoreError> {
         self.read(whole).await
     }
 
-    /// The state's serial alone.
-    pub async fn state_serial(&self) -> Result<i64, StoreError> {
+    async fn state_serial(&self) -> Result<i64, StoreError> {
         self.read(serial).await
     }
 
-    /// Changes the state in one transaction; the answer is the new serial. No edits change nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::Occupied`] where something is moved onto something else; nothing is changed
-    /// then.
-    pub async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
+    async fn edit_state(&self, edits: Vec<StateEdit>) -> Result<i64, StoreError> {
         let shadow = self.shadow();
         self.write("the state", move |conn| {
             let serial = apply(conn, &edits);

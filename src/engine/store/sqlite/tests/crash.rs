@@ -36,7 +36,7 @@ fn the_process_that_is_killed() {
                         deploy: id,
                         ..operation(n, &address, OperationState::Done)
                     },
-                    |e| panic!("{e}"),
+                    Box::new(|e| panic!("{e}")),
                 )
                 .await
                 .unwrap();
@@ -67,7 +67,7 @@ async fn a_killed_process_leaves_its_lock_its_state_and_its_unknown_outcomes() {
         }
     }
     // While it lives, the workspace is held and nothing of its deploy is unknown.
-    let reader = Store::open(dir.path(), Access::ReadOnly).unwrap();
+    let reader = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(
         reader.holder().await.unwrap().map(|h| h.pid),
         Some(child.id())
@@ -138,7 +138,7 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
                 deploy: id,
                 ..operation(0, "a.done", OperationState::Done)
             },
-            |e| panic!("{e}"),
+            Box::new(|e| panic!("{e}")),
         )
         .await
         .unwrap();
@@ -149,7 +149,7 @@ async fn a_deploy_whose_process_is_gone_becomes_interrupted() {
                 deploy: id,
                 ..operation(1, "a.open", OperationState::Running)
             },
-            |e| panic!("{e}"),
+            Box::new(|e| panic!("{e}")),
         )
         .await
         .unwrap();

@@ -34,7 +34,7 @@ async fn a_file_that_others_could_read_is_made_private_again() {
 #[tokio::test]
 async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path(), Access::ReadOnly).unwrap();
+    let store = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(store.state().await.unwrap(), State::default());
     assert!(store.history(0).await.unwrap().is_empty());
     assert!(store.plugins().await.unwrap().is_empty());
@@ -50,7 +50,7 @@ async fn reading_a_workspace_without_a_store_is_empty_and_creates_nothing() {
 #[tokio::test]
 async fn a_reader_sees_what_is_written_after_it_opened() {
     let dir = tempfile::tempdir().unwrap();
-    let reader = Store::open(dir.path(), Access::ReadOnly).unwrap();
+    let reader = Sqlite::open(dir.path(), Access::ReadOnly).unwrap();
     assert_eq!(reader.state_serial().await.unwrap(), 0);
     let writer = open(dir.path());
     writer
@@ -75,7 +75,7 @@ async fn a_newer_layout_is_refused_by_its_version() {
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
     for access in [Access::ReadWrite, Access::ReadOnly] {
-        let error = Store::open(dir.path(), access).unwrap_err();
+        let error = Sqlite::open(dir.path(), access).unwrap_err();
         assert!(
             matches!(error, StoreError::Newer { theirs: 99, .. }),
             "{error}"
@@ -94,14 +94,14 @@ async fn a_file_of_another_program_is_left_alone() {
         .unwrap()
         .execute_batch("CREATE TABLE theirs (x); PRAGMA application_id = 7")
         .unwrap();
-    let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
+    let error = Sqlite::open(dir.path(), Access::ReadWrite).unwrap_err();
     assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
     std::fs::write(
         &path,
         "it was a text file all along, long enough to be taken for a header",
     )
     .unwrap();
-    let error = Store::open(dir.path(), Access::ReadWrite).unwrap_err();
+    let error = Sqlite::open(dir.path(), Access::ReadWrite).unwrap_err();
     assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
     assert!(
         std::fs::read_to_string(&path)
@@ -126,7 +126,7 @@ async fn a_damaged_file_is_named_as_such() {
         *byte = u8::try_from(n % 251).unwrap();
     }
     std::fs::write(&path, bytes).unwrap();
-    let error = match Store::open(dir.path(), Access::ReadWrite) {
+    let error = match Sqlite::open(dir.path(), Access::ReadWrite) {
         Ok(store) => store.state().await.unwrap_err(),
         Err(error) => error,
     };
@@ -142,7 +142,7 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
     std::fs::set_permissions(&blocked, std::fs::Permissions::from_mode(0o500)).unwrap();
     if std::fs::write(blocked.join("probe"), "").is_ok() {
         // Root may write anywhere; the kernel's own file system refuses even root.
-        let error = Store::open(Path::new("/proc/self"), Access::ReadWrite).unwrap_err();
+        let error = Sqlite::open(Path::new("/proc/self"), Access::ReadWrite).unwrap_err();
         assert!(
             matches!(
                 error,
@@ -153,7 +153,7 @@ async fn a_directory_that_cannot_be_written_is_said_so() {
         eprintln!("skipped: the permission of a directory does not bind root");
         return;
     }
-    let error = Store::open(&blocked, Access::ReadWrite).unwrap_err();
+    let error = Sqlite::open(&blocked, Access::ReadWrite).unwrap_err();
     assert!(
         matches!(error, StoreError::ReadOnlyDirectory { .. }),
         "{error}"
@@ -270,9 +270,8 @@ async fn a_dead_holder_is_taken_over_with_a_record() {
 #[test]
 fn a_recycled_pid_and_another_boot_are_not_the_holder() {
     let me = this_process("x");
-    let is_alive = |holder: &LockHolder| {
-        ByLease::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder)
-    };
+    let is_alive =
+        |holder: &LockHolder| ByLease::of(Path::new("/nowhere/flightdeck.db")).is_alive(holder);
     assert!(is_alive(&me));
     assert!(!is_alive(&LockHolder {
         start_time: me.start_time + 1,
@@ -342,7 +341,7 @@ async fn many_stores_may_create_the_file_at_once() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| Store::open(dir.path(), Access::ReadWrite).map(drop)))
+            .map(|_| scope.spawn(|| Sqlite::open(dir.path(), Access::ReadWrite).map(drop)))
             .collect();
         for one in all {
             one.join().unwrap().unwrap();

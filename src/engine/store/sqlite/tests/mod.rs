@@ -14,8 +14,8 @@ use crate::engine::store::*;
 use crate::engine::words::*;
 use std::path::Path;
 
-fn open(dir: &Path) -> Store {
-    Store::open(dir, Access::ReadWrite).unwrap()
+fn open(dir: &Path) -> Sqlite {
+    Sqlite::open(dir, Access::ReadWrite).unwrap()
 }
 
 fn object(address: &str, attributes: &str) -> StateObject {

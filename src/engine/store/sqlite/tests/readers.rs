@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::bus::Bus;
 use crate::engine::words::LogQuery;
 use serde_json::json;
+use std::sync::Arc;
 
 fn whole_state() -> State {
     let tainted = StateObject {
@@ -173,7 +174,7 @@ async fn what_the_engine_says_is_on_record_after_a_flush() {
         Bus::default(),
         tokio_util::task::TaskTracker::new(),
     );
-    let recorder = Recorder::start(store.clone(), bus.subscribe().1, &tasks);
+    let recorder = Recorder::start(Store(Arc::new(store.clone())), bus.subscribe().1, &tasks);
     let deploy = store.begin_deploy(new_deploy(vec![])).await.unwrap();
     let plugin = PluginId("bundled/lab".into());
     let line = |n: u32| LogLine {
@@ -304,7 +305,7 @@ async fn a_flood_that_cannot_be_kept_is_said_so_and_keeps_the_attempts() {
         plugin,
         attempt: attempt.clone(),
     }));
-    let recorder = Recorder::start(store.clone(), events, &tasks);
+    let recorder = Recorder::start(Store(Arc::new(store.clone())), events, &tasks);
     recorder.flush().await;
     assert_eq!(store.plugins().await.unwrap()[0].attempts, [attempt]);
     let lines = store

@@ -283,7 +283,7 @@ async fn a_deploy_is_remembered_with_its_operations_events_and_order() {
         ..operation(0, "a.b", OperationState::Done)
     };
     store
-        .operation_changed(done.clone(), |e| panic!("{e}"))
+        .operation_changed(done.clone(), Box::new(|e| panic!("{e}")))
         .await
         .unwrap();
     let events: Vec<Event> = (1..4)
