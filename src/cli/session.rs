@@ -96,7 +96,7 @@ pub(super) fn settings(
     }
     settings.trusted_plugins = data_dir().map(|dir| dir.join("flightdeck").join("trusted-plugins"));
     if let Some(text) = std::env::var(room::VARIABLE).ok().filter(|v| !v.is_empty()) {
-        settings.memory = Some(room::parse(&text).map_err(CliError::Refused)?);
+        settings.memory = Some(room::parse(&text).map_err(|e| CliError::Refused(e.to_string()))?);
     }
     if let Some(slots) = number::<u32>("FLIGHTDECK_SLOTS")? {
         settings.slots = slots.clamp(1, 1_000);

@@ -3,6 +3,8 @@
 
 use super::calls::ProviderError;
 use super::plugin::PluginError;
+use super::stage::keep::KeepError;
+use super::stage::select::SelectError;
 use super::state::HomeError;
 use super::store::StoreError;
 use super::trust::TrustError;
@@ -34,9 +36,9 @@ pub enum EngineError {
         stage: StageId,
         source: Arc<serde_json::Error>,
     },
-    /// The record of a stage cannot be made, or fits nothing that is here now; in words.
-    #[error("{0}")]
-    Record(String),
+    /// The record of a stage cannot be made, or fits nothing that is here now.
+    #[error(transparent)]
+    Record(#[from] KeepError),
     /// What was changed by hand is not on record.
     #[error("{what} was not kept")]
     Unkept { what: &'static str },
@@ -57,6 +59,9 @@ pub enum EngineError {
     /// The stage does not fit the workspace any more.
     #[error("stage #{stage} is stale: {what}; stage again")]
     Stale { stage: i64, what: String },
+    /// There is nothing to take or to leave.
+    #[error(transparent)]
+    Select(#[from] SelectError),
     /// There is no such stage, deploy, plugin or resource.
     #[error("{0}")]
     NotFound(String),

@@ -18,11 +18,20 @@ static OVER: AtomicBool = AtomicBool::new(false);
 static WATCH: OnceLock<()> = OnceLock::new();
 static LAST: OnceLock<fn()> = OnceLock::new();
 
+/// Why a text is no limit of memory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    #[error("{VARIABLE} needs at least 64M, not {0:?}")]
+    TooSmall(String),
+    #[error("{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {0:?}")]
+    NoNumber(String),
+}
+
 /// A number of bytes, perhaps with k, M or G behind it.
 ///
 /// # Errors
-/// What is wrong with it, in words.
-pub fn parse(text: &str) -> Result<u64, String> {
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<u64, LimitError> {
     let text = text.trim();
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -37,10 +46,8 @@ pub fn parse(text: &str) -> Result<u64, String> {
         .and_then(|n| n.checked_mul(unit));
     match bytes {
         Some(bytes) if bytes >= LEAST => Ok(bytes),
-        Some(_) => Err(format!("{VARIABLE} needs at least 64M, not {text:?}")),
-        None => Err(format!(
-            "{VARIABLE} needs a number of bytes, perhaps with k, M or G behind it, not {text:?}"
-        )),
+        Some(_) => Err(LimitError::TooSmall(text.to_owned())),
+        None => Err(LimitError::NoNumber(text.to_owned())),
     }
 }
 
@@ -136,7 +143,10 @@ mod tests {
             (Ok(200 << 20), Ok(2 << 30), Ok(90_000 << 10))
         );
         for wrong in ["", "M", "half", "1.5G", "-1", "1M", "99999999999999999999G"] {
-            assert!(parse(wrong).is_err_and(|e| e.contains(VARIABLE)), "{wrong}");
+            assert!(
+                parse(wrong).is_err_and(|e| e.to_string().contains(VARIABLE)),
+                "{wrong}"
+            );
         }
     }
 }

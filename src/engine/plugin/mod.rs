@@ -39,5 +39,5 @@ pub use newborn::{Feed, Newborn, Pieces};
 pub use observer::PluginObserver;
 pub use oom::Memory;
 pub use parse::{LineParser, Parsed, opens_panic};
-pub use settings::{Address, PluginSettings, Reattach, SpawnSpec, Start};
+pub use settings::{Address, PluginSettings, Reattach, SocketError, SpawnSpec, Start};
 pub(in crate::engine) use spawn::die_with_parent;

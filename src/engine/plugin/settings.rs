@@ -68,22 +68,31 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
+/// Why a text names no place where a process could listen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SocketError {
+    #[error("the path of the unix socket is empty")]
+    NoPath,
+    #[error("{0:?} is not an address of the form HOST:PORT")]
+    Tcp(String),
+    #[error("the network {0:?} is unknown (`unix` and `tcp` are known)")]
+    Network(String),
+}
+
 impl Address {
     /// Reads a network, `unix` or `tcp`, and an address of it.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(network: &str, text: &str) -> Result<Self, String> {
+    pub fn parse(network: &str, text: &str) -> Result<Self, SocketError> {
         match network {
-            "unix" if text.is_empty() => Err("the path of the unix socket is empty".to_owned()),
+            "unix" if text.is_empty() => Err(SocketError::NoPath),
             "unix" => Ok(Self::Unix(PathBuf::from(text))),
             "tcp" => text
                 .parse()
                 .map(Self::Tcp)
-                .map_err(|_| format!("{text:?} is not an address of the form HOST:PORT")),
-            other => Err(format!(
-                "the network {other:?} is unknown (`unix` and `tcp` are known)"
-            )),
+                .map_err(|_| SocketError::Tcp(text.to_owned())),
+            other => Err(SocketError::Network(other.to_owned())),
         }
     }
 }

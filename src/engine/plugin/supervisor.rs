@@ -4,6 +4,7 @@
 use super::board::Board;
 use super::connection::Connection;
 use super::executable::FileIdentity;
+use super::failure::StartFailure;
 use super::handle::{Done, Order, PluginError, Ticket};
 use super::incident::{End, Incident};
 use super::launch::{Body, LaunchContext, Running, SETTLE, launch};
@@ -176,7 +177,7 @@ impl Supervisor {
         loop {
             let why = match self.one_launch(number, limit).await {
                 Ok(next) => return next,
-                Err(why) => why,
+                Err(failure) => failure.to_string(),
             };
             if number >= limit {
                 return self.fail(PluginState::GaveUp { why });
@@ -200,7 +201,7 @@ impl Supervisor {
 
     /// One launch, and the life of the process if it comes up. The error is why another launch is
     /// worth a try.
-    async fn one_launch(&mut self, number: u32, limit: u32) -> Result<Next, String> {
+    async fn one_launch(&mut self, number: u32, limit: u32) -> Result<Next, StartFailure> {
         let Some(context) = self.context.clone() else {
             return Ok(Next::Idle);
         };
@@ -238,7 +239,7 @@ impl Supervisor {
                 self.file = file;
                 Ok(self.ready(running).await)
             }
-            (Err(failure), None) if failure.is_retryable() => Err(failure.to_string()),
+            (Err(failure), None) if failure.is_retryable() => Err(failure),
             (Err(failure), None) => Ok(self.fail(PluginState::Incompatible {
                 why: failure.to_string(),
             })),

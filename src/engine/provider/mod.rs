@@ -10,7 +10,7 @@ mod schemas;
 pub mod tfplugin;
 
 pub use model::*;
-pub use schemas::{ReadSchema, Schemas};
+pub use schemas::{ReadSchema, SchemaError, Schemas};
 
 use crate::engine::calls::{CallContext, Checked, Method, ProviderError};
 use crate::engine::words::PluginId;

@@ -2,6 +2,7 @@
 //! thousands of types, of which a workspace uses a few dozen. Owned by whoever holds the provider's
 //! schema.
 
+use cty::TypeJsonError;
 use cty::schema::Schema;
 use proto::Bytes;
 use std::collections::BTreeMap;
@@ -9,7 +10,26 @@ use std::ops::Index;
 use std::sync::OnceLock;
 
 /// Reads a schema of the wire; the text says whose it is.
-pub type ReadSchema = fn(&Bytes, &str) -> Result<Schema, String>;
+pub type ReadSchema = fn(&Bytes, &str) -> Result<Schema, SchemaError>;
+
+/// What makes no sense in a provider's schema, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    #[error("{at} cannot be decoded: {source}")]
+    Undecodable {
+        at: String,
+        source: prost::DecodeError,
+    },
+    #[error("the type of {at}: {source}")]
+    Type { at: String, source: TypeJsonError },
+    #[error("{at} nests in mode {mode}, which does not exist")]
+    Nesting { at: String, mode: i32 },
+    #[error("function {0} returns nothing")]
+    NoResult(String),
+    /// The thread that read it came to no end.
+    #[error("its schema could not be converted: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
 
 /// Schemas by the names of their types.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +51,7 @@ impl Schemas {
         kind: &str,
         all: impl IntoIterator<Item = (String, Bytes)>,
         read: ReadSchema,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SchemaError> {
         let one = |(name, raw): (String, Bytes)| {
             read(&raw, &format!("{kind} {name}"))?;
             Ok((
@@ -113,7 +133,7 @@ mod tests {
         let read: ReadSchema = |raw, at| {
             READ.fetch_add(1, Ordering::Relaxed);
             if raw.is_empty() {
-                Err(format!("{at} is empty"))
+                Err(SchemaError::NoResult(at.to_owned()))
             } else {
                 Ok(Schema::new(raw[0].into(), cty::schema::Block::default()))
             }
@@ -145,8 +165,9 @@ mod tests {
         assert!(all.0["a"].schema.get().is_none());
         assert_eq!(
             Schemas::undecoded("resource", [("e".to_owned(), raw(&[]))], read)
-                .expect_err("refused"),
-            "resource e is empty"
+                .expect_err("refused")
+                .to_string(),
+            "function resource e returns nothing"
         );
     }
 }

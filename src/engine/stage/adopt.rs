@@ -149,7 +149,10 @@ async fn adopted(
     };
     match objects::record(&around, schema, &found.value, &found.private) {
         Ok(object) => Some(object),
-        Err(text) => refuse(Diagnostic::error("The object cannot be kept", text), cell),
+        Err(e) => refuse(
+            Diagnostic::error("The object cannot be kept", e.to_string()),
+            cell,
+        ),
     }
 }
 

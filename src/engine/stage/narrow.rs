@@ -117,8 +117,8 @@ impl Narrow {
             .filter(|c| steps::acts(c) && self.named(&c.address))
             .map(Change::id)
             .collect();
-        let selection =
-            select::only(&refs, &asked).map_err(|e| Diagnostic::error("Invalid target", e))?;
+        let selection = select::only(&refs, &asked)
+            .map_err(|e| Diagnostic::error("Invalid target", e.to_string()))?;
         let taken: HashSet<&str> = selection.taken.iter().map(String::as_str).collect();
         let mut faults = Diagnostics::new();
         for change in changes.iter().filter(|c| taken.contains(c.id().as_str())) {

@@ -1,6 +1,7 @@
 //! Between the state's records and values: decoding what is stored (after the provider has upgraded
 //! it) and encoding what is to be stored.
 
+use super::keep::KeepError;
 use super::managed::Prior;
 use super::needs::Needs;
 use super::prior;
@@ -171,14 +172,17 @@ pub fn record(
     schema: &Schema,
     value: &Value,
     private: &[u8],
-) -> Result<StateObject, String> {
+) -> Result<StateObject, KeepError> {
     let (plain, marks) = value.clone().unmark_deep_with_paths();
     let sensitive: Vec<(Path, Marks)> = marks
         .into_iter()
         .filter(|(_, m)| m.is_sensitive())
         .collect();
-    let attributes = cty::json::encode(&plain, schema.implied_type())
-        .map_err(|e| format!("{} cannot be kept: {e}", around.address))?;
+    let attributes =
+        cty::json::encode(&plain, schema.implied_type()).map_err(|source| KeepError::Value {
+            of: around.address.to_string(),
+            source,
+        })?;
     Ok(StateObject {
         address: around.address.to_string(),
         deposed: around.deposed.to_owned(),

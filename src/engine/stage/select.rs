@@ -46,6 +46,24 @@ impl From<&Change> for ChangeRef {
     }
 }
 
+/// Why there is nothing to take or to leave at an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    #[error("{0} does not change in this stage, so there is nothing to take or to leave")]
+    Unchanged(String),
+    /// No change has this address; `alike` are some of its instances that change.
+    #[error("there is no change of {address} in this stage{}", hint(alike))]
+    NoChange { address: String, alike: Vec<String> },
+}
+
+fn hint(alike: &[String]) -> String {
+    if alike.is_empty() {
+        String::new()
+    } else {
+        format!("; of its instances there are {}", alike.join(", "))
+    }
+}
+
 /// The changes of a stage.
 pub fn references(stage: &Stage) -> Vec<ChangeRef> {
     stage.changes.iter().map(ChangeRef::from).collect()
@@ -55,12 +73,12 @@ pub fn references(stage: &Stage) -> Vec<ChangeRef> {
 /// belong to neither side.
 ///
 /// # Errors
-/// In words, for an address without a change to take or leave.
+/// For an address without a change to take or leave.
 pub fn select(
     changes: &[ChangeRef],
     left: &BTreeSet<String>,
     how: &Select,
-) -> Result<Selection, String> {
+) -> Result<Selection, SelectError> {
     let web = Web::new(changes);
     let mut taken: Vec<bool> = changes
         .iter()
@@ -101,8 +119,8 @@ pub fn select(
 /// The selection of these changes with all that they need.
 ///
 /// # Errors
-/// In words, for an address without a change to take.
-pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, String> {
+/// For an address without a change to take.
+pub fn only(changes: &[ChangeRef], addresses: &[String]) -> Result<Selection, SelectError> {
     let mut taken = vec![false; changes.len()];
     let by_id: HashMap<&str, usize> = changes
         .iter()
@@ -147,28 +165,17 @@ fn acts(change: &ChangeRef) -> bool {
     change.action != Action::NoOp || change.imports
 }
 
-fn find(changes: &[ChangeRef], address: &str) -> Result<usize, String> {
+fn find(changes: &[ChangeRef], address: &str) -> Result<usize, SelectError> {
     match changes.iter().position(|c| c.id == address) {
         Some(at) if acts(&changes[at]) => Ok(at),
-        Some(_) => Err(format!(
-            "{address} does not change in this stage, so there is nothing to take or to leave"
-        )),
+        Some(_) => Err(SelectError::Unchanged(address.to_owned())),
         None => {
             let of = |c: &&ChangeRef| acts(c) && c.address.config().to_string() == address;
-            let alike: Vec<&str> = changes
-                .iter()
-                .filter(of)
-                .map(|c| c.id.as_str())
-                .take(5)
-                .collect();
-            let hint = if alike.is_empty() {
-                String::new()
-            } else {
-                format!("; of its instances there are {}", alike.join(", "))
-            };
-            Err(format!(
-                "there is no change of {address} in this stage{hint}"
-            ))
+            let alike = changes.iter().filter(of).map(|c| c.id.clone());
+            Err(SelectError::NoChange {
+                address: address.to_owned(),
+                alike: alike.take(5).collect(),
+            })
         }
     }
 }

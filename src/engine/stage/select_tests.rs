@@ -276,7 +276,9 @@ fn unknown_addresses_are_refused_in_words() {
             Select::Take(address.to_owned()),
             Select::Leave(address.to_owned()),
         ] {
-            let error = select(&changes, &BTreeSet::new(), &how).unwrap_err();
+            let error = select(&changes, &BTreeSet::new(), &how)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(part), "{error}");
         }
     }

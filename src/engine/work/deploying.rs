@@ -25,8 +25,7 @@ impl Work {
         let stage = &staged.stage;
         let only: Option<BTreeSet<String>> = match request.only {
             Some(only) => {
-                let selection = select::only(&select::references(stage), &only)
-                    .map_err(EngineError::NotFound)?;
+                let selection = select::only(&select::references(stage), &only)?;
                 Some(selection.taken.into_iter().collect())
             }
             None => {

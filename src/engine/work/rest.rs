@@ -47,7 +47,7 @@ fn rest(
     let keep::Asked {
         request: then,
         withheld,
-    } = keep::asked(stage).map_err(EngineError::Record)?;
+    } = keep::asked(stage)?;
     let again = |name: &&String| {
         !now.vars.iter().any(|(n, _)| n == *name)
             && std::env::var_os(format!("TF_VAR_{name}")).is_none()

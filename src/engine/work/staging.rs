@@ -87,8 +87,7 @@ impl Work {
             return Err(EngineError::Refused("nothing could be staged".to_owned()));
         };
         let show = || show::shown(&stage, self.pool.secrets());
-        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)
-            .map_err(EngineError::Record)?;
+        let (record, summary) = keep::record(&stage, show, loaded.snapshot.clone(), name)?;
         let summary = Arc::new(summary);
         store.put_stage(record).await?;
         *lock(&self.newest) = Some(Arc::new(Staged {
@@ -303,7 +302,7 @@ impl Work {
                 "there is no stage #{id}; `flightdeck stage` works one out"
             ))
         })?;
-        let request = keep::asked(&record).map_err(EngineError::Record)?.request;
+        let request = keep::asked(&record)?.request;
         let loaded = Arc::new(self.read(&request).await?);
         if loaded.config_digest != record.config_digest {
             return Err(EngineError::Stale {
@@ -316,8 +315,7 @@ impl Work {
         let stage = keep::restore(&record, |address, resource| {
             let schemas = schemas.get(address)?;
             crate::engine::stage::nodes::schema_of(schemas, resource).cloned()
-        })
-        .map_err(EngineError::Record)?;
+        })?;
         Ok(Arc::new(Staged {
             stage: Arc::new(stage),
             loaded,
@@ -381,8 +379,7 @@ impl Work {
             .await?
             .map(|r| r.left.into_iter().collect())
             .unwrap_or_default();
-        let selection = select::select(&select::references(&staged.stage), &left, &how)
-            .map_err(EngineError::NotFound)?;
+        let selection = select::select(&select::references(&staged.stage), &left, &how)?;
         store.set_left(id, selection.left.clone()).await?;
         self.bus.emit(EventKind::Selected {
             stage: id,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::engine::deploy::class::class_of;
 use crate::engine::deploy::instance::WHAT_NOW;
+use crate::engine::stage::keep::KeepError;
 
 /// Why an operation did not succeed.
 pub enum Trouble {
@@ -63,7 +64,7 @@ impl Trouble {
 
     /// A provider answered with an object that no state can hold; `acted` if it may have changed
     /// the world to get there.
-    pub(super) fn unkept(why: &str, acted: bool) -> Box<Self> {
+    pub(super) fn unkept(why: &KeepError, acted: bool) -> Box<Self> {
         let (summary, detail) = (
             "Object cannot be kept",
             format!("{why}. This is a bug in the provider; report it there."),

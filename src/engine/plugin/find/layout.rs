@@ -120,10 +120,25 @@ fn packed_version(file: &str, name: &str) -> Option<String> {
     )
 }
 
+/// Why a package has no executable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoExecutable {
+    #[error("{} cannot be read: {source}", package.display())]
+    Unreadable {
+        package: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} holds no file named {prefix}", package.display())]
+    Nameless { package: PathBuf, prefix: String },
+}
+
 /// The executable in a package: the first file, by name, that is called `terraform-provider-TYPE`,
 /// with `_…` or `.…` after it or nothing.
-pub(super) fn executable(package: &Path, name: &str) -> Result<PathBuf, String> {
-    let files = names(package).map_err(|e| format!("{} cannot be read: {e}", package.display()))?;
+pub(super) fn executable(package: &Path, name: &str) -> Result<PathBuf, NoExecutable> {
+    let files = names(package).map_err(|source| NoExecutable::Unreadable {
+        package: package.to_owned(),
+        source,
+    })?;
     let prefix = format!("terraform-provider-{name}");
     let fits = |file: &&String| {
         file.strip_prefix(&prefix)
@@ -136,10 +151,10 @@ pub(super) fn executable(package: &Path, name: &str) -> Result<PathBuf, String> 
         .find(|p| p.is_file())
     {
         Some(path) => Ok(path),
-        None => Err(format!(
-            "{} holds no file named {prefix}",
-            package.display()
-        )),
+        None => Err(NoExecutable::Nameless {
+            package: package.to_owned(),
+            prefix,
+        }),
     }
 }
 
@@ -154,6 +169,7 @@ mod tests {
         assert!(
             executable(folder.path(), "null")
                 .expect_err("none")
+                .to_string()
                 .contains("terraform-provider-null")
         );
         touch("terraform-provider-nullify");

@@ -330,8 +330,8 @@ impl Search<'_> {
                 why: "overridden for development; versions and lock file are not looked at"
                     .to_owned(),
             })),
-            Err(what) => {
-                self.saw(origin, what);
+            Err(none) => {
+                self.saw(origin, none.to_string());
                 Some(None)
             }
         }
@@ -453,8 +453,8 @@ impl Search<'_> {
         for (origin, package) in packages {
             let path = match executable(&package.directory, &package.address.name) {
                 Ok(path) => path,
-                Err(what) => {
-                    self.saw(&origin, what);
+                Err(none) => {
+                    self.saw(&origin, none.to_string());
                     continue;
                 }
             };

@@ -153,9 +153,9 @@ impl TfProvider {
     ) -> Result<Arc<ProviderSchema>, ProviderError> {
         // Megabytes of it: not on a thread that others wait for.
         let converted = tokio::task::spawn_blocking(move || provider_schema(&reply)).await;
-        let converted =
-            converted.unwrap_or_else(|e| Err(format!("its schema could not be converted: {e}")));
-        let mut schema = converted.map_err(|what| self.undecodable(Method::Schema, what))?;
+        let mut schema = converted
+            .unwrap_or_else(|e| Err(e.into()))
+            .map_err(|e| self.undecodable(Method::Schema, e.to_string()))?;
         schema.identities = identities;
         Ok(Arc::new(schema))
     }

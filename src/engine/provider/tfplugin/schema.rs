@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Into the model; the error says where in the schema something makes no sense. Identities are not
 /// part of this reply.
-pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, String> {
+pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, SchemaError> {
     match reply {
         SchemaReply::V5(reply) => five::provider_schema(reply),
         SchemaReply::V6(reply) => six::provider_schema(reply),
@@ -21,8 +21,11 @@ pub fn provider_schema(reply: &SchemaReply) -> Result<ProviderSchema, String> {
 }
 
 /// A type in its JSON form.
-fn ty(json: &[u8], at: &str) -> Result<Type, String> {
-    Type::from_json(json).map_err(|e| format!("the type of {at}: {e}"))
+fn ty(json: &[u8], at: &str) -> Result<Type, SchemaError> {
+    Type::from_json(json).map_err(|source| SchemaError::Type {
+        at: at.to_owned(),
+        source,
+    })
 }
 
 fn text_kind(kind: i32) -> TextKind {
@@ -38,14 +41,17 @@ fn count(n: i64) -> u64 {
 }
 
 /// 1 to 5 in both protocols, for blocks and for attributes (which have no groups).
-fn nesting(number: i32, at: &str) -> Result<Nesting, String> {
+fn nesting(number: i32, at: &str) -> Result<Nesting, SchemaError> {
     match number {
         1 => Ok(Nesting::Single),
         2 => Ok(Nesting::List),
         3 => Ok(Nesting::Set),
         4 => Ok(Nesting::Map),
         5 => Ok(Nesting::Group),
-        other => Err(format!("{at} nests in mode {other}, which does not exist")),
+        mode => Err(SchemaError::Nesting {
+            at: at.to_owned(),
+            mode,
+        }),
     }
 }
 
@@ -91,7 +97,7 @@ macro_rules! dialect {
 
             pub(super) fn provider_schema(
                 reply: &pb::get_provider_schema::Undecoded,
-            ) -> Result<ProviderSchema, String> {
+            ) -> Result<ProviderSchema, SchemaError> {
                 let all = |kind: &str, schemas: &std::collections::HashMap<String, Bytes>| {
                     Schemas::undecoded(
                         kind,
@@ -121,7 +127,7 @@ macro_rules! dialect {
                     resources: all("resource", &reply.resource_schemas)?,
                     data_sources: all("data source", &reply.data_source_schemas)?,
                     ephemeral: all("ephemeral resource", &reply.ephemeral_resource_schemas)?,
-                    functions: functions.collect::<Result<_, String>>()?,
+                    functions: functions.collect::<Result<_, SchemaError>>()?,
                     identities: BTreeMap::new(),
                     capabilities: capabilities.map_or_else(Capabilities::default, |c| {
                         Capabilities {
@@ -139,13 +145,16 @@ macro_rules! dialect {
                 })
             }
 
-            fn read(raw: &Bytes, at: &str) -> Result<Schema, String> {
-                let decoded = pb::Schema::decode(raw.clone())
-                    .map_err(|e| format!("{at} cannot be decoded: {e}"))?;
+            fn read(raw: &Bytes, at: &str) -> Result<Schema, SchemaError> {
+                let decoded =
+                    pb::Schema::decode(raw.clone()).map_err(|source| SchemaError::Undecodable {
+                        at: at.to_owned(),
+                        source,
+                    })?;
                 schema(&decoded, at)
             }
 
-            fn schema(schema: &pb::Schema, at: &str) -> Result<Schema, String> {
+            fn schema(schema: &pb::Schema, at: &str) -> Result<Schema, SchemaError> {
                 let empty = pb::schema::Block::default();
                 Ok(Schema::new(
                     schema.version,
@@ -153,14 +162,14 @@ macro_rules! dialect {
                 ))
             }
 
-            fn block(block: &pb::schema::Block, at: &str) -> Result<Block, String> {
+            fn block(block: &pb::schema::Block, at: &str) -> Result<Block, SchemaError> {
                 Ok(Block {
                     attributes: attributes(&block.attributes, at)?,
                     blocks: block
                         .block_types
                         .iter()
                         .map(|b| Ok((b.type_name.clone(), nested_block(b, at)?)))
-                        .collect::<Result<_, String>>()?,
+                        .collect::<Result<_, SchemaError>>()?,
                     description: block.description.clone(),
                     description_kind: text_kind(block.description_kind),
                     deprecated: block.deprecated,
@@ -171,7 +180,7 @@ macro_rules! dialect {
             fn nested_block(
                 nested: &pb::schema::NestedBlock,
                 at: &str,
-            ) -> Result<NestedBlock, String> {
+            ) -> Result<NestedBlock, SchemaError> {
                 let at = format!("{at}.{}", nested.type_name);
                 let empty = pb::schema::Block::default();
                 Ok(NestedBlock {
@@ -185,7 +194,7 @@ macro_rules! dialect {
             pub(super) fn attributes(
                 all: &[pb::schema::Attribute],
                 at: &str,
-            ) -> Result<BTreeMap<String, Attribute>, String> {
+            ) -> Result<BTreeMap<String, Attribute>, SchemaError> {
                 all.iter()
                     .map(|a| Ok((a.name.clone(), attribute(a, &format!("{at}.{}", a.name))?)))
                     .collect()
@@ -194,7 +203,7 @@ macro_rules! dialect {
             fn attribute(
                 $attribute: &pb::schema::Attribute,
                 $at: &str,
-            ) -> Result<Attribute, String> {
+            ) -> Result<Attribute, SchemaError> {
                 let nested: Option<NestedObject> = $nested;
                 Ok(Attribute {
                     ty: match &nested {
@@ -214,9 +223,12 @@ macro_rules! dialect {
                 })
             }
 
-            fn function(function: &pb::Function, name: &str) -> Result<FunctionSignature, String> {
+            fn function(
+                function: &pb::Function,
+                name: &str,
+            ) -> Result<FunctionSignature, SchemaError> {
                 let parameter = |p: &pb::function::Parameter| {
-                    Ok::<_, String>(FunctionParameter {
+                    Ok::<_, SchemaError>(FunctionParameter {
                         name: p.name.clone(),
                         ty: ty(
                             &p.r#type,
@@ -230,7 +242,7 @@ macro_rules! dialect {
                 let returns = function
                     .r#return
                     .as_ref()
-                    .ok_or_else(|| format!("function {name} returns nothing"))?;
+                    .ok_or_else(|| SchemaError::NoResult(name.to_owned()))?;
                 Ok(FunctionSignature {
                     parameters: function
                         .parameters
@@ -414,7 +426,7 @@ mod tests {
             ..Default::default()
         })
         .expect_err("refused");
-        assert!(error.contains("resource x.a"), "{error}");
+        assert!(error.to_string().contains("resource x.a"), "{error}");
         let bad_mode = pb::NestedBlock {
             type_name: "b".into(),
             nesting: 9,
@@ -425,7 +437,10 @@ mod tests {
             ..Default::default()
         })
         .expect_err("refused");
-        assert_eq!(error, "resource x.b nests in mode 9, which does not exist");
+        assert_eq!(
+            error.to_string(),
+            "resource x.b nests in mode 9, which does not exist"
+        );
     }
 
     #[test]

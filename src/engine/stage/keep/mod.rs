@@ -2,9 +2,11 @@
 //! them; types are kept once. Ephemeral values are never kept: a configured object that has some is
 //! worked out again when the stage is deployed.
 
+mod error;
 mod read;
 mod write;
 
+pub use error::KeepError;
 pub use read::{Asked, asked, restore};
 pub use write::record;
 

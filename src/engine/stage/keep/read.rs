@@ -1,5 +1,6 @@
 //! The half that reads.
 
+use super::error::{BackError, KeepError};
 use super::{Detail, Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
 use crate::engine::stage::change::{Change, Digests, Drift, OutputChange, Stage};
 use crate::engine::store::model::StageRecord;
@@ -16,33 +17,41 @@ use std::collections::HashMap;
 /// resource) where the provider is at hand; values must fit it.
 ///
 /// # Errors
-/// In words, where the record cannot be read or does not fit the schemas of now.
+/// Where the record cannot be read or does not fit the schemas of now.
 pub fn restore(
     record: &StageRecord,
     schemas: impl Fn(&str, &Resource) -> Option<Schema>,
-) -> Result<Stage, String> {
-    let broken = |e: String| format!("stage {} cannot be read back: {e}; stage again", record.id);
+) -> Result<Stage, KeepError> {
+    read(record, &schemas).map_err(|source| KeepError::Back {
+        stage: record.id,
+        source,
+    })
+}
+
+fn read(
+    record: &StageRecord,
+    schemas: &dyn Fn(&str, &Resource) -> Option<Schema>,
+) -> Result<Stage, BackError> {
     #[derive(Deserialize)]
     struct Version {
         layout: u32,
     }
-    let version: Version =
-        serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
+    let version: Version = serde_json::from_str(&record.detail)?;
     if version.layout != LAYOUT {
-        return Err(broken(format!(
-            "its layout is {}, and this flightdeck knows {LAYOUT}",
-            version.layout
-        )));
+        return Err(BackError::Layout {
+            found: version.layout,
+            known: LAYOUT,
+        });
     }
-    let detail: Detail = serde_json::from_str(&record.detail).map_err(|e| broken(e.to_string()))?;
+    let detail: Detail = serde_json::from_str(&record.detail)?;
     let types = detail
         .types
         .iter()
-        .map(|t| Type::from_json_value(t).map_err(|e| broken(e.to_string())))
+        .map(Type::from_json_value)
         .collect::<Result<_, _>>()?;
     let mut finder = Finder {
         types,
-        schemas: &schemas,
+        schemas,
         known: HashMap::new(),
     };
     Ok(Stage {
@@ -58,37 +67,32 @@ pub fn restore(
         sights: detail
             .sights
             .into_iter()
-            .map(|(look, sight)| Ok((look.parse()?, sight)))
-            .collect::<Result<_, _>>()
-            .map_err(broken)?,
+            .map(|(look, sight)| Ok((look.parse().map_err(BackError::Look)?, sight)))
+            .collect::<Result<_, BackError>>()?,
         state_serial: record.state_serial,
         changes: detail
             .changes
             .into_iter()
             .map(|c| finder.change(c))
-            .collect::<Result<_, _>>()
-            .map_err(broken)?,
+            .collect::<Result<_, _>>()?,
         left: record.left.clone(),
         outputs: detail
             .outputs
             .into_iter()
             .map(|o| finder.output(o))
-            .collect::<Result<_, _>>()
-            .map_err(broken)?,
+            .collect::<Result<_, _>>()?,
         drift: detail
             .drift
             .into_iter()
             .map(|d| finder.drift(d))
-            .collect::<Result<_, _>>()
-            .map_err(broken)?,
+            .collect::<Result<_, _>>()?,
         edits: detail.edits,
         statuses: detail.statuses,
         variables: detail
             .variables
             .iter()
             .map(|(name, v)| Ok((name.as_str().into(), finder.value(v)?)))
-            .collect::<Result<_, String>>()
-            .map_err(broken)?,
+            .collect::<Result<_, BackError>>()?,
     })
 }
 
@@ -104,10 +108,12 @@ pub struct Asked {
 /// What the stage of a record was asked for.
 ///
 /// # Errors
-/// In words, where the record cannot be read.
-pub fn asked(record: &StageRecord) -> Result<Asked, String> {
-    serde_json::from_str(&record.detail)
-        .map_err(|e| format!("stage {} cannot be read back: {e}; stage again", record.id))
+/// Where the record cannot be read.
+pub fn asked(record: &StageRecord) -> Result<Asked, KeepError> {
+    serde_json::from_str(&record.detail).map_err(|source| KeepError::Back {
+        stage: record.id,
+        source: source.into(),
+    })
 }
 
 /// Reads; finds schemas once for each resource.
@@ -118,16 +124,13 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn value(&self, kept: &Kept) -> Result<Value, String> {
-        let ty = self
-            .types
-            .get(kept.0)
-            .ok_or_else(|| format!("there is no type {}", kept.0))?;
-        let bytes = STANDARD.decode(&kept.1).map_err(|e| e.to_string())?;
-        let value = cty::msgpack::decode(&bytes, ty).map_err(|e| e.to_string())?;
+    fn value(&self, kept: &Kept) -> Result<Value, BackError> {
+        let ty = self.types.get(kept.0).ok_or(BackError::NoType(kept.0))?;
+        let bytes = STANDARD.decode(&kept.1)?;
+        let value = cty::msgpack::decode(&bytes, ty)?;
         let mut marks = Vec::with_capacity(kept.2.len());
         for (path, names) in &kept.2 {
-            let path = Path::from_json_value(path).map_err(|e| e.to_string())?;
+            let path = Path::from_json_value(path)?;
             marks.push((path, names.iter().map(mark).collect::<Marks>()));
         }
         Ok(value.mark_with_paths(&marks))
@@ -139,7 +142,7 @@ impl Finder<'_> {
         kept: &Kept,
         provider: &ConfigKey,
         address: &AbsInstance,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, BackError> {
         let value = self.value(kept)?;
         let key = (provider.address.to_string(), address.resource.to_string());
         let schemas = self.schemas;
@@ -151,14 +154,15 @@ impl Finder<'_> {
             )
         });
         match ty {
-            Some(ty) if value.ty() != ty => value.convert(ty).map_err(|e| {
-                format!("{address} does not fit the schema of its provider any more: {e}")
+            Some(ty) if value.ty() != ty => value.convert(ty).map_err(|source| BackError::Misfit {
+                address: address.to_string(),
+                source,
             }),
             _ => Ok(value),
         }
     }
 
-    fn change(&mut self, kept: KeptChange) -> Result<Change, String> {
+    fn change(&mut self, kept: KeptChange) -> Result<Change, BackError> {
         let address = instance(&kept.address)?;
         let provider = provider(&kept.provider)?;
         let before = self.object(&kept.before, &provider, &address)?;
@@ -177,14 +181,12 @@ impl Finder<'_> {
                 .as_ref()
                 .map(|c| self.object(c, &provider, &address))
                 .transpose()?,
-            private: STANDARD.decode(kept.private).map_err(|e| e.to_string())?,
-            prior_private: STANDARD
-                .decode(kept.prior_private)
-                .map_err(|e| e.to_string())?,
+            private: STANDARD.decode(kept.private)?,
+            prior_private: STANDARD.decode(kept.prior_private)?,
             replace_paths: kept
                 .replace_paths
                 .iter()
-                .map(|p| Path::from_json_value(p).map_err(|e| e.to_string()))
+                .map(Path::from_json_value)
                 .collect::<Result<_, _>>()?,
             schema_version: kept.schema_version,
             dependencies: kept.dependencies,
@@ -213,7 +215,7 @@ impl Finder<'_> {
         })
     }
 
-    fn output(&self, kept: KeptOutput) -> Result<OutputChange, String> {
+    fn output(&self, kept: KeptOutput) -> Result<OutputChange, BackError> {
         Ok(OutputChange {
             name: kept.name.into(),
             action: kept.action,
@@ -224,7 +226,7 @@ impl Finder<'_> {
         })
     }
 
-    fn drift(&mut self, kept: KeptDrift) -> Result<Drift, String> {
+    fn drift(&mut self, kept: KeptDrift) -> Result<Drift, BackError> {
         let address = instance(&kept.address)?;
         let provider = provider(&kept.provider)?;
         Ok(Drift {
@@ -239,13 +241,15 @@ impl Finder<'_> {
     }
 }
 
-fn instance(text: &str) -> Result<AbsInstance, String> {
-    text.parse()
-        .map_err(|e: lang::addr::AddrError| format!("{text:?}: {e}"))
+fn instance(text: &str) -> Result<AbsInstance, BackError> {
+    text.parse().map_err(|source| BackError::Address {
+        text: text.to_owned(),
+        source,
+    })
 }
 
-fn provider(text: &str) -> Result<ConfigKey, String> {
-    ConfigKey::parse(text).ok_or_else(|| format!("{text:?} is no provider configuration"))
+fn provider(text: &str) -> Result<ConfigKey, BackError> {
+    ConfigKey::parse(text).ok_or_else(|| BackError::Provider(text.to_owned()))
 }
 
 fn mark(kept: &KeptMark) -> Mark {

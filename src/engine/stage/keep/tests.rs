@@ -310,6 +310,7 @@ fn what_cannot_be_read_is_refused_in_words() {
             |_, _| None,
         )
         .unwrap_err()
+        .to_string()
     };
     assert!(broken("\"layout\":3", "\"layout\":99").contains("layout is 99"));
     assert!(broken("thing_x.a[0]", "thing_x.a[").contains("stage again"));
@@ -320,7 +321,8 @@ fn what_cannot_be_read_is_refused_in_words() {
         },
         |_, _| None,
     )
-    .unwrap_err();
+    .unwrap_err()
+    .to_string();
     assert!(text.contains("stage 7"));
     // A schema that the values do not fit.
     let other = || {
@@ -332,7 +334,9 @@ fn what_cannot_be_read_is_refused_in_words() {
             },
         )
     };
-    let text = restore(&good, |_, _| Some(other())).unwrap_err();
+    let text = restore(&good, |_, _| Some(other()))
+        .unwrap_err()
+        .to_string();
     assert!(
         text.contains("thing_x.a") && text.contains("schema"),
         "{text}"

@@ -1,5 +1,6 @@
 //! The half that writes.
 
+use super::error::KeepError;
 use super::{Kept, KeptChange, KeptDrift, KeptMark, KeptOutput, LAYOUT};
 use crate::engine::stage::change::{Change, Drift, OutputChange, Stage};
 use crate::engine::stage::conditions::Statuses;
@@ -14,6 +15,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// What is read as [`super::Detail`]: changes are turned into text one by one, since all of them at
 /// once take much memory.
@@ -64,13 +66,13 @@ impl Serialize for Collected<'_> {
 /// configuration as it was read: relative names and texts.
 ///
 /// # Errors
-/// In words, where a value cannot be kept.
+/// Where a value cannot be kept.
 pub fn record(
     stage: &Stage,
     show: impl FnOnce() -> StageSummary + Send,
     snapshot: Vec<(String, String)>,
     name: Option<String>,
-) -> Result<(StageRecord, StageSummary), String> {
+) -> Result<(StageRecord, StageSummary), KeepError> {
     let (detail, (summary, shown)) = std::thread::scope(|scope| {
         let shown = scope.spawn(|| {
             let summary = show();
@@ -102,11 +104,14 @@ pub fn record(
     Ok((record, summary))
 }
 
-fn text(what: &str, json: &impl Serialize) -> Result<String, String> {
-    serde_json::to_string(json).map_err(|e| format!("the {what} of the stage cannot be kept: {e}"))
+fn text(what: &'static str, json: &impl Serialize) -> Result<String, KeepError> {
+    serde_json::to_string(json).map_err(|source| KeepError::Text {
+        what,
+        source: Arc::new(source),
+    })
 }
 
-fn detail(stage: &Stage) -> Result<String, String> {
+fn detail(stage: &Stage) -> Result<String, KeepError> {
     let mut keeper = Keeper::default();
     let outputs = stage
         .outputs
@@ -124,7 +129,7 @@ fn detail(stage: &Stage) -> Result<String, String> {
         .filter(|(_, v)| !v.contains_mark(&Mark::Ephemeral));
     let variables = lasting
         .map(|(name, v)| Ok((name.to_string(), keeper.value(v, &format!("var.{name}"))?)))
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, KeepError>>()?;
     let (request, withheld) = kept_request(stage);
     let keeper = RefCell::new(keeper);
     let written = Written {
@@ -174,10 +179,13 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn value(&mut self, value: &Value, of: &str) -> Result<Kept, String> {
+    fn value(&mut self, value: &Value, of: &str) -> Result<Kept, KeepError> {
         let (plain, marks) = value.clone().unmark_deep_with_paths();
-        let bytes = cty::msgpack::encode(&plain, plain.ty())
-            .map_err(|e| format!("{of} cannot be kept: {e}"))?;
+        let bytes =
+            cty::msgpack::encode(&plain, plain.ty()).map_err(|source| KeepError::Value {
+                of: of.to_owned(),
+                source,
+            })?;
         let number = match self.numbers.get(plain.ty()) {
             Some(number) => *number,
             None => {
@@ -197,7 +205,7 @@ impl Keeper {
         ))
     }
 
-    fn change(&mut self, change: &Change) -> Result<KeptChange, String> {
+    fn change(&mut self, change: &Change) -> Result<KeptChange, KeepError> {
         let id = change.id();
         let after = (!change.after.raw_equals(&change.before)).then_some(&change.after);
         let config = change
@@ -242,7 +250,7 @@ impl Keeper {
         })
     }
 
-    fn output(&mut self, change: &OutputChange) -> Result<KeptOutput, String> {
+    fn output(&mut self, change: &OutputChange) -> Result<KeptOutput, KeepError> {
         let of = format!("output.{}", change.name);
         Ok(KeptOutput {
             name: change.name.to_string(),
@@ -262,7 +270,7 @@ impl Keeper {
         })
     }
 
-    fn drift(&mut self, drift: &Drift) -> Result<KeptDrift, String> {
+    fn drift(&mut self, drift: &Drift) -> Result<KeptDrift, KeepError> {
         let of = drift.address.to_string();
         Ok(KeptDrift {
             deposed: drift.deposed.clone(),

@@ -1,0 +1,57 @@
+//! Why a stage cannot be kept, or read back.
+
+use cty::{CodecError, ConvertError, PathJsonError, TypeJsonError};
+use lang::addr::AddrError;
+use std::sync::Arc;
+
+/// Why a stage cannot be kept, or read back.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum KeepError {
+    #[error("the {what} of the stage cannot be kept: {source}")]
+    Text {
+        what: &'static str,
+        source: Arc<serde_json::Error>,
+    },
+    /// A value of the resource, output or variable `of` has no form in the store.
+    #[error("{of} cannot be kept: {source}")]
+    Value { of: String, source: CodecError },
+    #[error("stage {stage} cannot be read back: {source}; stage again")]
+    Back { stage: i64, source: BackError },
+}
+
+/// What of the record of a stage cannot be read.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BackError {
+    #[error(transparent)]
+    Json(Arc<serde_json::Error>),
+    #[error("its layout is {found}, and this flightdeck knows {known}")]
+    Layout { found: u32, known: u32 },
+    #[error(transparent)]
+    Type(#[from] TypeJsonError),
+    #[error("there is no type {0}")]
+    NoType(usize),
+    #[error(transparent)]
+    Base64(#[from] base64::DecodeError),
+    #[error(transparent)]
+    Value(#[from] CodecError),
+    #[error(transparent)]
+    Path(#[from] PathJsonError),
+    #[error("{text:?}: {source}")]
+    Address { text: String, source: AddrError },
+    #[error("{0:?} is no provider configuration")]
+    Provider(String),
+    #[error("{address} does not fit the schema of its provider any more: {source}")]
+    Misfit {
+        address: String,
+        source: ConvertError,
+    },
+    /// What evaluation looked at has no such name.
+    #[error("{0}")]
+    Look(String),
+}
+
+impl From<serde_json::Error> for BackError {
+    fn from(source: serde_json::Error) -> Self {
+        Self::Json(Arc::new(source))
+    }
+}
