@@ -18,6 +18,9 @@ use tokio::time::Instant;
 
 /// After the second signal: how long killed plugins have to be recorded.
 const LAST_WORDS: Duration = Duration::from_secs(10);
+/// What is heard within this time is printed together: a thousand events a second are not a thousand
+/// times to wake.
+const TOGETHER: Duration = Duration::from_millis(20);
 /// How long stopping the plugins may take in all.
 const SHUTDOWN: Duration = Duration::from_secs(20);
 
@@ -166,7 +169,7 @@ impl Session {
                 }
                 () = tokio::time::sleep_until(deadline), if until.is_some() => break Err(CliError::Cancelled),
                 answer = &mut question => break answer.map_err(CliError::Engine),
-                update = self.events.recv(), if !over => {
+                update = self.events.recv_together(TOGETHER), if !over => {
                     match update {
                         Some(update) => hear(update, out, progress),
                         None => over = true,
@@ -227,6 +230,9 @@ impl Session {
 /// Prints what is heard of the engine.
 pub(super) fn hear(update: Update, out: &mut Output, progress: &mut Progress) {
     match update {
+        Update::Events(events) if out.json => {
+            out.together(|out| events.iter().for_each(|event| out.event(event)));
+        }
         Update::Events(events) => {
             for event in events {
                 out.event(&event);

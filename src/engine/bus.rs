@@ -6,10 +6,14 @@ use super::secrets::Secrets;
 use super::view::View;
 use super::words::{Event, EventKind, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 
 /// How many events a subscriber may lag behind before it is given a snapshot instead.
 const CAPACITY: usize = 8_192;
+/// How many events a reader that does not gather is given at once.
+const BATCH: usize = 256;
 
 /// Takes facts and numbers them. Must neither block nor call back into who emits: it is called with
 /// locks held.
@@ -93,6 +97,8 @@ impl Bus {
                 receiver,
                 lagged,
                 bus: self.clone(),
+                batch: Vec::new(),
+                due: None,
             },
         )
     }
@@ -122,31 +128,58 @@ pub struct Subscription {
     receiver: mpsc::Receiver<Arc<Event>>,
     lagged: Arc<std::sync::atomic::AtomicBool>,
     bus: Bus,
+    /// What was taken and not handed out yet.
+    batch: Vec<Arc<Event>>,
+    /// When the events that are gathered are handed out.
+    due: Option<Instant>,
 }
 
 impl Subscription {
     /// The next batch of at most 256 events, or a snapshot where the reader fell behind; `None`
-    /// once the engine is gone.
+    /// once the engine is gone. Nothing is lost where it is dropped.
     pub async fn recv(&mut self) -> Option<Update> {
-        let mut batch = Vec::new();
-        if self.receiver.recv_many(&mut batch, 256).await == 0 {
+        if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, BATCH).await == 0 {
             return None;
         }
+        Some(self.hand_out())
+    }
+
+    /// As [`Self::recv`], but what comes within this time after the first event comes with it: who
+    /// emits wakes a reader that gathers once, and not with every event.
+    pub async fn recv_together(&mut self, within: Duration) -> Option<Update> {
+        if self.batch.is_empty() && self.receiver.recv_many(&mut self.batch, 1).await == 0 {
+            return None;
+        }
+        let due = *self.due.get_or_insert_with(|| Instant::now() + within);
+        sleep_until(due).await;
+        while self.batch.len() < CAPACITY
+            && let Ok(event) = self.receiver.try_recv()
+        {
+            self.batch.push(event);
+        }
+        Some(self.hand_out())
+    }
+
+    fn hand_out(&mut self) -> Update {
+        self.due = None;
+        let batch = std::mem::take(&mut self.batch);
         if self
             .lagged
             .swap(false, std::sync::atomic::Ordering::Relaxed)
         {
             // Everything that is still queued is older than the snapshot.
             while self.receiver.try_recv().is_ok() {}
-            return Some(Update::Snapshot(Box::new(self.bus.view())));
+            return Update::Snapshot(Box::new(self.bus.view()));
         }
-        Some(Update::Events(batch))
+        Update::Events(batch)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
 
     fn notice(n: usize) -> EventKind {
         EventKind::Notice {
@@ -184,5 +217,40 @@ mod tests {
             panic!("expected events")
         };
         assert_eq!(batch[0].seq, CAPACITY as u64 + 11);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_gathers_is_woken_once_and_loses_nothing_where_it_gives_up_waiting() {
+        let bus = Bus::default();
+        let (_, mut events) = bus.subscribe();
+        let within = Duration::from_millis(20);
+        bus.emit(notice(0));
+        // It waits for more, and is dropped meanwhile.
+        let given_up = tokio::time::timeout(within / 2, events.recv_together(within)).await;
+        assert!(given_up.is_err());
+        bus.emit(notice(1));
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let mut gathering = std::pin::pin!(events.recv_together(within));
+        assert!(gathering.as_mut().poll(&mut context).is_pending());
+        bus.emit(notice(2));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 0, "by what it gathers");
+        tokio::time::advance(within).await;
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        let Poll::Ready(Some(Update::Events(batch))) = gathering.poll(&mut context) else {
+            panic!("expected events")
+        };
+        assert_eq!(batch.iter().map(|e| e.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    /// How often somebody was woken.
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::engine::words::Latency;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Values below this have a bucket each.
@@ -22,6 +23,8 @@ const FAILED: u64 = u64::MAX;
 struct Histogram {
     buckets: Box<[u32; BUCKETS]>,
     weight: u64,
+    /// Outside of it nothing ever fell. Calls of a kind are alike: few buckets are looked at.
+    used: Range<usize>,
 }
 
 impl Default for Histogram {
@@ -29,6 +32,7 @@ impl Default for Histogram {
         Self {
             buckets: Box::new([0; BUCKETS]),
             weight: 0,
+            used: BUCKETS..0,
         }
     }
 }
@@ -39,6 +43,11 @@ pub(super) struct Window {
     /// Durations in microseconds, oldest first; [`FAILED`] of those that failed.
     calls: VecDeque<u64>,
     good: Histogram,
+    /// Of those that went well the ones that took longer than all that came after them, with their
+    /// numbers: the first is the longest of all.
+    longest: VecDeque<(u64, u64)>,
+    /// How many calls there were, the number of the next one.
+    count: u64,
 }
 
 /// What is left of earlier runs. It gives way as calls of this run come in.
@@ -75,9 +84,11 @@ fn round_ms(us: u64) -> u64 {
 
 impl Histogram {
     fn put(&mut self, us: u64, times: u64) {
-        let slot = &mut self.buckets[bucket(us)];
+        let index = bucket(us);
+        let slot = &mut self.buckets[index];
         *slot = slot.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         self.weight += times;
+        self.used = self.used.start.min(index)..self.used.end.max(index + 1);
     }
 
     fn take(&mut self, us: u64) {
@@ -93,14 +104,19 @@ impl Window {
             && let Some(oldest) = self.calls.pop_front().filter(|us| *us != FAILED)
         {
             self.good.take(oldest);
+            let number = self.count - WINDOW as u64;
+            self.longest.pop_front_if(|(longest, _)| *longest == number);
         }
         let us = u64::try_from(took.as_micros())
             .unwrap_or(u64::MAX)
             .min(FAILED - 1);
         if !error {
             self.good.put(us, 1);
+            while self.longest.pop_back_if(|(_, took)| *took <= us).is_some() {}
+            self.longest.push_back((self.count, us));
         }
         self.calls.push_back(if error { FAILED } else { us });
+        self.count += 1;
     }
 
     /// Of these calls alone.
@@ -144,7 +160,14 @@ pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
     let weight = weight_of(&|h| h.weight);
     let (mut seen, mut p50, mut p95) = (0, None, None);
     let (half, most) = (weight.div_ceil(2), (weight * 95).div_ceil(100));
-    for index in (0..BUCKETS).take_while(|_| weight > 0) {
+    let used = || {
+        live.iter()
+            .map(|w| &w.good.used)
+            .chain(past.iter().map(|p| &p.good.used))
+    };
+    let from = used().map(|u| u.start).min().unwrap_or(0);
+    let to = used().map(|u| u.end).max().unwrap_or(0);
+    for index in (from..to).take_while(|_| weight > 0) {
         seen += weight_of(&|h| u64::from(h.buckets[index]));
         if p50.is_none() && seen >= half {
             p50 = Some(middle(index));
@@ -154,15 +177,8 @@ pub(super) fn latency(live: Option<&Window>, past: Option<&Past>) -> Latency {
             break;
         }
     }
-    let good = |w: &Window| {
-        w.calls
-            .iter()
-            .copied()
-            .filter(|us| *us != FAILED)
-            .max()
-            .unwrap_or(0)
-    };
-    let max_us = live.map_or(0, good).max(past.map_or(0, |p| p.max_us));
+    let longest = |w: &Window| w.longest.front().map_or(0, |(_, us)| *us);
+    let max_us = live.map_or(0, longest).max(past.map_or(0, |p| p.max_us));
     let errors = live.map_or(0, |w| w.calls.len() as u64 - w.good.weight)
         + past.map_or(0, |p| (p.errors * room).div_ceil(whole));
     Latency {
@@ -250,6 +266,18 @@ mod tests {
             now.p50_ms.abs_diff(2_000) <= 125 && now.p95_ms == now.p50_ms,
             "{now:?}"
         );
+    }
+
+    #[test]
+    fn the_longest_is_of_the_calls_that_are_looked_back_on() {
+        let mut w = Window::default();
+        let ms = |n: usize| (n * 7_919) % 1_301;
+        for n in 0..5 * WINDOW {
+            w.add(Duration::from_millis(ms(n) as u64), n % 3 == 0);
+            let good = (n.saturating_sub(WINDOW - 1)..=n).filter(|n| n % 3 != 0);
+            let longest = good.map(ms).max().unwrap_or(0);
+            assert_eq!(w.latency().max_ms, longest as u64, "after {n}");
+        }
     }
 
     #[test]

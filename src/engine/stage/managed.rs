@@ -287,7 +287,7 @@ async fn ask(
     ctx: &CallContext,
 ) -> Result<PlanResponse, NoPlan> {
     let block = &question.schema.block;
-    let proposed = cty::plan::proposed_new(block, prior, config);
+    let proposed = question.schema.proposed_new(prior, config);
     let request = PlanRequest {
         type_name: question.type_name.to_owned(),
         prior: prior.clone(),

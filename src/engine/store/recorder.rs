@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-/// Events taken together before they are written: as many as fit in one commit's time.
+/// Events that a flush writes together: as many as fit in one commit's time.
 const TOGETHER: usize = 4_096;
-/// How long events are gathered, so that a stream of them does not keep the store's thread busy
-/// with commits of a few each.
+/// How long events are gathered, so that a stream of them neither wakes this task with each of them
+/// nor keeps the store's thread busy with commits of a few each.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// The task that writes. Ends when it is dropped; [`Recorder::flush`] first, to lose nothing.
@@ -74,21 +74,13 @@ async fn run(
 ) {
     let mut deploy = None;
     let mut batch = Batch::default();
-    let mut due = tokio::time::Instant::now();
     loop {
         tokio::select! {
-            update = events.recv(), if batch.size < TOGETHER => {
+            update = events.recv_together(GATHER) => {
                 let Some(update) = update else { break };
-                if batch.size == 0 {
-                    due = tokio::time::Instant::now() + GATHER;
-                }
                 batch.take(update, &mut deploy);
-                batch.fill(&mut events, &mut deploy);
-                if batch.size >= TOGETHER {
-                    due = tokio::time::Instant::now();
-                }
+                std::mem::take(&mut batch).write(&store).await;
             }
-            () = tokio::time::sleep_until(due), if batch.size > 0 => std::mem::take(&mut batch).write(&store).await,
             flush = asked.recv() => {
                 let Some(done) = flush else { break };
                 loop {
@@ -103,6 +95,7 @@ async fn run(
             }
         }
     }
+    batch.fill(&mut events, &mut deploy);
     batch.write(&store).await;
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
+use crate::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema};
 use crate::transform::rebuild;
 use crate::{Path, Type, Value};
 
@@ -18,6 +18,16 @@ pub fn proposed_new(schema: &Block, prior: &Value, config: &Value) -> Value {
         of_block(schema, &schema.empty_value(), config)
     } else {
         of_block(schema, prior, config)
+    }
+}
+
+impl Schema {
+    /// [`proposed_new`] for an object of this schema; what stands for one that is not there yet is
+    /// computed once for all of them.
+    pub fn proposed_new(&self, prior: &Value, config: &Value) -> Value {
+        let creates = prior.is_null() && !config.is_null();
+        let prior = if creates { self.empty_value() } else { prior };
+        proposed_new(&self.block, prior, config)
     }
 }
 

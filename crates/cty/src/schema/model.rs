@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::Type;
+use crate::{Type, Value};
 
 /// A schema with its version, as of a resource type, a data source or a provider's configuration.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,7 @@ pub struct Schema {
     /// The content.
     pub block: Block,
     pub(crate) implied: OnceLock<Type>,
+    pub(crate) empty: OnceLock<Value>,
 }
 
 /// How a description is written.
@@ -133,6 +134,7 @@ impl Schema {
             version,
             block,
             implied: OnceLock::new(),
+            empty: OnceLock::new(),
         }
     }
 }

@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Attribute, Block, NestedBlock, NestedObject, Nesting};
+use super::{Attribute, Block, NestedBlock, NestedObject, Nesting, Schema};
 use crate::transform::step_to;
 use crate::{Path, PathStep, Type, Value};
+
+impl Schema {
+    /// The value when nothing is set; computed once.
+    pub fn empty_value(&self) -> &Value {
+        self.empty.get_or_init(|| self.block.empty_value())
+    }
+}
 
 impl Block {
     /// The value of this block when nothing is set: attributes null, lists, sets and maps of blocks
@@ -111,16 +118,16 @@ fn attribute_paths<'a>(
     paths: &mut Vec<Path>,
 ) {
     for (name, attribute) in attributes {
-        let here = at.with(PathStep::Attr(Arc::from(name.as_str())));
+        let here = || at.with(PathStep::Attr(Arc::from(name.as_str())));
         if chosen(attribute) {
-            paths.push(here);
+            paths.push(here());
             continue;
         }
         let Some(nested) = &attribute.nested else {
             continue;
         };
         if let Some(inner) = value.as_map().and_then(|m| m.get(name.as_str())) {
-            nested_paths(nested, inner, &here, chosen, paths);
+            nested_paths(nested, inner, &here(), chosen, paths);
         }
     }
 }
