@@ -2,13 +2,16 @@
 //! places, references.
 #![allow(clippy::unwrap_used)]
 
+mod faults;
+mod references;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cty::schema::{Attribute, Block, NestedBlock, NestedObject, Nesting};
-use cty::{Mark, Path, Type, Value};
+use cty::{Mark, Type, Value};
 use lang::body::Body;
-use lang::decode::{decode_block, live_references, place_of, references, refuse_ephemeral};
+use lang::decode::{decode_block, refuse_ephemeral};
 use lang::eval::Bindings;
 use lang::source::SourceMap;
 use lang::syntax::parse_file;
@@ -210,45 +213,6 @@ fn blocks_that_may_be_there_are_not_counted_nor_what_is_in_them() {
 }
 
 #[test]
-fn what_no_block_is_made_of_refers_to_nothing() {
-    let inner = Block {
-        blocks: [("leaf".to_owned(), nested(Nesting::List, port_schema()))].into(),
-        ..Block::default()
-    };
-    let schema = Block {
-        blocks: [("branch".to_owned(), nested(Nesting::List, inner))].into(),
-        ..Block::default()
-    };
-    let text = |each: &str| {
-        format!(
-            "dynamic \"branch\" {{\n  for_each = {each}\n  content {{\n    dynamic \"leaf\" {{\n      for_each = concat(branch.value, far.x)\n\
-             content {{\n        number = wrong.value\n      }}\n    }}\n  }}\n}}\n"
-        )
-    };
-    let sources = SourceMap::new();
-    let names = [
-        ("far", Value::object([("x", Value::empty_tuple())])),
-        ("maybe", Value::dynamic()),
-    ];
-    let scope = Bindings::new(
-        names
-            .iter()
-            .map(|(n, v)| (Arc::from(*n), v.clone()))
-            .collect(),
-    );
-    let refers = |each: &str| {
-        let found = live_references(&body(&text(each), &sources), &schema, &scope);
-        let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        found.sort();
-        found.join(" ")
-    };
-    assert_eq!(refers("[[], [1]]"), "far.x wrong.value");
-    assert_eq!(refers("[[]]"), "far.x");
-    assert_eq!(refers("[]"), "far.x");
-    assert_eq!(refers("maybe"), "far.x maybe");
-}
-
-#[test]
 fn a_sensitive_for_each_marks_the_blocks() {
     let text =
         "size = 1\ndynamic \"port\" {\n  for_each = ports\n  content { number = port.value }\n}\n";
@@ -278,89 +242,6 @@ fn nested_dynamics_see_the_iterators_around_them() {
         Value::string("0-1")
     );
     assert_eq!(at(&got.value, &["branch", "1", "leaf"]).len(), Some(1));
-}
-
-#[test]
-fn every_fault_has_its_place() {
-    let mut schema = schema();
-    let limited = schema.blocks.get_mut("port").unwrap();
-    (limited.min_items, limited.max_items) = (1, 1);
-    schema.blocks.get_mut("one").unwrap().min_items = 1;
-    let got = decode(
-        "tags = [1]\ncolour = 1\nport {\n  number = \"x\"\n}\nport { number = 1 }\nwindow {}\n",
-        &schema,
-        &[],
-    );
-    let mut faults = got.faults;
-    faults.sort();
-    let found: Vec<(u32, u32, &str)> = faults
-        .iter()
-        .map(|(l, c, s)| (*l, *c, s.as_str()))
-        .collect();
-    for want in [
-        (1, 1, "Missing required argument"),
-        (1, 1, "Missing one block"),
-        (1, 8, "Incorrect attribute value type"),
-        (2, 1, "Unsupported argument"),
-        (4, 12, "Incorrect attribute value type"),
-        (7, 1, "Unsupported block type"),
-    ] {
-        assert!(found.contains(&want), "{want:?} is not among {found:?}");
-    }
-    assert!(
-        found.iter().any(|f| f.2 == "Too many port blocks"),
-        "{found:?}"
-    );
-    assert_eq!(found.len(), 7, "{found:?}");
-}
-
-#[test]
-fn faults_of_dynamic_blocks_have_their_places() {
-    let cases = [
-        (
-            "dynamic \"port\" {\n  for_each = 5\n  content { number = 1 }\n}\n",
-            (2, 14),
-            "Invalid dynamic for_each value",
-        ),
-        (
-            "dynamic \"port\" {\n  for_each = null\n  content { number = 1 }\n}\n",
-            (2, 14),
-            "Invalid dynamic for_each value",
-        ),
-        (
-            "dynamic \"port\" {\n  for_each = []\n}\n",
-            (1, 16),
-            "Missing dynamic content block",
-        ),
-        (
-            "dynamic \"nothing\" {\n  for_each = []\n  content {}\n}\n",
-            (1, 9),
-            "Unsupported block type",
-        ),
-        (
-            "dynamic \"port\" {\n  for_each = []\n  iterator = a.b\n  content { number = 1 }\n}\n",
-            (3, 14),
-            "Invalid dynamic iterator name",
-        ),
-        (
-            "dynamic \"by_key\" {\n  for_each = [1]\n  labels = [null]\n  content { number = 1 }\n}\n",
-            (3, 13),
-            "Invalid dynamic block label",
-        ),
-        (
-            "dynamic \"port\" {\n  content { number = 1 }\n}\n",
-            (1, 16),
-            "Missing required argument",
-        ),
-    ];
-    for (text, place, summary) in cases {
-        let got = decode(&format!("{text}size = 1\n"), &schema(), &[]);
-        assert_eq!(
-            got.faults,
-            [(place.0, place.1, summary.to_owned())],
-            "{text}"
-        );
-    }
 }
 
 #[test]
@@ -417,41 +298,6 @@ fn lists_of_objects_may_be_written_as_blocks_in_old_schemas() {
     let got = decode("modern = [{}, { x = \"y\" }]\n", &newer, &[]);
     assert!(got.faults.is_empty(), "{:?}", got.faults);
     assert!(at(&got.value, &["modern", "0", "x"]).is_null());
-}
-
-#[test]
-fn references_leave_out_what_dynamic_blocks_bind() {
-    let text = "size = var.a\ndynamic \"port\" {\n  for_each = local.b\n  iterator = it\n  content {\n    number = it.value + var.c\n    name = port.d\n  }\n}\n\
-                one { number = [for x in y.z : x][0] }\n";
-    let sources = SourceMap::new();
-    let mut found: Vec<String> = references(&body(text, &sources), &schema())
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    found.sort();
-    assert_eq!(found, ["local.b", "port.d", "var.a", "var.c", "y.z"]);
-}
-
-#[test]
-fn paths_lead_back_to_the_text() {
-    let text = "size = 1\ntags = {\n  a = \"x\"\n}\nport { number = 1 }\nport {\n  number = 2\n}\nby_key \"k\" {\n  number = 3\n}\n";
-    let sources = SourceMap::new();
-    let body = body(text, &sources);
-    let place = |path: Path| {
-        let start = sources.range(place_of(&body, &path)).unwrap().start;
-        (start.line, start.column)
-    };
-    assert_eq!(place(Path::root().attr("size")), (1, 8));
-    assert_eq!(place(Path::root().attr("tags").index_str("a")), (3, 7));
-    assert_eq!(
-        place(Path::root().attr("port").index_int(1).attr("number")),
-        (7, 12)
-    );
-    assert_eq!(
-        place(Path::root().attr("by_key").index_str("k").attr("number")),
-        (10, 12)
-    );
-    assert_eq!(place(Path::root().attr("nothing")), (1, 1));
 }
 
 #[test]
