@@ -1,86 +1,8 @@
-//! For tests: reads the Go text in which recorded values and types are written
-//! (`cty.ObjectVal(map[string]cty.Value{…})`), so that recordings of the reference engine can be
-//! compared with ours. Panics on text that it does not know.
+//! The notation in which Go prints values, read back.
 
 use crate::{Mark, Marks, Number, Path, PathStep, RefinementBuilder, Type, Value};
 
-/// Reads a value.
-pub fn value(go: &str) -> Value {
-    match parse(go) {
-        Go::Value(v) => v,
-        other => panic!("not a value: {other:?} in {go}"),
-    }
-}
-
-/// Reads a value; `cty.NilVal` is `None`.
-pub fn optional_value(go: &str) -> Option<Value> {
-    (go.trim() != "cty.NilVal").then(|| value(go))
-}
-
-/// Reads a type.
-pub fn ty(go: &str) -> Type {
-    match parse(go) {
-        Go::Type(t) => t,
-        other => panic!("not a type: {other:?} in {go}"),
-    }
-}
-
-/// Reads `[]cty.Type{…}`.
-pub fn types(go: &str) -> Vec<Type> {
-    match parse(go) {
-        Go::Types(t) => t,
-        other => panic!("not a list of types: {other:?} in {go}"),
-    }
-}
-
-/// Reads `cty.Path{…} cty.NewValueMarks(…)`.
-pub fn path_marks(go: &str) -> (Path, Marks) {
-    let mut r = Reader { text: go, at: 0 };
-    match (r.expression(), r.expression()) {
-        (Go::Path(p), Go::Marks(m)) => (p, m),
-        other => panic!("not a path with marks: {other:?} in {go}"),
-    }
-}
-
-/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the
-/// recording.
-pub fn recorded(json: &serde_json::Value) -> Value {
-    if json.is_null() {
-        return Value::null(Type::Dynamic);
-    }
-    let go = json["go"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no go text in {json}"));
-    let marks: Vec<(Path, Marks)> = json["marks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|m| m.as_str())
-        .map(path_marks)
-        .collect();
-    value(go).mark_with_paths(&marks)
-}
-
-/// The rows of a recording: `FLIGHTDECK_VECTORS`, or `shared/vectors` beside the workspace. `None`,
-/// after a line that says so, where it is absent.
-pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
-    let folder = std::env::var("FLIGHTDECK_VECTORS")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
-    let file = std::path::Path::new(&folder).join(name);
-    let Ok(text) = std::fs::read_to_string(&file) else {
-        println!("skipped: {} is not there", file.display());
-        return None;
-    };
-    let rows: Vec<serde_json::Value> = text
-        .lines()
-        .filter(|l| !l.trim().is_empty())
-        .map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{name}: {e}")))
-        .collect();
-    assert!(!rows.is_empty(), "{name} is empty");
-    Some(rows)
-}
-
-fn parse(go: &str) -> Go {
+pub(super) fn parse(go: &str) -> Go {
     let mut r = Reader { text: go, at: 0 };
     let found = r.expression();
     r.space();
@@ -89,7 +11,7 @@ fn parse(go: &str) -> Go {
 }
 
 #[derive(Debug)]
-enum Go {
+pub(super) enum Go {
     Value(Value),
     Type(Type),
     Builder(Box<RefinementBuilder>),
@@ -106,9 +28,9 @@ enum Go {
     Texts(Vec<String>),
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -193,7 +115,7 @@ impl<'a> Reader<'a> {
         panic!("string without end: {rest}")
     }
 
-    fn expression(&mut self) -> Go {
+    pub(super) fn expression(&mut self) -> Go {
         let mut found = self.primary();
         while self.eat(".") {
             let method = self.word().to_string();
@@ -294,7 +216,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn take_value(go: Go) -> Value {
+pub(super) fn take_value(go: Go) -> Value {
     match go {
         Go::Value(v) => v,
         other => panic!("not a value: {other:?}"),
@@ -450,89 +372,5 @@ fn refine(b: RefinementBuilder, method: &str, args: Vec<Go>) -> RefinementBuilde
                 *inclusive,
             ),
         (method, args) => panic!("unknown refinement {method}({args:?})"),
-    }
-}
-
-/// A recorded message, with the values that it quotes printed our way.
-pub fn readable(message: &str) -> String {
-    let mut out = String::new();
-    let mut rest = message;
-    while let Some(at) = rest.find("cty.") {
-        out.push_str(&rest[..at]);
-        let mut r = Reader {
-            text: &rest[at..],
-            at: 0,
-        };
-        let value = take_value(r.expression());
-        out.push_str(&value.to_string());
-        // Looking for a method call passed over the blank after the value.
-        let end = rest[at..at + r.at].trim_end().len();
-        rest = &rest[at + end..];
-    }
-    out + rest
-}
-
-/// Reads a schema as recordings have it.
-pub fn schema(json: &serde_json::Value) -> crate::schema::Block {
-    use crate::schema::{Block, NestedBlock};
-    let members = |name: &str| json[name].as_object().into_iter().flatten();
-    Block {
-        attributes: members("attributes")
-            .map(|(n, a)| (n.clone(), attribute(a)))
-            .collect(),
-        blocks: members("blocks")
-            .map(|(n, b)| {
-                let nested = NestedBlock {
-                    block: schema(&b["block"]),
-                    nesting: nesting(&b["nesting"]),
-                    min_items: b["min"].as_u64().unwrap_or(0),
-                    max_items: b["max"].as_u64().unwrap_or(0),
-                };
-                (n.clone(), nested)
-            })
-            .collect(),
-        ..Block::default()
-    }
-}
-
-fn nesting(json: &serde_json::Value) -> crate::schema::Nesting {
-    use crate::schema::Nesting;
-    match json.as_str() {
-        Some("NestingSingle") => Nesting::Single,
-        Some("NestingGroup") => Nesting::Group,
-        Some("NestingList") => Nesting::List,
-        Some("NestingSet") => Nesting::Set,
-        Some("NestingMap") => Nesting::Map,
-        other => panic!("unknown nesting {other:?}"),
-    }
-}
-
-fn attribute(json: &serde_json::Value) -> crate::schema::Attribute {
-    use crate::schema::{Attribute, NestedObject};
-    let yes = |name: &str| json[name].as_bool() == Some(true);
-    let nested = json
-        .get("nested")
-        .filter(|n| !n.is_null())
-        .map(|n| NestedObject {
-            attributes: n["attributes"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(k, a)| (k.clone(), attribute(a)))
-                .collect(),
-            nesting: nesting(&n["nesting"]),
-        });
-    Attribute {
-        ty: match json.get("type").filter(|t| !t.is_null()) {
-            Some(t) => Type::from_json_value(t).unwrap_or_else(|e| panic!("{e}: {t}")),
-            None => Type::Dynamic,
-        },
-        nested,
-        required: yes("required"),
-        optional: yes("optional"),
-        computed: yes("computed"),
-        sensitive: yes("sensitive"),
-        write_only: yes("write_only"),
-        ..Attribute::default()
     }
 }
