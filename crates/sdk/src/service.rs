@@ -1,6 +1,5 @@
-//! The provider protocol 6 over a [`Provider`]: each call decoded, run as a task of its own,
-//! answered. Owns the schemas, asked once, and the token by which StopProvider reaches the calls
-//! that run.
+//! What serves provider protocol 6 over a [`Provider`]: each call runs as a task of its own. Owns
+//! the schemas, asked once, and the token by which StopProvider reaches the calls that run.
 
 use std::any::Any;
 use std::collections::BTreeMap;

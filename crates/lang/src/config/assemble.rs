@@ -1,5 +1,4 @@
-//! The files of one directory into one module: declarations collected, overrides merged, duplicates
-//! refused.
+//! The files of one directory into one module, by way of a draft of all that they declare.
 
 use super::call::CallBlock;
 use super::draft::Draft;

@@ -1,4 +1,4 @@
-//! `resource`, `data` and `ephemeral` blocks with their meta-arguments, lifecycle and provisioners.
+//! `resource`, `data` and `ephemeral` blocks with their meta-arguments, and what overrides them.
 
 use std::sync::LazyLock;
 

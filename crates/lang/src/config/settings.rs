@@ -1,4 +1,4 @@
-//! `terraform`, `language` and `provider` blocks.
+//! `terraform` blocks.
 
 use std::sync::Arc;
 

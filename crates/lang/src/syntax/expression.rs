@@ -1,4 +1,4 @@
-//! Expressions: operators, terms, calls.
+//! Expressions: operators and terms.
 
 use cty::Value;
 

@@ -1,4 +1,4 @@
-//! Bodies, arguments and blocks of the native syntax.
+//! Bodies and arguments of the native syntax, and what a block in them is.
 
 use std::sync::Arc;
 

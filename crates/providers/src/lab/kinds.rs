@@ -5,7 +5,6 @@
 use cty::Value;
 use sdk::schema::{Attr, Block, Nested, Nesting, Schema};
 use sdk::{Diagnostic, Object};
-use sha2::Digest as _;
 
 use super::cloud::Cloud;
 use super::machines::{database, database_changed, database_made, positive, server, server_made};

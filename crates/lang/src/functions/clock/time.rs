@@ -1,5 +1,5 @@
-//! Timestamps (RFC 3339), durations ("1h30m") and the date format language of `formatdate`.
-//! Pure arithmetic on the proleptic Gregorian calendar; the current time is read elsewhere.
+//! Timestamps (RFC 3339) and the date format language of `formatdate`. Pure arithmetic on the
+//! proleptic Gregorian calendar; the current time is read elsewhere.
 
 use super::calendar::{DAYS, MONTHS, civil_from_days, days_from_civil, days_in};
 
