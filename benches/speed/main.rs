@@ -11,6 +11,7 @@
 //! The interop provider is a real one, on the official framework: `tests/interop/build DIR`, then
 //! `FLIGHTDECK_TEST_GO_BIN=DIR`. Without it only the bundled lab is measured.
 
+mod bare;
 mod floor;
 mod place;
 mod shape;

@@ -2,12 +2,15 @@
 //! asks for ([`Effect`]). `update` is pure; [`run`](crate::app::run::run) feeds it and carries out
 //! its effects. `ui` draws the state.
 
+mod answer_keys;
+mod arrivals;
 pub mod command;
 pub mod contexts;
 pub mod doc;
 pub mod effects;
 pub mod entry;
 pub mod format;
+mod input;
 pub mod key;
 pub mod keymap;
 pub mod layout;
@@ -15,6 +18,7 @@ pub mod list;
 pub mod log;
 pub mod msg;
 mod popup_keys;
+mod prompt_keys;
 mod replay;
 pub mod rows;
 pub mod run;

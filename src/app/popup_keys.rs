@@ -1,18 +1,19 @@
-//! Keys while something lies over the screen: popups, and the line that is typed in the footer.
+//! Keys while a popup lies over the screen: lists to choose from, palette, the cancel ladder.
 
-use super::command;
-use super::doc;
+use super::answer_keys::{confirm, demo};
 use super::key::{Key, KeyCode};
-use super::list::RowKey;
 use super::msg::Effect;
 use super::state::*;
-use crate::engine::words::{CancelRung, ImportObject, WorkspacePlugin};
+use super::{command, doc};
+use crate::engine::words::CancelRung;
+use crate::engine::words::ImportObject;
 
-const ESC: Key = Key::plain(KeyCode::Esc);
-const ENTER: Key = Key::plain(KeyCode::Enter);
+pub(super) const ESC: Key = Key::plain(KeyCode::Esc);
+
+pub(super) const ENTER: Key = Key::plain(KeyCode::Enter);
 
 /// How far a key moves in a list; `None` where it does not.
-fn step(key: Key) -> Option<isize> {
+pub(super) fn step(key: Key) -> Option<isize> {
     Some(match key {
         Key {
             code: KeyCode::Down,
@@ -80,7 +81,7 @@ fn step(key: Key) -> Option<isize> {
     })
 }
 
-fn moved(at: usize, by: isize, len: usize) -> usize {
+pub(super) fn moved(at: usize, by: isize, len: usize) -> usize {
     at.saturating_add_signed(by).min(len.saturating_sub(1))
 }
 
@@ -281,180 +282,4 @@ fn ladder(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect
         stage: None,
         scroll: 0,
     })));
-}
-
-/// The question before plugins are launched that came with the workspace's own files.
-pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
-    use doc::{Line, Role, line};
-    let mut body = vec![
-        line(
-            Role::Plain,
-            "They came with the files of this workspace, as a clone brings them, and would run with all that you may do.",
-        ),
-        line(
-            Role::Dim,
-            "A yes is remembered for these very files. No leaves them; whatever needs them asks again.",
-        ),
-    ];
-    for plugin in plugins {
-        body.push(Line::new());
-        body.push(line(Role::Warn, &plugin.address));
-        body.push(line(Role::Plain, format!("  {}", plugin.executable)));
-        body.push(line(Role::Dim, format!("  {}", plugin.digest)));
-        if plugin.changed {
-            body.push(line(
-                Role::Bad,
-                "  it is not what a yes was given for before",
-            ));
-        }
-    }
-    Popup::Confirm(Box::new(Confirm {
-        title: "launch the workspace's own plugins?".to_owned(),
-        body,
-        yes: false,
-        // It comes by itself: a key that was meant for the screen must not answer it.
-        typed: Some(("trust".to_owned(), super::entry::Entry::default())),
-        effects: vec![Effect::Trust(plugins.to_vec())],
-        after: After::Nothing,
-        stage: None,
-        scroll: 0,
-    }))
-}
-
-fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
-    if key == Key::char('q') {
-        return;
-    }
-    let by_key = match key {
-        Key {
-            code: KeyCode::Char(c),
-            ctrl: false,
-            alt: false,
-        } => state.faults.iter().position(|f| f.key == c),
-        ENTER => Some(selected),
-        _ => None,
-    };
-    match by_key.and_then(|i| state.faults.get(i)) {
-        Some(f) => effects.push(Effect::Demo(f.id.clone())),
-        None => {
-            let n = state.faults.len();
-            state.frame.popup = Some(Popup::Demo {
-                selected: step(key).map_or(selected, |by| moved(selected, by, n)),
-            });
-        }
-    }
-}
-
-fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<Effect>) {
-    if let Some((want, entry)) = &mut c.typed {
-        if key == ENTER {
-            if entry.text().trim() == *want {
-                accept(state, *c, effects);
-            } else {
-                state.complain(format!("not done: {want:?} was not typed"));
-            }
-            return;
-        }
-        entry.key(key);
-        state.frame.popup = Some(Popup::Confirm(c));
-        return;
-    }
-    match key {
-        Key {
-            code: KeyCode::Char('y' | 'Y'),
-            ctrl: false,
-            alt: false,
-        } => return accept(state, *c, effects),
-        Key {
-            code: KeyCode::Char('n' | 'N' | 'q'),
-            ctrl: false,
-            alt: false,
-        } => return,
-        ENTER if c.yes => return accept(state, *c, effects),
-        ENTER => return,
-        Key {
-            code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
-            ..
-        } => c.yes = !c.yes,
-        _ => {
-            let lines = c.body.len();
-            c.scroll = step(key).map_or(c.scroll, |by| moved(c.scroll, by, lines));
-        }
-    }
-    state.frame.popup = Some(Popup::Confirm(c));
-}
-
-fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
-    effects.extend(c.effects);
-    match c.after {
-        After::Nothing => {}
-        After::Goto(screen) => {
-            state.screen = screen;
-            state.list_mut().zoom = false;
-        }
-        After::Leave => {
-            // It may have ended while the question was open.
-            state.quit = !state.deploying();
-            state.leaving = true;
-            state.say("leaving when what runs has ended");
-        }
-        After::Quit => state.quit = true,
-    }
-}
-
-/// A key while a line is typed.
-pub fn prompt(state: &mut State, mut p: Prompt, key: Key) {
-    match key {
-        ESC => {
-            let list = state.list_mut();
-            list.key = p.before;
-            *text_of(list, p.kind) = p.text_before;
-            return;
-        }
-        _ if key == Key::ctrl('c') => {
-            *text_of(state.list_mut(), p.kind) = p.text_before;
-            return;
-        }
-        ENTER => return,
-        Key {
-            code: KeyCode::Down | KeyCode::Up,
-            ..
-        } => {
-            // Through the hits while typing.
-            command::seek(state, key.code == KeyCode::Down, true);
-            state.frame.prompt = Some(p);
-            return;
-        }
-        _ => {}
-    }
-    if !p.entry.key(key) {
-        state.frame.prompt = Some(p);
-        return;
-    }
-    typed(state, p);
-}
-
-/// After the line has changed: the list follows at once.
-pub fn typed(state: &mut State, p: Prompt) {
-    let text = p.entry.text();
-    *text_of(state.list_mut(), p.kind) = text;
-    let (kind, before): (PromptKind, Option<RowKey>) = (p.kind, p.before.clone());
-    state.frame.prompt = Some(p);
-    if kind == PromptKind::Find {
-        if let Some(b) = before {
-            state.list_mut().key = Some(b);
-        }
-        super::settle(state);
-        let toast = state.frame.toast.clone();
-        command::seek(state, true, false);
-        // That nothing matches yet is shown by the prompt itself.
-        state.frame.toast = toast;
-    }
-}
-
-fn text_of(list: &mut super::list::ListState, kind: PromptKind) -> &mut String {
-    match kind {
-        PromptKind::Find => &mut list.find,
-        PromptKind::Filter => &mut list.filter,
-    }
 }

@@ -7,6 +7,7 @@ mod diagnostics;
 mod exit;
 mod farewell;
 mod live;
+mod options;
 mod output;
 mod progress;
 mod safe;

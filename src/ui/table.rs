@@ -146,36 +146,9 @@ impl Table<'_> {
         brush: &mut Brush<'_>,
         cells: impl Fn(&Row) -> Vec<Line>,
     ) {
-        let keyed = self
-            .columns
-            .iter()
-            .any(|c| matches!(c.width, Width::Key(_)));
-        let longest = if keyed {
-            self.rows
-                .iter()
-                .filter(|r| !r.heading)
-                .filter_map(|r| r.key.text())
-                .map(width)
-                .max()
-                .unwrap_or(0)
-        } else {
-            0
-        };
-        let longest = u16::try_from(longest)
-            .unwrap_or(u16::MAX)
-            .saturating_add(self.indent);
-        let placed = place(self.columns, area.width.saturating_sub(2), longest);
+        let placed = self.placed(area);
         if head.height > 0 {
-            for (i, x, w) in &placed {
-                let c = &self.columns[*i];
-                let title = crate::app::text::fit(c.title, usize::from(*w));
-                let pad = if c.right {
-                    w - u16::try_from(width(&title)).unwrap_or(0).min(*w)
-                } else {
-                    0
-                };
-                brush.text(head.x + 1 + x + pad, head.y, *w, Role::Dim, &title);
-            }
+            self.headings(head, &placed, brush);
         }
         let height = usize::from(area.height);
         let pinned = self.pinned.min(self.rows.len());
@@ -194,30 +167,7 @@ impl Table<'_> {
                 );
                 continue;
             }
-            let made = cells(row);
-            for (i, x, w) in &placed {
-                if let Some(cell) = made.get(*i) {
-                    let used: usize = cell.iter().map(|s| width(&s.text)).sum();
-                    if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
-                        && used > usize::from(*w)
-                    {
-                        brush.text(
-                            area.x + 1 + x,
-                            y,
-                            *w,
-                            only.role,
-                            &fit_end(&only.text, usize::from(*w)),
-                        );
-                        continue;
-                    }
-                    let pad = if self.columns[*i].right {
-                        w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX))
-                    } else {
-                        0
-                    };
-                    brush.line(area.x + 1 + x + pad, y, w - pad, cell, false);
-                }
-            }
+            self.cells(&cells(row), &placed, area.x, y, brush);
             if !self.find.is_empty() {
                 brush.mark(area.x, y, area.width, self.find);
             }
@@ -239,6 +189,69 @@ impl Table<'_> {
             }
         }
         self.scroll_mark(area, first, brush);
+    }
+
+    /// Where the columns are, by the longest key of all rows.
+    fn placed(&self, area: Rect) -> Vec<Placed> {
+        let keyed = self
+            .columns
+            .iter()
+            .any(|c| matches!(c.width, Width::Key(_)));
+        let longest = if keyed {
+            self.rows
+                .iter()
+                .filter(|r| !r.heading)
+                .filter_map(|r| r.key.text())
+                .map(width)
+                .max()
+                .unwrap_or(0)
+        } else {
+            0
+        };
+        let longest = u16::try_from(longest)
+            .unwrap_or(u16::MAX)
+            .saturating_add(self.indent);
+        place(self.columns, area.width.saturating_sub(2), longest)
+    }
+
+    fn headings(&self, head: Rect, placed: &[Placed], brush: &mut Brush<'_>) {
+        for (i, x, w) in placed {
+            let c = &self.columns[*i];
+            let title = crate::app::text::fit(c.title, usize::from(*w));
+            let pad = if c.right {
+                w - u16::try_from(width(&title)).unwrap_or(0).min(*w)
+            } else {
+                0
+            };
+            brush.text(head.x + 1 + x + pad, head.y, *w, Role::Dim, &title);
+        }
+    }
+
+    /// The cells of a row, each in its place.
+    fn cells(&self, made: &[Line], placed: &[Placed], left: u16, y: u16, brush: &mut Brush<'_>) {
+        for (i, x, w) in placed {
+            if let Some(cell) = made.get(*i) {
+                let used: usize = cell.iter().map(|s| width(&s.text)).sum();
+                if let (Width::Key(_), [only]) = (self.columns[*i].width, cell.as_slice())
+                    && used > usize::from(*w)
+                {
+                    brush.text(
+                        left + 1 + x,
+                        y,
+                        *w,
+                        only.role,
+                        &fit_end(&only.text, usize::from(*w)),
+                    );
+                    continue;
+                }
+                let pad = if self.columns[*i].right {
+                    w.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX))
+                } else {
+                    0
+                };
+                brush.line(left + 1 + x + pad, y, w - pad, cell, false);
+            }
+        }
     }
 
     /// A mark at the right edge where there is more than the screen shows.

@@ -8,6 +8,7 @@ mod deploys;
 mod files;
 mod fmt;
 mod foreign_store;
+mod import_by_hand;
 mod instances;
 mod kept;
 mod lab;

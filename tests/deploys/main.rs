@@ -8,6 +8,7 @@ mod support;
 
 mod drift;
 mod ephemeral;
+mod ephemeral_values;
 mod failing;
 mod staged;
 

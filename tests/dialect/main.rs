@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
 mod lines;
+mod provider;
 
 use flightdeck::engine::Engine;
 use flightdeck::engine::bus::{Subscription, Update};

@@ -5,9 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
+mod applies;
 mod bench;
 mod busy;
 mod calls;
+mod failing;
 mod lives;
 mod starts;
 #[path = "../cli/support.rs"]

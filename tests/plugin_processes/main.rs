@@ -6,5 +6,6 @@ mod bundled;
 mod failures;
 mod kit;
 mod lives;
+mod orders;
 mod real;
 mod server;

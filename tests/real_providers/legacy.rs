@@ -1,9 +1,10 @@
 //! Protocol 5 on terraform-plugin-sdk/v2, with the liberties that its type system takes.
 
-use crate::place::{Place, line};
 use serde_json::{Value, json};
 
-const THING: &str = r#"
+use crate::place::{Place, line};
+
+pub(super) const THING: &str = r#"
 terraform {
   required_providers {
     legacy = { source = "acme/legacy" }
@@ -98,7 +99,7 @@ output "look" {
 }
 "#;
 
-const T: &str = "legacy_thing.t";
+pub(super) const T: &str = "legacy_thing.t";
 
 fn thing() -> Value {
     json!({
@@ -320,136 +321,4 @@ fn what_a_legacy_provider_refuses_and_warns_of_has_its_place() {
         (&errors[0]["summary"], &errors[0]["range"]["start"]["line"]),
         (&json!("Conflicting configuration arguments"), &json!(4))
     );
-}
-
-#[test]
-fn what_a_legacy_provider_did_when_it_failed_is_in_the_state() {
-    let Some(place) = Place::built(&[("main.tf", THING)]) else {
-        return;
-    };
-    let target = ["--target", T];
-    let run = place.deploy(&[&target[..], &["--var", "fail=create"]].concat(), 5);
-    assert_eq!(
-        (
-            &run.diagnostics()[0]["summary"],
-            &run.diagnostics()[0]["range"]["start"]["line"]
-        ),
-        (&json!("Thing broke"), &json!(line(THING, "= var.fail")))
-    );
-    let instance = place.instance(T);
-    assert_eq!(
-        (&instance["status"], &instance["attributes"]["id"]),
-        (&json!("tainted"), &json!("thing-t"))
-    );
-    assert_eq!(place.plan(&target).reason(T), "replace_because_tainted");
-    place.deploy(&target, 0);
-
-    // An update that says that nothing was done leaves the state as it was.
-    let before = place.instance(T);
-    place.deploy(
-        &[
-            &target[..],
-            &["--var", "fail=update", "--var", "note=other"],
-        ]
-        .concat(),
-        5,
-    );
-    assert_eq!(place.instance(T)["attributes"], before["attributes"]);
-    assert_eq!(place.instance(T)["status"], json!(null));
-
-    // The time of the timeouts block is the time that the provider takes.
-    place.workspace.write(
-        "slow.tf",
-        "resource \"legacy_thing\" \"slow\" {\n  name = \"slow\"\n  fail = \"slow\"\n  timeouts {\n    create = \"100ms\"\n  }\n}\n",
-    );
-    let run = place.deploy(&["--target", "legacy_thing.slow"], 5);
-    assert_eq!(run.diagnostics()[0]["detail"], "It took longer than 100ms.");
-    assert_eq!(place.instance("legacy_thing.slow")["status"], "tainted");
-}
-
-const OLD_DISK: &str = r#"
-terraform {
-  required_providers {
-    legacy = { source = "acme/legacy" }
-  }
-}
-
-variable "file" {}
-
-provider "legacy" {
-  file = var.file
-}
-
-resource "legacy_disk" "d" {
-  name = "d"
-  size = "12"
-}
-"#;
-
-#[test]
-fn state_of_an_older_legacy_provider_goes_through_its_upgraders() {
-    let Some(mut place) = Place::built(&[("main.tf", OLD_DISK)]) else {
-        return;
-    };
-    place.set("INTEROP_OLD", "1");
-    place.deploy(&[], 0);
-    assert_eq!(place.instance("legacy_disk.d")["schema_version"], 0);
-    place.set("INTEROP_OLD", "0");
-    assert_eq!(place.changes(&[], 0), json!({"no_op": 1}));
-    place.deploy(&[], 0);
-    let instance = place.instance("legacy_disk.d");
-    assert_eq!(
-        (&instance["schema_version"], &instance["attributes"]),
-        (
-            &json!(2),
-            &json!({"id": "disk-d", "name": "d", "size": 12, "unit": "GB"})
-        )
-    );
-    place
-        .run(&["destroy", "--auto-approve", "--json"])
-        .expect(0);
-    assert_eq!(place.kept(), json!({}));
-}
-
-#[test]
-fn a_thing_is_imported_by_its_id_or_by_its_identity() {
-    for by in ["id = \"thing-t\"", "identity = { name = \"t\" }"] {
-        let text = OLD_DISK.split("resource").next().unwrap();
-        let rest = format!(
-            "import {{\n  to = legacy_thing.t\n  {by}\n}}\n\nresource \"legacy_thing\" \"t\" {{\n  name = \"t\"\n  note = \"there\"\n  route = []\n}}\n"
-        );
-        let Some(place) = Place::built(&[("main.tf", text), ("rest.tf", &rest)]) else {
-            return;
-        };
-        std::fs::write(
-            place.objects(),
-            json!({"thing-t": {"revision": 4, "text": "there", "fields": {"zone": "z9"}}})
-                .to_string(),
-        )
-        .unwrap();
-        let plan = place.plan(&[]);
-        let key = if by.starts_with("id ") {
-            "id"
-        } else {
-            "identity"
-        };
-        assert!(
-            !plan.change(T)["importing"][key].is_null(),
-            "{by}: {:#}",
-            plan.change(T)
-        );
-        place.deploy(&[], 0);
-        let instance = place.instance(T);
-        let attributes = &instance["attributes"];
-        assert_eq!(
-            (
-                &attributes["zone"],
-                &attributes["size"],
-                &instance["identity"]
-            ),
-            (&json!("z9"), &json!(3), &json!({"name": "t"})),
-            "{by}"
-        );
-        assert_eq!(place.changes(&[], 0), json!({"no_op": 1}), "{by}");
-    }
 }

@@ -13,6 +13,7 @@ mod support;
 mod brittle;
 mod identity;
 mod legacy;
+mod legacy_state;
 mod mirror;
 mod nest;
 mod place;

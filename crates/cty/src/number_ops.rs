@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use dashu_base::{BitTest, DivRem};
 use dashu_int::UBig;
 
-use crate::number::{Form, MAX_PRECISION, Number, NumberError, rounded};
+use crate::number::{Form, MAX_PRECISION, Number, NumberError};
+use crate::number_round::rounded;
 
 impl Number {
     /// The sum, at the larger precision of the two.
@@ -203,7 +204,7 @@ impl Number {
                 let kept = usize::try_from(-exponent)
                     .map(|drop| mantissa >> drop)
                     .unwrap_or(UBig::ZERO);
-                let form = crate::number::finite(*negative, kept, 0).unwrap_or(Form::Zero {
+                let form = crate::number_round::finite(*negative, kept, 0).unwrap_or(Form::Zero {
                     negative: *negative,
                 });
                 Number {

@@ -4,7 +4,8 @@
 use dashu_base::BitTest;
 use dashu_int::UBig;
 
-use crate::number::{Form, MAX_EXPONENT, MAX_PRECISION, Number, NumberError, rounded};
+use crate::number::{Form, MAX_EXPONENT, MAX_PRECISION, Number, NumberError};
+use crate::number_round::rounded;
 
 impl Number {
     /// Reads decimal text (`-1.5e3`) at 512 bits.

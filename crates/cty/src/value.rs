@@ -51,195 +51,10 @@ pub struct InconsistentTypes {
 }
 
 impl Value {
-    pub(crate) fn leaf(ty: Type, data: Data) -> Value {
-        let deep = Deep {
-            unknown: matches!(data, Data::Unknown(_)),
-            ..Deep::default()
-        };
-        Value {
-            ty,
-            data,
-            marks: Marks::none(),
-            deep,
-        }
-    }
-
-    fn compound<'a>(ty: Type, data: Data, inside: impl Iterator<Item = &'a Value>) -> Value {
-        let mut deep = Deep::default();
-        for v in inside {
-            deep.unknown |= v.deep.unknown;
-            deep.marked |= v.deep.marked;
-            deep.inside = deep.inside.saturating_add(v.size());
-        }
-        Value {
-            ty,
-            data,
-            marks: Marks::none(),
-            deep,
-        }
-    }
-
     /// How many values it is made of, itself included, each as often as it occurs: what it takes to
     /// look at all of it, and not the memory that it takes, since values are shared.
     pub fn size(&self) -> u32 {
         self.deep.inside.saturating_add(1)
-    }
-
-    /// A string, brought into normal form C.
-    pub fn string(text: impl AsRef<str>) -> Value {
-        Value::leaf(
-            Type::String,
-            Data::String(crate::text::normal(text.as_ref())),
-        )
-    }
-
-    /// A number.
-    pub fn number(number: impl Into<Number>) -> Value {
-        Value::leaf(Type::Number, Data::Number(Arc::new(number.into())))
-    }
-
-    /// A whole number, with 64 bits.
-    pub fn int(value: i64) -> Value {
-        Value::number(value)
-    }
-
-    /// A truth value.
-    pub fn bool(value: bool) -> Value {
-        Value::leaf(Type::Bool, Data::Bool(value))
-    }
-
-    /// The null of a type.
-    pub fn null(ty: Type) -> Value {
-        Value::leaf(ty.without_optional(), Data::Null)
-    }
-
-    /// A value of a type about which nothing more is known.
-    pub fn unknown(ty: Type) -> Value {
-        Value::leaf(ty.without_optional(), Data::Unknown(None))
-    }
-
-    /// A value about which nothing is known.
-    pub fn dynamic() -> Value {
-        Value::leaf(Type::Dynamic, Data::Unknown(None))
-    }
-
-    /// An unknown truth value that is not null: the usual outcome of a comparison that cannot be
-    /// decided.
-    pub fn unknown_bool() -> Value {
-        Value::unknown(Type::Bool).refine_not_null()
-    }
-
-    /// A list. Elements whose type is dynamic (null or unknown) take the element type; a dynamic
-    /// element type is inferred from the elements.
-    ///
-    /// # Panics
-    /// If elements have different types; [`Value::try_list`] reports that instead.
-    pub fn list(element: Type, elements: Vec<Value>) -> Value {
-        Value::try_list(element, elements).unwrap_or_else(|e| panic!("{e}"))
-    }
-
-    /// A list, unless its elements have different types.
-    pub fn try_list(element: Type, elements: Vec<Value>) -> Result<Value, InconsistentTypes> {
-        let (element, elements) = same_type("list", element, elements)?;
-        Ok(Value::compound(Type::list(element), Data::Null, elements.iter()).holding(elements))
-    }
-
-    /// A set, ordered and without duplicates. Marks of elements move to the set.
-    ///
-    /// # Panics
-    /// If elements have different types; [`Value::try_set`] reports that instead.
-    pub fn set(element: Type, elements: Vec<Value>) -> Value {
-        Value::try_set(element, elements).unwrap_or_else(|e| panic!("{e}"))
-    }
-
-    /// A set, unless its elements have different types.
-    pub fn try_set(element: Type, elements: Vec<Value>) -> Result<Value, InconsistentTypes> {
-        let mut marks = Marks::none();
-        let bare = elements
-            .into_iter()
-            .map(|e| {
-                if e.deep.marked {
-                    hoist(e, &mut marks)
-                } else {
-                    e
-                }
-            })
-            .collect();
-        let (element, elements) = same_type("set", element, bare)?;
-        let elements = crate::set_order::arrange(&element, elements);
-        Ok(
-            Value::compound(Type::set(element), Data::Null, elements.iter())
-                .holding(elements)
-                .with_marks(&marks),
-        )
-    }
-
-    /// A map.
-    ///
-    /// # Panics
-    /// If elements have different types; [`Value::try_map`] reports that instead.
-    pub fn map<K: AsRef<str>>(
-        element: Type,
-        elements: impl IntoIterator<Item = (K, Value)>,
-    ) -> Value {
-        Value::try_map(element, elements).unwrap_or_else(|e| panic!("{e}"))
-    }
-
-    /// A map, unless its elements have different types. Of two equal keys the last one counts.
-    pub fn try_map<K: AsRef<str>>(
-        element: Type,
-        elements: impl IntoIterator<Item = (K, Value)>,
-    ) -> Result<Value, InconsistentTypes> {
-        let (keys, values): (Vec<Arc<str>>, Vec<Value>) = elements
-            .into_iter()
-            .map(|(k, v)| (crate::text::normal(k.as_ref()), v))
-            .unzip();
-        let (element, values) = same_type("map", element, values)?;
-        Ok(Value::from_members(
-            Type::map(element),
-            keys.into_iter().zip(values).collect(),
-        ))
-    }
-
-    /// A tuple.
-    pub fn tuple(elements: Vec<Value>) -> Value {
-        let ty = Type::Tuple(elements.iter().map(|e| e.ty.clone()).collect());
-        Value::compound(ty, Data::Null, elements.iter()).holding(elements)
-    }
-
-    /// An object. Of two equal names the last one counts.
-    pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Value)>) -> Value {
-        Value::object_from_map(
-            attributes
-                .into_iter()
-                .map(|(k, v)| (crate::text::normal(k.as_ref()), v)),
-        )
-    }
-
-    /// An object from names that are in normal form already.
-    pub fn object_from_map(attributes: impl IntoIterator<Item = (Arc<str>, Value)>) -> Value {
-        Value::object_of_members(attributes.into_iter().collect())
-    }
-
-    /// An object from names that are in normal form already, which is of type `object` where its
-    /// attributes are: such objects share their type instead of each having its own.
-    pub fn object_of_type(
-        object: &Arc<crate::ObjectType>,
-        attributes: impl IntoIterator<Item = (Arc<str>, Value)>,
-    ) -> Value {
-        let members: Members = attributes.into_iter().collect();
-        let fits = object.optional.is_empty()
-            && object.attributes.len() == members.len()
-            && object
-                .attributes
-                .iter()
-                .zip(&members)
-                .all(|((name, ty), (have, v))| name == have && *ty == v.ty);
-        if fits {
-            Value::from_members(Type::Object(object.clone()), members)
-        } else {
-            Value::object_of_members(members)
-        }
     }
 
     /// The same value, sharing its type with others of this very type.
@@ -251,38 +66,11 @@ impl Value {
         self
     }
 
-    fn object_of_members(attributes: Members) -> Value {
-        let types = attributes
-            .iter()
-            .map(|(k, v)| (k.clone(), v.ty.clone()))
-            .collect();
-        let ty = Type::Object(Arc::new(crate::ObjectType {
-            attributes: types,
-            optional: Default::default(),
-        }));
-        Value::from_members(ty, attributes)
-    }
-
-    /// The object without attributes.
-    pub fn empty_object() -> Value {
-        Value::object_from_map([])
-    }
-
-    /// The tuple without elements.
-    pub fn empty_tuple() -> Value {
-        Value::tuple(Vec::new())
-    }
-
-    /// The number 0.
-    pub fn zero() -> Value {
-        Value::number(Number::zero())
-    }
-
     pub(crate) fn from_members(ty: Type, members: Members) -> Value {
         Value::compound(ty, Data::Map(members.clone()), members.values())
     }
 
-    fn holding(mut self, elements: Vec<Value>) -> Value {
+    pub(super) fn holding(mut self, elements: Vec<Value>) -> Value {
         self.data = Data::Seq(elements.into());
         self
     }
@@ -402,38 +190,6 @@ impl Value {
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
-}
-
-fn hoist(element: Value, marks: &mut Marks) -> Value {
-    let (bare, inner) = element.unmark_deep();
-    marks.extend(&inner);
-    bare
-}
-
-/// Settles the element type, and gives it to the elements that have none.
-fn same_type(
-    kind: &'static str,
-    element: Type,
-    mut elements: Vec<Value>,
-) -> Result<(Type, Vec<Value>), InconsistentTypes> {
-    let mut ty = element.without_optional();
-    for e in &elements {
-        if ty.is_dynamic() {
-            ty = e.ty.clone();
-        } else if !e.ty.is_dynamic() && e.ty != ty {
-            return Err(InconsistentTypes {
-                kind,
-                first: ty,
-                second: e.ty.clone(),
-            });
-        }
-    }
-    for e in &mut elements {
-        if e.ty != ty {
-            *e = std::mem::replace(e, Value::bool(false)).retyped(&ty);
-        }
-    }
-    Ok((ty, elements))
 }
 
 impl PartialEq for Value {

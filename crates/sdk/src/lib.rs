@@ -60,6 +60,7 @@ mod check;
 mod codec;
 mod diagnostics;
 pub mod log;
+mod methods;
 mod object;
 mod plan;
 mod provider;

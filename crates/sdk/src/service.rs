@@ -1,26 +1,20 @@
-//! The provider protocol 6 over a [`Provider`]: each call decoded, run as a task of its own,
-//! answered. Owns the schemas, asked once, and the token by which StopProvider reaches the calls
-//! that run.
+//! What serves provider protocol 6 over a [`Provider`]: each call runs as a task of its own. Owns
+//! the schemas, asked once, and the token by which StopProvider reaches the calls that run.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cty::Type;
 use proto::tfplugin6 as pb;
-use proto::tfplugin6::provider_server::Provider as Wire;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::{Request, Response, Status};
 
-use crate::calls::{apply, diagnostics_of, open, plan, read, renew, upgrade, words};
-use crate::codec;
 use crate::diagnostics::Failure;
 use crate::provider::{Context, DataSource, EphemeralResource, Provider, Resource};
 use crate::schema::Schema;
-use crate::{check, wire_schema};
+use crate::wire_schema;
 
 /// A schema with the type of its values and what it belongs to.
 pub(crate) struct Entry<T: ?Sized> {
@@ -30,7 +24,7 @@ pub(crate) struct Entry<T: ?Sized> {
 }
 
 impl<T: ?Sized> Entry<T> {
-    fn new(item: Arc<T>, schema: Schema) -> Arc<Entry<T>> {
+    pub(super) fn new(item: Arc<T>, schema: Schema) -> Arc<Entry<T>> {
         let ty = schema.implied_type();
         Arc::new(Entry { item, schema, ty })
     }
@@ -38,13 +32,13 @@ impl<T: ?Sized> Entry<T> {
 
 /// The protocol's server.
 pub(crate) struct Service {
-    provider: Arc<Entry<dyn Provider>>,
-    resources: BTreeMap<String, Arc<Entry<dyn Resource>>>,
-    data_sources: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
-    ephemeral: BTreeMap<String, Arc<Entry<dyn EphemeralResource>>>,
-    schema: pb::get_provider_schema::Response,
-    stop: Mutex<CancellationToken>,
-    end: CancellationToken,
+    pub(super) provider: Arc<Entry<dyn Provider>>,
+    pub(super) resources: BTreeMap<String, Arc<Entry<dyn Resource>>>,
+    pub(super) data_sources: BTreeMap<String, Arc<Entry<dyn DataSource>>>,
+    pub(super) ephemeral: BTreeMap<String, Arc<Entry<dyn EphemeralResource>>>,
+    pub(super) schema: pb::get_provider_schema::Response,
+    pub(super) stop: Mutex<CancellationToken>,
+    pub(super) end: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -124,21 +118,24 @@ impl Service {
         })
     }
 
-    fn resource(&self, name: &str) -> Result<Arc<Entry<dyn Resource>>, Failure> {
+    pub(super) fn resource(&self, name: &str) -> Result<Arc<Entry<dyn Resource>>, Failure> {
         self.resources
             .get(name)
             .cloned()
             .ok_or_else(|| self.not_here("resource type", name))
     }
 
-    fn data_source(&self, name: &str) -> Result<Arc<Entry<dyn DataSource>>, Failure> {
+    pub(super) fn data_source(&self, name: &str) -> Result<Arc<Entry<dyn DataSource>>, Failure> {
         self.data_sources
             .get(name)
             .cloned()
             .ok_or_else(|| self.not_here("data source", name))
     }
 
-    fn ephemeral(&self, name: &str) -> Result<Arc<Entry<dyn EphemeralResource>>, Failure> {
+    pub(super) fn ephemeral(
+        &self,
+        name: &str,
+    ) -> Result<Arc<Entry<dyn EphemeralResource>>, Failure> {
         self.ephemeral
             .get(name)
             .cloned()
@@ -157,7 +154,7 @@ impl Service {
 
     /// Runs a call as a task: it goes on to its end even if the host hangs up, but is then asked to
     /// stop.
-    async fn run<T, F, Fut>(&self, call: F) -> Outcome<T>
+    pub(super) async fn run<T, F, Fut>(&self, call: F) -> Outcome<T>
     where
         T: Send + 'static,
         F: FnOnce(Context) -> Fut,
@@ -193,425 +190,10 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without words".into())
 }
 
-fn capabilities() -> pb::ServerCapabilities {
+pub(super) fn capabilities() -> pb::ServerCapabilities {
     pb::ServerCapabilities {
         plan_destroy: true,
         get_provider_schema_optional: true,
         ..Default::default()
-    }
-}
-
-fn not_served(method: &str) -> Status {
-    Status::unimplemented(format!("this provider does not serve {method}"))
-}
-
-type Answer<T> = Result<Response<T>, Status>;
-type NoStream<T> = Pin<Box<dyn futures_util::Stream<Item = Result<T, Status>> + Send>>;
-
-#[tonic::async_trait]
-impl Wire for Service {
-    async fn get_metadata(
-        &self,
-        _: Request<pb::get_metadata::Request>,
-    ) -> Answer<pb::get_metadata::Response> {
-        let resource = |name: &String| pb::get_metadata::ResourceMetadata {
-            type_name: name.clone(),
-        };
-        let data = |name: &String| pb::get_metadata::DataSourceMetadata {
-            type_name: name.clone(),
-        };
-        let ephemeral = |name: &String| pb::get_metadata::EphemeralMetadata {
-            type_name: name.clone(),
-        };
-        Ok(Response::new(pb::get_metadata::Response {
-            server_capabilities: Some(capabilities()),
-            resources: self.resources.keys().map(resource).collect(),
-            data_sources: self.data_sources.keys().map(data).collect(),
-            ephemeral_resources: self.ephemeral.keys().map(ephemeral).collect(),
-            ..Default::default()
-        }))
-    }
-
-    async fn get_provider_schema(
-        &self,
-        _: Request<pb::get_provider_schema::Request>,
-    ) -> Answer<pb::get_provider_schema::Response> {
-        Ok(Response::new(self.schema.clone()))
-    }
-
-    async fn get_resource_identity_schemas(
-        &self,
-        _: Request<pb::get_resource_identity_schemas::Request>,
-    ) -> Answer<pb::get_resource_identity_schemas::Response> {
-        Ok(Response::new(
-            pb::get_resource_identity_schemas::Response::default(),
-        ))
-    }
-
-    async fn get_functions(
-        &self,
-        _: Request<pb::get_functions::Request>,
-    ) -> Answer<pb::get_functions::Response> {
-        Ok(Response::new(pb::get_functions::Response::default()))
-    }
-
-    async fn validate_provider_config(
-        &self,
-        request: Request<pb::validate_provider_config::Request>,
-    ) -> Answer<pb::validate_provider_config::Response> {
-        let (request, entry) = (request.into_inner(), self.provider.clone());
-        let outcome = self.run(|cx| async move {
-            let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
-            diagnostics.extend(entry.item.validate(&cx, &config).await);
-            Ok(diagnostics)
-        });
-        Ok(Response::new(pb::validate_provider_config::Response {
-            diagnostics: diagnostics_of(outcome.await),
-        }))
-    }
-
-    async fn configure_provider(
-        &self,
-        request: Request<pb::configure_provider::Request>,
-    ) -> Answer<pb::configure_provider::Response> {
-        let (request, entry) = (request.into_inner(), self.provider.clone());
-        let outcome = self.run(|cx| async move {
-            let config = codec::decode(request.config, &entry.ty)?;
-            Ok(entry.item.configure(&cx, &config).await)
-        });
-        Ok(Response::new(pb::configure_provider::Response {
-            diagnostics: diagnostics_of(outcome.await),
-        }))
-    }
-
-    async fn validate_resource_config(
-        &self,
-        request: Request<pb::validate_resource_config::Request>,
-    ) -> Answer<pb::validate_resource_config::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
-            diagnostics.extend(entry.item.validate(&cx, &config).await);
-            Ok(diagnostics)
-        });
-        Ok(Response::new(pb::validate_resource_config::Response {
-            diagnostics: diagnostics_of(outcome.await),
-        }))
-    }
-
-    async fn validate_data_resource_config(
-        &self,
-        request: Request<pb::validate_data_resource_config::Request>,
-    ) -> Answer<pb::validate_data_resource_config::Response> {
-        let request = request.into_inner();
-        let entry = self.data_source(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
-            diagnostics.extend(entry.item.validate(&cx, &config).await);
-            Ok(diagnostics)
-        });
-        Ok(Response::new(pb::validate_data_resource_config::Response {
-            diagnostics: diagnostics_of(outcome.await),
-        }))
-    }
-
-    async fn upgrade_resource_state(
-        &self,
-        request: Request<pb::upgrade_resource_state::Request>,
-    ) -> Answer<pb::upgrade_resource_state::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let answer = match self
-            .run(|cx| async move { upgrade(entry?, cx, request).await })
-            .await
-        {
-            Ok(state) => pb::upgrade_resource_state::Response {
-                upgraded_state: Some(state),
-                ..Default::default()
-            },
-            Err(failure) => pb::upgrade_resource_state::Response {
-                diagnostics: words(failure).into_wire(),
-                ..Default::default()
-            },
-        };
-        Ok(Response::new(answer))
-    }
-
-    async fn read_resource(
-        &self,
-        request: Request<pb::read_resource::Request>,
-    ) -> Answer<pb::read_resource::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let (state, private) = (request.current_state.clone(), request.private.clone());
-        let answer = self
-            .run(|cx| async move { read(entry?, cx, request).await })
-            .await
-            .unwrap_or_else(|failure| {
-                // a read that failed says nothing about the object: the host keeps what it has
-                pb::read_resource::Response {
-                    new_state: state,
-                    private,
-                    diagnostics: words(failure).into_wire(),
-                    ..Default::default()
-                }
-            });
-        Ok(Response::new(answer))
-    }
-
-    async fn plan_resource_change(
-        &self,
-        request: Request<pb::plan_resource_change::Request>,
-    ) -> Answer<pb::plan_resource_change::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let (state, private) = (request.prior_state.clone(), request.prior_private.clone());
-        let answer = self
-            .run(|cx| async move { plan(entry?, cx, request).await })
-            .await
-            .unwrap_or_else(|failure| {
-                let diagnostics = words(failure).into_wire();
-                pb::plan_resource_change::Response {
-                    planned_state: state,
-                    planned_private: private,
-                    diagnostics,
-                    ..Default::default()
-                }
-            });
-        Ok(Response::new(answer))
-    }
-
-    async fn apply_resource_change(
-        &self,
-        request: Request<pb::apply_resource_change::Request>,
-    ) -> Answer<pb::apply_resource_change::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let (state, private) = (request.prior_state.clone(), request.planned_private.clone());
-        let answer = self
-            .run(|cx| async move { apply(entry?, cx, request).await })
-            .await
-            .unwrap_or_else(|failure| pb::apply_resource_change::Response {
-                new_state: state,
-                private,
-                diagnostics: words(failure).into_wire(),
-                ..Default::default()
-            });
-        Ok(Response::new(answer))
-    }
-
-    async fn import_resource_state(
-        &self,
-        request: Request<pb::import_resource_state::Request>,
-    ) -> Answer<pb::import_resource_state::Response> {
-        let request = request.into_inner();
-        let entry = self.resource(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let state = entry.item.import(&cx, &request.id).await?;
-            let imported = pb::import_resource_state::ImportedResource {
-                type_name: request.type_name,
-                state: Some(codec::encode(&state.value, &entry.ty)?),
-                private: state.private.into(),
-                ..Default::default()
-            };
-            Ok((imported, state.warnings))
-        });
-        let mut answer = pb::import_resource_state::Response::default();
-        match outcome.await {
-            Ok((imported, warnings)) => {
-                answer.imported_resources.push(imported);
-                answer.diagnostics = warnings.into_wire();
-            }
-            Err(failure) => answer.diagnostics = words(failure).into_wire(),
-        }
-        Ok(Response::new(answer))
-    }
-
-    async fn read_data_source(
-        &self,
-        request: Request<pb::read_data_source::Request>,
-    ) -> Answer<pb::read_data_source::Response> {
-        let request = request.into_inner();
-        let entry = self.data_source(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let config = codec::decode(request.config, &entry.ty)?;
-            codec::encode(&entry.item.read(&cx, config).await?, &entry.ty)
-        });
-        let answer = match outcome.await {
-            Ok(state) => pb::read_data_source::Response {
-                state: Some(state),
-                ..Default::default()
-            },
-            Err(failure) => pb::read_data_source::Response {
-                diagnostics: words(failure).into_wire(),
-                ..Default::default()
-            },
-        };
-        Ok(Response::new(answer))
-    }
-
-    /// Reaches every call that runs now; calls that come later start afresh.
-    async fn stop_provider(
-        &self,
-        _: Request<pb::stop_provider::Request>,
-    ) -> Answer<pb::stop_provider::Response> {
-        let running = {
-            let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *stop, self.end.child_token())
-        };
-        running.cancel();
-        Ok(Response::new(pb::stop_provider::Response::default()))
-    }
-
-    type ListResourceStream = NoStream<pb::list_resource::Event>;
-    type InvokeActionStream = NoStream<pb::invoke_action::Event>;
-
-    async fn upgrade_resource_identity(
-        &self,
-        _: Request<pb::upgrade_resource_identity::Request>,
-    ) -> Answer<pb::upgrade_resource_identity::Response> {
-        Err(not_served("UpgradeResourceIdentity"))
-    }
-
-    async fn move_resource_state(
-        &self,
-        _: Request<pb::move_resource_state::Request>,
-    ) -> Answer<pb::move_resource_state::Response> {
-        Err(not_served("MoveResourceState"))
-    }
-
-    async fn generate_resource_config(
-        &self,
-        _: Request<pb::generate_resource_config::Request>,
-    ) -> Answer<pb::generate_resource_config::Response> {
-        Err(not_served("GenerateResourceConfig"))
-    }
-
-    async fn validate_ephemeral_resource_config(
-        &self,
-        request: Request<pb::validate_ephemeral_resource_config::Request>,
-    ) -> Answer<pb::validate_ephemeral_resource_config::Response> {
-        let request = request.into_inner();
-        let entry = self.ephemeral(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            let entry = entry?;
-            let config = codec::decode(request.config, &entry.ty)?;
-            let mut diagnostics = check::against(&entry.schema, &config);
-            diagnostics.extend(entry.item.validate(&cx, &config).await);
-            Ok(diagnostics)
-        });
-        Ok(Response::new(
-            pb::validate_ephemeral_resource_config::Response {
-                diagnostics: diagnostics_of(outcome.await),
-            },
-        ))
-    }
-
-    async fn open_ephemeral_resource(
-        &self,
-        request: Request<pb::open_ephemeral_resource::Request>,
-    ) -> Answer<pb::open_ephemeral_resource::Response> {
-        let request = request.into_inner();
-        let entry = self.ephemeral(&request.type_name);
-        Ok(Response::new(
-            self.run(|cx| async move { open(entry?, cx, request).await })
-                .await
-                .unwrap_or_else(|failure| pb::open_ephemeral_resource::Response {
-                    diagnostics: words(failure).into_wire(),
-                    ..Default::default()
-                }),
-        ))
-    }
-
-    async fn renew_ephemeral_resource(
-        &self,
-        request: Request<pb::renew_ephemeral_resource::Request>,
-    ) -> Answer<pb::renew_ephemeral_resource::Response> {
-        let request = request.into_inner();
-        let entry = self.ephemeral(&request.type_name);
-        let private = request.private.clone();
-        let answer = self
-            .run(|cx| async move { renew(entry?, cx, request).await })
-            .await
-            .unwrap_or_else(|failure| pb::renew_ephemeral_resource::Response {
-                private,
-                diagnostics: words(failure).into_wire(),
-                ..Default::default()
-            });
-        Ok(Response::new(answer))
-    }
-
-    async fn close_ephemeral_resource(
-        &self,
-        request: Request<pb::close_ephemeral_resource::Request>,
-    ) -> Answer<pb::close_ephemeral_resource::Response> {
-        let request = request.into_inner();
-        let entry = self.ephemeral(&request.type_name);
-        let outcome = self.run(|cx| async move {
-            entry?
-                .item
-                .close(&cx, request.private.unwrap_or_default().to_vec())
-                .await
-        });
-        Ok(Response::new(pb::close_ephemeral_resource::Response {
-            diagnostics: diagnostics_of(outcome.await),
-        }))
-    }
-
-    async fn list_resource(
-        &self,
-        _: Request<pb::list_resource::Request>,
-    ) -> Answer<Self::ListResourceStream> {
-        Err(not_served("ListResource"))
-    }
-
-    async fn validate_list_resource_config(
-        &self,
-        _: Request<pb::validate_list_resource_config::Request>,
-    ) -> Answer<pb::validate_list_resource_config::Response> {
-        Err(not_served("ValidateListResourceConfig"))
-    }
-
-    async fn call_function(
-        &self,
-        _: Request<pb::call_function::Request>,
-    ) -> Answer<pb::call_function::Response> {
-        Err(not_served("CallFunction"))
-    }
-
-    async fn unlock_state(
-        &self,
-        _: Request<pb::unlock_state::Request>,
-    ) -> Answer<pb::unlock_state::Response> {
-        Err(not_served("UnlockState"))
-    }
-
-    async fn plan_action(
-        &self,
-        _: Request<pb::plan_action::Request>,
-    ) -> Answer<pb::plan_action::Response> {
-        Err(not_served("PlanAction"))
-    }
-
-    async fn invoke_action(
-        &self,
-        _: Request<pb::invoke_action::Request>,
-    ) -> Answer<Self::InvokeActionStream> {
-        Err(not_served("InvokeAction"))
-    }
-
-    async fn validate_action_config(
-        &self,
-        _: Request<pb::validate_action_config::Request>,
-    ) -> Answer<pb::validate_action_config::Response> {
-        Err(not_served("ValidateActionConfig"))
     }
 }

@@ -1,6 +1,7 @@
 //! One file a target. Each takes any bytes; its first lines say how they are read and what is
 //! promised.
 
+mod answers;
 mod config;
 pub mod handshake;
 pub mod json;

@@ -1,9 +1,23 @@
 //! What commands do to the state, and when they can be used.
 
+mod apply;
+mod cursor;
 mod general;
+mod leave;
 mod places;
+mod ready;
+mod search;
+mod select;
 mod stage;
+mod unknown;
 
+pub use apply::*;
+pub use cursor::*;
 pub use general::*;
+pub use leave::*;
 pub use places::*;
+pub use ready::*;
+pub use search::*;
+pub use select::*;
 pub use stage::*;
+pub use unknown::*;

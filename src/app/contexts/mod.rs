@@ -3,7 +3,7 @@
 mod detail;
 mod text;
 
-use super::doc::{Doc, Line, title as about};
+use super::doc::{Doc, Line, stage_title, title as about};
 use super::list::Row;
 use super::rows;
 use super::state::{Context, State};
@@ -80,7 +80,7 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: |s| (rows::stage(s), 0),
         text: text::stage,
         detail: detail::stage,
-        about: about::stage,
+        about: stage_title::stage,
     },
     OfContext {
         context: Context::Deploy,
@@ -92,7 +92,7 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: rows::deploy,
         text: text::deploy,
         detail: detail::deploy,
-        about: about::deploy,
+        about: stage_title::deploy,
     },
     OfContext {
         context: Context::History,
@@ -116,7 +116,7 @@ static CONTEXTS: [OfContext; Context::COUNT] = [
         rows: rows::deploy,
         text: text::deploy,
         detail: detail::deploy,
-        about: about::deploy,
+        about: stage_title::deploy,
     },
     OfContext {
         context: Context::Failures,

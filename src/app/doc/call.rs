@@ -1,6 +1,6 @@
 //! One call in words: who waits for whom, and how its time stands against what is usual.
 
-use super::*;
+use super::{Doc, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::state::State;
 use crate::engine::view::CallView;
@@ -65,6 +65,12 @@ pub fn call(state: &State, c: &CallView) -> Doc {
             ]);
         }
     }
+    behind(state, c, &mut doc);
+    doc
+}
+
+/// The calls that wait for this one.
+fn behind(state: &State, c: &CallView, doc: &mut Doc) {
     let behind: Vec<_> = state
         .view
         .calls
@@ -73,7 +79,7 @@ pub fn call(state: &State, c: &CallView) -> Doc {
         .collect();
     if !behind.is_empty() {
         push_heading(
-            &mut doc,
+            doc,
             format!(
                 "{} behind it",
                 crate::app::format::count(behind.len(), "call")
@@ -86,7 +92,6 @@ pub fn call(state: &State, c: &CallView) -> Doc {
             ));
         }
     }
-    doc
 }
 
 /// A call that was answered.

@@ -1,11 +1,13 @@
 //! One change in words: its attributes before and after, why it is there, what needs it.
 
-use super::*;
-use crate::engine::words::{
-    Action, AttributeChange, ChangeView, Diagnostic, DriftKind, DriftView, OutputView, Severity,
-    StageMode, Unknown,
-};
 use similar::{ChangeTag, TextDiff};
+
+use super::{
+    Doc, Line, Role, action_role, action_sign, clean, line, push_heading, push_text, span, width,
+};
+use crate::engine::words::{
+    Action, AttributeChange, ChangeView, DriftKind, DriftView, OutputView, StageMode, Unknown,
+};
 
 /// Longer texts are compared by their size alone.
 const LONGEST_DIFF: usize = 200_000;
@@ -339,71 +341,4 @@ fn list_or_none<'a>(doc: &mut Doc, items: impl Iterator<Item = &'a str>) {
     if doc.len() == before {
         doc.push(line(Role::Dim, "  nothing in this stage"));
     }
-}
-
-/// One diagnostic with its place and the line it is about.
-pub fn diagnostic(doc: &mut Doc, d: &Diagnostic) {
-    let (word, role) = match d.severity {
-        Severity::Error => ("error", Role::Bad),
-        Severity::Warning => ("warning", Role::Warn),
-    };
-    if !doc.is_empty() {
-        doc.push(Line::new());
-    }
-    doc.push(vec![
-        span(role, format!("{word}: ")),
-        span(Role::Strong, &d.summary),
-    ]);
-    if let Some(range) = &d.range {
-        doc.push(line(
-            Role::Dim,
-            format!(
-                "  at {}:{}:{}",
-                range.filename, range.start.line, range.start.column
-            ),
-        ));
-    }
-    if let Some(address) = &d.address {
-        doc.push(line(Role::Dim, format!("  in {address}")));
-    }
-    if let Some(s) = &d.snippet {
-        let (from, to) = (s.mark.0 as usize, s.mark.1 as usize);
-        let number = format!("{:>5} │ ", s.line);
-        match (s.text.get(..from), s.text.get(from..to), s.text.get(to..)) {
-            (Some(a), Some(b), Some(c)) => {
-                doc.push(vec![
-                    span(Role::Dim, number),
-                    span(Role::Plain, a),
-                    span(role, b),
-                    span(Role::Plain, c),
-                ]);
-                let marks = "^".repeat(width(&clean(b)).max(1));
-                doc.push(vec![
-                    span(Role::Dim, "      │ "),
-                    span(Role::Plain, " ".repeat(width(&clean(a)))),
-                    span(role, marks),
-                ]);
-            }
-            _ => doc.push(vec![span(Role::Dim, number), span(Role::Plain, &s.text)]),
-        }
-    }
-    push_text(doc, Role::Plain, "  ", &d.detail);
-    if let Some(further) = &d.further {
-        push_text(doc, Role::Dim, "  ", &further.text());
-    }
-}
-
-/// All diagnostics of a stage that failed, errors first.
-pub fn diagnostics<'a>(text: &str, all: impl Iterator<Item = &'a Diagnostic>) -> Doc {
-    let mut doc = Doc::new();
-    let mut all: Vec<_> = all.collect();
-    // One of them says it, with its place.
-    if !all.iter().any(|d| d.summary == text || d.detail == text) {
-        push_text(&mut doc, Role::Bad, "", text);
-    }
-    all.sort_by_key(|d| std::cmp::Reverse(d.severity));
-    for d in all {
-        diagnostic(&mut doc, d);
-    }
-    doc
 }

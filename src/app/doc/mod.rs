@@ -4,21 +4,28 @@
 
 mod call;
 mod change;
+mod deploy;
+mod diagnostic;
+mod header;
 mod operation;
 mod plugin;
 mod popup;
 mod resource;
+pub(in crate::app) mod stage_title;
 pub(in crate::app) mod title;
 mod unknown;
 mod welcome;
 
 pub use call::{call, finished, outcome};
-pub use change::{change, diagnostic, diagnostics, drift, drift_role, output, why};
-pub use operation::{counts, deploy_summary, failure_group, mode, operation, outcome_role};
+pub use change::{change, drift, drift_role, output, why};
+pub use deploy::{counts, deploy_summary, failure_group, mode, outcome_role};
+pub use diagnostic::{diagnostic, diagnostics};
+pub use header::{header, status};
+pub use operation::operation;
 pub use plugin::{attempts, calls, found, level_role, logs, schema_line, schema_text};
 pub use popup::{RUNGS, help, ladder};
 pub use resource::{log_line, state_row};
-pub use title::{detail_title, header, status, title};
+pub use title::{detail_title, title};
 pub use unknown::{
     unknown, unknown_badge, unknown_head, unknown_keys, unknown_line, unknown_note,
     unknown_of_operation,

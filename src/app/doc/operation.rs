@@ -1,13 +1,13 @@
-//! Operations, deploys and failures in words.
+//! An operation in words: how far it is, what it waits for, its calls and lines, why it failed.
 
-use super::*;
-use crate::app::format::{clock, clock_ms, count, date, duration, elapsed};
+use super::{
+    Doc, Line, Role, action_sign, call, line, plugin, push_heading, push_text, span, unknown,
+};
+use crate::app::format::{clock, clock_ms, duration, elapsed};
 use crate::app::running;
 use crate::app::state::{Context, State};
-use crate::engine::words::{
-    Counts, DeployOutcome, DeploySummary, Failure, FailureGroup, Operation, OperationState,
-    PluginId, StageMode, UnixMs,
-};
+use crate::engine::words::{Failure, Operation, OperationState};
+use crate::engine::words::{PluginId, UnixMs};
 
 /// One operation of a deploy at a moment.
 pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
@@ -15,6 +15,30 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
     let mut head = action_sign(op.action);
     head.push(span(Role::Strong, format!(" {}", op.address)));
     doc.push(head);
+    state_of(state, op, now, &mut doc);
+    if op.attempt > 1 && op.retry.is_none() {
+        doc.push(line(
+            Role::Dim,
+            format!("a call of it took {} attempts", op.attempt),
+        ));
+    }
+    needs(state, op, &mut doc);
+    if let Some(f) = &op.failure {
+        doc.push(Line::new());
+        failure(state, &mut doc, f);
+    }
+    for w in &op.warnings {
+        doc.push(Line::new());
+        doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
+    }
+    timeline(state, op, &mut doc);
+    calls_of(state, op, &mut doc);
+    lines_of(state, op, now, &mut doc);
+    doc
+}
+
+/// How far it is.
+fn state_of(state: &State, op: &Operation, now: UnixMs, doc: &mut Doc) {
     match op.state {
         OperationState::Running => {
             let since = state
@@ -30,7 +54,7 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             if let Some(c) = running::queued(state, op) {
                 doc.push(line(Role::Warn, running::in_line(state, c)));
                 push_text(
-                    &mut doc,
+                    doc,
                     Role::Dim,
                     "  ",
                     c.waits_for.as_deref().unwrap_or_default(),
@@ -74,22 +98,11 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
         }
         OperationState::Waiting => doc.push(line(Role::Dim, "waiting")),
     }
-    if op.attempt > 1 && op.retry.is_none() {
-        doc.push(line(
-            Role::Dim,
-            format!("a call of it took {} attempts", op.attempt),
-        ));
-    }
-    needs(state, op, &mut doc);
-    if let Some(f) = &op.failure {
-        doc.push(Line::new());
-        failure(state, &mut doc, f);
-    }
-    for w in &op.warnings {
-        doc.push(Line::new());
-        doc.push(vec![span(Role::Warn, "warning: "), span(Role::Plain, w)]);
-    }
-    push_heading(&mut doc, "timeline");
+}
+
+/// When it began and ended, and how long such an operation takes otherwise.
+fn timeline(state: &State, op: &Operation, doc: &mut Doc) {
+    push_heading(doc, "timeline");
     if let Some(b) = op.began {
         doc.push(line(
             Role::Plain,
@@ -122,9 +135,6 @@ pub fn operation(state: &State, op: &Operation, now: UnixMs) -> Doc {
             format!("  in line for slots: {}", duration(*ms)),
         ));
     }
-    calls_of(state, op, &mut doc);
-    lines_of(state, op, now, &mut doc);
-    doc
 }
 
 /// What it waits for, and what it needed that did not come; what is done already last.
@@ -269,7 +279,7 @@ fn failure(state: &State, doc: &mut Doc, f: &Failure) {
 }
 
 /// What a plugin said before, with the times of day where they are known.
-fn last_lines(
+pub(super) fn last_lines(
     state: &State,
     doc: &mut Doc,
     who: Option<&PluginId>,
@@ -291,183 +301,4 @@ fn last_lines(
         });
         push_text(doc, Role::Dim, "  │ ", &format!("{time}{text}"));
     }
-}
-
-/// `+3 ~1 -/+1 -0`, each with its colour.
-pub fn counts(c: &Counts) -> Line {
-    let mut l = vec![
-        span(
-            if c.create > 0 {
-                Role::Create
-            } else {
-                Role::Dim
-            },
-            format!("+{} ", c.create),
-        ),
-        span(
-            if c.update > 0 {
-                Role::Update
-            } else {
-                Role::Dim
-            },
-            format!("~{} ", c.update),
-        ),
-        span(
-            if c.replace > 0 {
-                Role::Destroy
-            } else {
-                Role::Dim
-            },
-            format!("-/+{} ", c.replace),
-        ),
-        span(
-            if c.destroy > 0 {
-                Role::Destroy
-            } else {
-                Role::Dim
-            },
-            format!("-{}", c.destroy),
-        ),
-    ];
-    if c.read > 0 {
-        l.push(span(Role::Read, format!(" <={}", c.read)));
-    }
-    if c.forget > 0 {
-        l.push(span(Role::Forget, format!(" ×{}", c.forget)));
-    }
-    l
-}
-
-/// The symbol and role of a deploy's outcome.
-pub fn outcome_role(o: DeployOutcome) -> (&'static str, Role) {
-    match o {
-        DeployOutcome::Running => ("◐", Role::Busy),
-        DeployOutcome::Succeeded => ("✓", Role::Ok),
-        DeployOutcome::Failed => ("✗", Role::Bad),
-        DeployOutcome::Cancelled => ("■", Role::Warn),
-        DeployOutcome::Interrupted => ("!", Role::Warn),
-    }
-}
-
-/// The word for a way of staging.
-pub fn mode(m: StageMode) -> &'static str {
-    match m {
-        StageMode::Normal => "changes",
-        StageMode::Destroy => "destroy",
-        StageMode::RefreshOnly => "refresh only",
-    }
-}
-
-/// One deploy as the history remembers it.
-pub fn deploy_summary(state: &State, d: &DeploySummary) -> Doc {
-    let mut doc = Doc::new();
-    let (symbol, role) = outcome_role(d.outcome);
-    doc.push(vec![
-        span(Role::Strong, format!("deploy #{}  ", d.deploy)),
-        span(role, format!("{symbol} {}", d.outcome.word())),
-    ]);
-    doc.push(Line::new());
-    push_pair(
-        &mut doc,
-        "stage",
-        format!("#{} ({})", d.stage, mode(d.mode)),
-    );
-    push_pair(&mut doc, "began", date(d.began, state.utc_offset));
-    if let Some(e) = d.ended {
-        push_pair(
-            &mut doc,
-            "took",
-            duration(u64::try_from(e - d.began).unwrap_or(0)),
-        );
-    }
-    push_pair(&mut doc, "by", format!("{} on {}", d.who, d.host));
-    push_pair(
-        &mut doc,
-        "config",
-        d.config_digest.get(..16).unwrap_or(&d.config_digest),
-    );
-    let mut l = vec![span(Role::Dim, format!("{:<12} ", "changes"))];
-    l.extend(counts(&d.counts));
-    doc.push(l);
-    let o = d.operations;
-    push_pair(
-        &mut doc,
-        "operations",
-        format!(
-            "{} done, {} failed, {} not attempted",
-            o.done, o.failed, o.not_attempted
-        ),
-    );
-    if o.half_replaced > 0 {
-        doc.push(line(
-            Role::Bad,
-            format!(
-                "{:<13}{}",
-                "",
-                count(o.half_replaced as usize, "replacement") + " done by half"
-            ),
-        ));
-    }
-    if o.unknown > 0 {
-        doc.push(line(
-            Role::Warn,
-            format!(
-                "{:<13}{}",
-                "",
-                count(o.unknown as usize, "outcome") + " unknown"
-            ),
-        ));
-    }
-    doc.push(Line::new());
-    doc.push(vec![
-        span(Role::Key, "enter"),
-        span(Role::Dim, " replays it"),
-    ]);
-    doc
-}
-
-/// Failures that are alike: how often, since when, what followed.
-pub fn failure_group(state: &State, g: &FailureGroup) -> Doc {
-    let mut doc = Doc::new();
-    doc.push(vec![
-        span(Role::Bad, format!("{}: ", g.class.word())),
-        span(Role::Strong, &g.summary),
-    ]);
-    push_text(&mut doc, Role::Plain, "  ", &g.detail);
-    doc.push(Line::new());
-    push_pair(
-        &mut doc,
-        "seen",
-        format!(
-            "{}, first {}, last {}",
-            count(g.count as usize, "time"),
-            date(g.first, state.utc_offset),
-            date(g.last, state.utc_offset)
-        ),
-    );
-    if let Some(p) = &g.plugin {
-        push_pair(&mut doc, "plugin", &p.0);
-    }
-    push_pair(&mut doc, "resources", g.addresses.join(", "));
-    push_pair(
-        &mut doc,
-        "deploys",
-        g.deploys
-            .iter()
-            .map(|d| format!("#{d}"))
-            .collect::<Vec<_>>()
-            .join(" "),
-    );
-    push_pair(
-        &mut doc,
-        "followed by",
-        g.followed_by.as_deref().unwrap_or("nothing yet"),
-    );
-    last_lines(
-        state,
-        &mut doc,
-        g.plugin.as_ref(),
-        (&g.last_lines, &g.last_lines_at),
-    );
-    doc
 }

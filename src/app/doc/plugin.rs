@@ -1,7 +1,7 @@
 //! One plugin in words: where it was found, its launch attempts, its calls, its last log lines, its
 //! schema.
 
-use super::*;
+use super::{Doc, Line, Role, line, push_heading, push_pair, push_text, span};
 use crate::app::format::{clock, duration, elapsed};
 use crate::app::schema::SchemaRow;
 use crate::app::state::State;

@@ -1,6 +1,6 @@
 //! What popups say: help from the table of commands, the rungs of the cancel ladder.
 
-use super::*;
+use super::{Doc, Line, Role, line, push_heading, span};
 use crate::app::command::COMMANDS;
 use crate::app::format::{count, elapsed};
 use crate::app::state::State;
@@ -124,30 +124,7 @@ pub fn ladder(state: &State) -> Vec<Doc> {
     plugins.dedup();
     plugins.sort_unstable();
     plugins.dedup();
-    let mut soft = vec![line(Role::Strong, "1  stop starting")];
-    if state.view.staging.is_some() {
-        soft.push(line(
-            Role::Plain,
-            "   the staging ends; staging changes nothing, so nothing is lost",
-        ));
-    } else {
-        soft.push(line(
-            Role::Plain,
-            format!(
-                "   {} not begun are not attempted; {running} running are waited for.",
-                count(waiting, "operation")
-            ),
-        ));
-        if replacing > 0 {
-            soft.push(line(
-                Role::Plain,
-                format!(
-                    "   {} begun and not ended: finished first, so that what was destroyed is made again.",
-                    count(replacing, "replacement")
-                ),
-            ));
-        }
-    }
+    let soft = softest(state, waiting, running, replacing);
     let mut ask = vec![line(Role::Strong, "2  ask the plugins to stop")];
     ask.push(line(
         Role::Plain,
@@ -173,6 +150,35 @@ pub fn ladder(state: &State) -> Vec<Doc> {
         kill.push(by_half());
     }
     vec![soft, ask, kill]
+}
+
+/// The first rung: what has not begun does not begin.
+fn softest(state: &State, waiting: usize, running: usize, replacing: usize) -> Doc {
+    let mut soft = vec![line(Role::Strong, "1  stop starting")];
+    if state.view.staging.is_some() {
+        soft.push(line(
+            Role::Plain,
+            "   the staging ends; staging changes nothing, so nothing is lost",
+        ));
+    } else {
+        soft.push(line(
+            Role::Plain,
+            format!(
+                "   {} not begun are not attempted; {running} running are waited for.",
+                count(waiting, "operation")
+            ),
+        ));
+        if replacing > 0 {
+            soft.push(line(
+                Role::Plain,
+                format!(
+                    "   {} begun and not ended: finished first, so that what was destroyed is made again.",
+                    count(replacing, "replacement")
+                ),
+            ));
+        }
+    }
+    soft
 }
 
 fn processes(n: usize) -> String {

@@ -1,6 +1,8 @@
 //! A resource in the state, and a log line, in words.
 
-use super::*;
+use super::{
+    Doc, Line, Role, clean, level_role, line, push_heading, push_pair, push_text, span, width,
+};
 use crate::app::format::clock_ms;
 use crate::app::log::LogEntry;
 use crate::app::state::State;

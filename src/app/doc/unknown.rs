@@ -1,7 +1,7 @@
 //! What earlier deploys began and has no end on record: a line for a list, all words for a popup,
 //! how it is settled.
 
-use super::*;
+use super::{Doc, Line, Role, Span, line, push_text, span};
 use crate::app::format::{count, date};
 use crate::app::state::State;
 use crate::engine::words::{Operation, Unknown};

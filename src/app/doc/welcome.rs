@@ -1,6 +1,6 @@
 //! What is said where there is nothing to show yet: what to do next.
 
-use super::*;
+use super::{Doc, Line, Role, diagnostics, fit_line, line, span, wrap};
 use crate::app::state::{Context, State};
 use crate::engine::words::StageMode;
 
@@ -62,6 +62,96 @@ fn not_configured(state: &State) -> Doc {
     doc
 }
 
+/// No change is on the Stage screen: there is none, none of the kind that is shown, or nothing was
+/// staged.
+fn stage(state: &State, doc: &mut Doc) {
+    if state.view.stage.is_some() {
+        let action = state.filters.action;
+        match action {
+            Some(a) => {
+                doc.push(line(
+                    Role::Plain,
+                    format!("No change is among the {}.", a.word()),
+                ));
+                doc.push(vec![
+                    span(Role::Key, "esc"),
+                    span(Role::Dim, " shows all changes again"),
+                ]);
+            }
+            None => {
+                let refreshed = state
+                    .view
+                    .stage
+                    .as_ref()
+                    .is_some_and(|s| s.mode == StageMode::RefreshOnly);
+                let said = if refreshed {
+                    "What was looked at is as the state has it."
+                } else {
+                    "Nothing to change: the world is as the configuration has it."
+                };
+                doc.push(line(Role::Ok, format!("✓ {said}")));
+                keys(
+                    doc,
+                    &[
+                        ("u", "shows what is unchanged"),
+                        ("s", "stages again"),
+                        ("D", "stages the destruction of everything"),
+                    ],
+                );
+            }
+        }
+        return;
+    }
+    doc.push(line(Role::Heading, "Nothing staged yet"));
+    doc.push(line(
+        Role::Plain,
+        "Staging reads the configuration, asks the plugins, and shows what would change. It changes nothing.",
+    ));
+    keys(
+        doc,
+        &[
+            ("s", "works out the changes"),
+            ("F", "only compares the state with the world"),
+            ("D", "works out how to destroy everything"),
+        ],
+    );
+}
+
+/// No operation is on the Deploy screen, or in a deploy that is played again.
+fn deploy(state: &State, doc: &mut Doc) {
+    let shown = state.shown_deploy().map(|(d, _)| d);
+    if shown.is_some_and(|d| d.operations.is_empty()) {
+        doc.push(line(
+            Role::Plain,
+            "No resource had anything done: only outputs or addresses in the state were to change.",
+        ));
+        return;
+    }
+    doc.push(line(
+        Role::Heading,
+        if shown.is_some() {
+            "No such operations"
+        } else {
+            "No deploy yet"
+        },
+    ));
+    if shown.is_some() {
+        keys(doc, &[("v", "shows the other operations")]);
+    } else {
+        doc.push(line(
+            Role::Plain,
+            "A deploy applies the changes that are taken on the Stage screen.",
+        ));
+        keys(
+            doc,
+            &[
+                ("3", "goes to the Stage screen"),
+                ("5", "shows earlier deploys"),
+            ],
+        );
+    }
+}
+
 /// What a screen says instead of an empty table; `None` where it should show its table all the
 /// same.
 pub fn empty(state: &State) -> Option<Doc> {
@@ -97,61 +187,12 @@ pub fn empty(state: &State) -> Option<Doc> {
         Context::Stage if state.view.stage_error.is_some() => {
             return Some(diagnostics(state.view.stage_error.as_deref().unwrap_or(""), state.view.diagnostics.iter()));
         }
-        Context::Stage if state.view.stage.is_some() => {
-            let action = state.filters.action;
-            match action {
-                Some(a) => {
-                    doc.push(line(Role::Plain, format!("No change is among the {}.", a.word())));
-                    doc.push(vec![span(Role::Key, "esc"), span(Role::Dim, " shows all changes again")]);
-                }
-                None => {
-                    let refreshed = state.view.stage.as_ref().is_some_and(|s| s.mode == StageMode::RefreshOnly);
-                    let said = if refreshed {
-                        "What was looked at is as the state has it."
-                    } else {
-                        "Nothing to change: the world is as the configuration has it."
-                    };
-                    doc.push(line(Role::Ok, format!("✓ {said}")));
-                    keys(
-                        &mut doc,
-                        &[("u", "shows what is unchanged"), ("s", "stages again"), ("D", "stages the destruction of everything")],
-                    );
-                }
-            }
-        }
-        Context::Stage => {
-            doc.push(line(Role::Heading, "Nothing staged yet"));
-            doc.push(line(
-                Role::Plain,
-                "Staging reads the configuration, asks the plugins, and shows what would change. It changes nothing.",
-            ));
-            keys(
-                &mut doc,
-                &[
-                    ("s", "works out the changes"),
-                    ("F", "only compares the state with the world"),
-                    ("D", "works out how to destroy everything"),
-                ],
-            );
-        }
+        Context::Stage => stage(state, &mut doc),
         Context::Replay if state.loaded.replay.as_ref().is_some_and(|r| r.cursor == 0) => {
             doc.push(line(Role::Heading, "Before the deploy began"));
             keys(&mut doc, &[("]", "one event forward"), ("}", "to the end")]);
         }
-        Context::Deploy | Context::Replay => {
-            let shown = state.shown_deploy().map(|(d, _)| d);
-            if shown.is_some_and(|d| d.operations.is_empty()) {
-                doc.push(line(Role::Plain, "No resource had anything done: only outputs or addresses in the state were to change."));
-                return Some(doc);
-            }
-            doc.push(line(Role::Heading, if shown.is_some() { "No such operations" } else { "No deploy yet" }));
-            if shown.is_some() {
-                keys(&mut doc, &[("v", "shows the other operations")]);
-            } else {
-                doc.push(line(Role::Plain, "A deploy applies the changes that are taken on the Stage screen."));
-                keys(&mut doc, &[("3", "goes to the Stage screen"), ("5", "shows earlier deploys")]);
-            }
-        }
+        Context::Deploy | Context::Replay => deploy(state, &mut doc),
         Context::History if state.loaded.history.is_none() => doc.push(line(Role::Dim, "Loading…")),
         Context::History => doc.push(line(Role::Plain, "No deploy was made in this workspace yet.")),
         Context::Failures if state.loaded.failures.is_none() => doc.push(line(Role::Dim, "Loading…")),

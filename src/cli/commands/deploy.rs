@@ -2,8 +2,8 @@
 //! yes.
 
 use super::stage::{has_changes, request};
-use crate::cli::args::{Choice, DeployArgs, DestroyArgs};
 use crate::cli::exit::{CANCELLED, CliError, Ended, FAILURES, OK, fields, plain};
+use crate::cli::options::{Choice, DeployArgs, DestroyArgs};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};

@@ -1,7 +1,7 @@
 //! `flightdeck fmt`: configuration files in the usual layout.
 
-use crate::cli::args::FmtArgs;
 use crate::cli::exit::{CliError, ERROR, Ended, OK, UNFORMATTED, fields};
+use crate::cli::options::FmtArgs;
 use crate::cli::output::{Ink, Output};
 use crate::cli::safe::{safe, safe_lines};
 use crate::engine::fmt::{self, Problems, Unformatted};

@@ -47,34 +47,14 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
     if let (Some(part), true) = (name, chosen.is_empty())
         && loaded.is_ok()
     {
-        let hint = match nearest(part, known.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the workspace uses none".to_owned(),
-            None => format!("there are {}", known.join(", ")),
-        };
-        return Err(CliError::Refused(format!(
-            "no plugin of this workspace has {part:?} in its name; {hint}"
-        )));
+        return Err(none_of(part, &known));
     }
     if out.json {
         let all: Vec<Value> = chosen
             .iter()
             .map(|p| as_json(p, schemas.get(&p.id), name.is_some()))
             .collect();
-        let mut result = fields(json!({ "plugins": all }));
-        // Those that did come up are told in either case.
-        let code = match loaded {
-            Ok(()) => OK,
-            Err(CliError::Engine(error @ EngineError::Plugin(_))) => {
-                out.diagnostic(&plain(&error.to_string()));
-                out.flush_diagnostics();
-                result.extend(failed(error.exit_code()));
-                error.exit_code()
-            }
-            Err(error) => return Err(error),
-        };
-        out.result("plugins", result);
-        return Ok(code);
+        return answer(all, loaded, out);
     }
     chosen.iter().for_each(|p| {
         show(
@@ -100,6 +80,35 @@ pub(super) async fn run(name: Option<&str>, out: &mut Output) -> Ended {
         out.line("the workspace uses no plugins");
     }
     Ok(OK)
+}
+
+/// The words for a name that no plugin has.
+fn none_of(part: &str, known: &[String]) -> CliError {
+    let hint = match nearest(part, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "the workspace uses none".to_owned(),
+        None => format!("there are {}", known.join(", ")),
+    };
+    CliError::Refused(format!(
+        "no plugin of this workspace has {part:?} in its name; {hint}"
+    ))
+}
+
+/// The result that programs read. Those that did come up are told in either case.
+fn answer(all: Vec<Value>, loaded: Result<(), CliError>, out: &mut Output) -> Ended {
+    let mut result = fields(json!({ "plugins": all }));
+    let code = match loaded {
+        Ok(()) => OK,
+        Err(CliError::Engine(error @ EngineError::Plugin(_))) => {
+            out.diagnostic(&plain(&error.to_string()));
+            out.flush_diagnostics();
+            result.extend(failed(error.exit_code()));
+            error.exit_code()
+        }
+        Err(error) => return Err(error),
+    };
+    out.result("plugins", result);
+    Ok(code)
 }
 
 /// The plugin as it is seen, with its schema: all of it where one was asked for, else how much

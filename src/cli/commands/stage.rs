@@ -1,8 +1,8 @@
 //! `flightdeck stage`: work out the changes.
 
 use super::files::write_private;
-use crate::cli::args::{Choice, StageArgs};
 use crate::cli::exit::{CHANGES, CliError, Ended, OK, fields};
+use crate::cli::options::{Choice, StageArgs};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};

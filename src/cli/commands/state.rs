@@ -2,8 +2,9 @@
 
 use super::files::write_private;
 use super::not_yet;
-use crate::cli::args::{ImportArgs, StateCommand, TaintArgs};
+use crate::cli::args::StateCommand;
 use crate::cli::exit::{CliError, Ended, OK, fields};
+use crate::cli::options::{ImportArgs, TaintArgs};
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::safe::{safe, safe_lines};

@@ -1,7 +1,7 @@
 //! `flightdeck validate`: what is wrong with the configuration by itself.
 
-use crate::cli::args::ValidateArgs;
 use crate::cli::exit::{Ended, OK, fields};
+use crate::cli::options::ValidateArgs;
 use crate::cli::output::{Ink, Output};
 use crate::cli::progress::Progress;
 use crate::cli::session::{Session, settings};

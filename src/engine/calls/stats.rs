@@ -32,7 +32,7 @@ impl Default for Histogram {
         Self {
             buckets: Box::new([0; BUCKETS]),
             weight: 0,
-            used: BUCKETS..0,
+            used: Range::default(),
         }
     }
 }
@@ -88,7 +88,11 @@ impl Histogram {
         let slot = &mut self.buckets[index];
         *slot = slot.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         self.weight += times;
-        self.used = self.used.start.min(index)..self.used.end.max(index + 1);
+        self.used = if self.used.is_empty() {
+            index..index + 1
+        } else {
+            self.used.start.min(index)..self.used.end.max(index + 1)
+        };
     }
 
     fn take(&mut self, us: u64) {

@@ -4,6 +4,7 @@ use crate::app::doc::{self, Line, Role, line, span};
 use crate::app::format::{bytes, duration, elapsed};
 use crate::app::list::Row;
 use crate::app::state::State;
+use crate::engine::view::PluginView;
 use crate::engine::words::{PluginId, PluginState};
 use crate::ui::table::{Column, Width, column, number};
 
@@ -23,20 +24,14 @@ pub const COLUMNS: &[Column] = &[
     column("LAST WORDS", Width::Flex(10, 4), 1),
 ];
 
-/// The cells of a plugin.
-pub fn cells(state: &State, row: &Row) -> Vec<Line> {
-    let Some(p) = row
-        .key
-        .text()
-        .and_then(|k| state.view.plugins.get(&PluginId(k.to_owned())))
-    else {
-        return Vec::new();
-    };
-    let (symbol, word, role) = doc::status(&p.state);
-    let none = || line(Role::Dim, "–");
-    let found = p.found.as_ref();
+fn none() -> Line {
+    line(Role::Dim, "–")
+}
+
+/// How long it has been up, or is coming up, or waits for its next launch.
+fn up(state: &State, p: &PluginView) -> Line {
     let attempt = p.attempts.back();
-    let up = match &p.state {
+    match &p.state {
         PluginState::Ready { since } => line(Role::Plain, elapsed(state.now - since)),
         PluginState::Launching { .. }
         | PluginState::Handshaking { .. }
@@ -48,8 +43,13 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
             format!("in {}", elapsed((until - state.now).max(0))),
         ),
         _ => none(),
-    };
-    let tries = match &p.state {
+    }
+}
+
+/// Which launch of how many it is at.
+fn tries(p: &PluginView) -> Line {
+    let attempt = p.attempts.back();
+    match &p.state {
         PluginState::Launching { attempt, limit }
         | PluginState::Handshaking { attempt, limit }
         | PluginState::Registering { attempt, limit }
@@ -71,7 +71,21 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
                 format!("{}/{}", a.number, a.limit),
             )
         }),
+    }
+}
+
+/// The cells of a plugin.
+pub fn cells(state: &State, row: &Row) -> Vec<Line> {
+    let Some(p) = row
+        .key
+        .text()
+        .and_then(|k| state.view.plugins.get(&PluginId(k.to_owned())))
+    else {
+        return Vec::new();
     };
+    let (symbol, word, role) = doc::status(&p.state);
+    let found = p.found.as_ref();
+    let attempt = p.attempts.back();
     let in_call = state
         .view
         .calls
@@ -102,8 +116,8 @@ pub fn cells(state: &State, row: &Row) -> Vec<Line> {
                     .and_then(|a| a.pid)
             })
             .map_or_else(none, |pid| line(Role::Plain, pid.to_string())),
-        tries,
-        up,
+        tries(p),
+        up(state, p),
         if p.restarts > 0 {
             line(Role::Warn, p.restarts.to_string())
         } else {

@@ -1,12 +1,14 @@
 //! The console without a terminal: keys are typed, frames are looked at.
 
 mod after_a_kill;
+mod applying;
 mod deploying;
 mod drift;
 mod every_key;
 mod fixture;
 mod frames;
 mod keys;
+mod plugins;
 mod run_loop;
 mod sizes;
 mod staged;

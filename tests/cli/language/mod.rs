@@ -12,6 +12,7 @@ mod encryption;
 mod instances;
 mod newer;
 mod overrides;
+mod provider_instances;
 mod provisioners;
 mod refused;
 mod rules;

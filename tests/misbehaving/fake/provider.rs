@@ -1,20 +1,22 @@
 //! The provider itself: one resource type, `fake_thing`, whose answers are good unless the name
 //! says how they are bent.
 
-use crate::serve::Fake;
-use crate::{count, flood, panic_like_go};
-use cty::{Type, Value};
-use prost::Message;
-use proto::Bytes;
-use proto::tfplugin6 as pb;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use cty::{Type, Value};
+use prost::Message;
+use proto::{Bytes, tfplugin6 as pb};
 use tonic::Status;
 
-/// Protocol field numbers that stand for nothing, with bytes that are cut off.
-const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
+use super::apply::apply;
+use crate::serve::Fake;
+use crate::{count, flood, panic_like_go};
 
-fn thing() -> Type {
+/// Protocol field numbers that stand for nothing, with bytes that are cut off.
+pub(super) const NONSENSE: &[u8] = b"\x0a\xff\xff\xff\xff\x0f this is no message";
+
+pub(super) fn thing() -> Type {
     Type::object([
         ("id", Type::String),
         ("name", Type::String),
@@ -23,18 +25,18 @@ fn thing() -> Type {
     ])
 }
 
-fn bad(error: impl std::fmt::Display) -> Status {
+pub(super) fn bad(error: impl std::fmt::Display) -> Status {
     Status::internal(format!("the fake failed: {error}"))
 }
 
-fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
+pub(super) fn value(sent: Option<pb::DynamicValue>) -> Result<Value, Status> {
     match sent {
         Some(sent) => cty::msgpack::decode(&sent.msgpack, &thing()).map_err(bad),
         None => Ok(Value::null(thing())),
     }
 }
 
-fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
+pub(super) fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
     let msgpack = cty::msgpack::encode(value, &thing()).map_err(bad)?;
     Ok(Some(pb::DynamicValue {
         msgpack: msgpack.into(),
@@ -43,7 +45,7 @@ fn sent(value: &Value) -> Result<Option<pb::DynamicValue>, Status> {
 }
 
 /// The object with one attribute set.
-fn with(object: &Value, name: &str, to: Value) -> Value {
+pub(super) fn with(object: &Value, name: &str, to: Value) -> Value {
     let mut all: BTreeMap<_, _> = object
         .as_map()
         .map(cty::Members::to_map)
@@ -52,7 +54,7 @@ fn with(object: &Value, name: &str, to: Value) -> Value {
     Value::object_from_map(all)
 }
 
-fn error(summary: &str, detail: &str) -> pb::Diagnostic {
+pub(super) fn error(summary: &str, detail: &str) -> pb::Diagnostic {
     pb::Diagnostic {
         severity: 1,
         summary: summary.to_owned(),
@@ -161,7 +163,7 @@ fn leave() -> ! {
     std::process::exit(3)
 }
 
-fn encoded(message: &impl Message) -> Bytes {
+pub(super) fn encoded(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
@@ -268,7 +270,7 @@ fn schema(name: &str) -> Result<Bytes, Status> {
 }
 
 /// The same message with the letters `MARK` in its texts replaced by bytes that are no text.
-fn not_text(message: &Bytes) -> Bytes {
+pub(super) fn not_text(message: &Bytes) -> Bytes {
     let mut bytes = message.to_vec();
     let mut at = 0;
     while let Some(found) = bytes[at..].windows(4).position(|w| w == b"MARK") {
@@ -332,120 +334,5 @@ fn plan(name: &str, request: Bytes) -> Result<Bytes, Status> {
         _ => {}
     }
     reply.planned_state = sent(&planned)?;
-    Ok(encoded(&reply))
-}
-
-fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
-    let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
-    let planned = value(request.planned_state)?;
-    let made = if planned.is_null() {
-        planned.clone()
-    } else {
-        with(&planned, "id", Value::string("made"))
-    };
-    let mut reply = pb::apply_resource_change::Response {
-        new_state: sent(&made)?,
-        ..Default::default()
-    };
-    match name {
-        // As providers on the old SDK may: what was planned is not what is there after a change.
-        "legacy-other-note" => {
-            reply.legacy_type_system = true;
-            if !planned.is_null() && !value(request.prior_state)?.is_null() {
-                reply.new_state = sent(&with(&made, "note", Value::string("another")))?;
-            }
-        }
-        "apply-unknown" => reply.new_state = sent(&planned)?,
-        "apply-other-type" => {
-            let list = Value::list(Type::Number, vec![Value::int(1), Value::int(2)]);
-            let msgpack = cty::msgpack::encode(&list, &Type::list(Type::Number)).map_err(bad)?;
-            reply.new_state = Some(pb::DynamicValue {
-                msgpack: msgpack.into(),
-                json: Bytes::new(),
-            });
-        }
-        "apply-other-value" => {
-            reply.new_state = sent(&with(&made, "name", Value::string("another")))?
-        }
-        // A number that the wire can carry, and no state.
-        "apply-endless" => {
-            reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?
-        }
-        "destroy-endless" if planned.is_null() => {
-            reply
-                .diagnostics
-                .push(error("it is not gone", "and it has grown"));
-            reply.new_state = sent(&with(
-                &value(request.prior_state)?,
-                "size",
-                Value::number(cty::Number::infinity()),
-            ))?;
-        }
-        "apply-nothing" => reply.new_state = sent(&Value::null(thing()))?,
-        "apply-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
-        "apply-half" => reply.diagnostics.push(error(
-            "half of it is there",
-            "the thing was made and its note was not written",
-        )),
-        "apply-last-words" => {
-            // Said right before the answer: the pipe may be read after it.
-            let many: String = (1..=600)
-                .map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80)))
-                .collect();
-            eprintln!("{many}[ERROR] the very last line");
-            reply
-                .diagnostics
-                .push(error("not this time", "see the log"));
-            reply.new_state = None;
-        }
-        "apply-no-severity" => {
-            reply.diagnostics.push(pb::Diagnostic {
-                severity: 0,
-                summary: "is this an error?".to_owned(),
-                ..Default::default()
-            });
-            reply.new_state = None;
-        }
-        "apply-wild-path" => {
-            use pb::attribute_path::{Step, step::Selector};
-            let steps = [
-                Selector::AttributeName("nowhere".into()),
-                Selector::ElementKeyInt(-7),
-                Selector::ElementKeyString("\u{1b}[2J".into()),
-            ];
-            let steps = steps
-                .into_iter()
-                .map(|s| Step { selector: Some(s) })
-                .collect();
-            let attribute = Some(pb::AttributePath { steps });
-            reply.diagnostics.push(pb::Diagnostic {
-                attribute,
-                ..error("wrong at a place", "that the schema does not have")
-            });
-            reply.new_state = None;
-        }
-        "apply-not-text" => {
-            reply.diagnostics.push(error("MARK", "MARK"));
-            return Ok(not_text(&encoded(&reply)));
-        }
-        "apply-value-not-text" => {
-            reply.new_state = sent(&with(&made, "note", Value::string("MARK")))?;
-            return Ok(not_text(&encoded(&reply)));
-        }
-        "apply-long-words" => {
-            reply.diagnostics.push(error(
-                &"long ".repeat(2_000_000),
-                &"longer ".repeat(3_000_000),
-            ));
-            reply.new_state = None;
-        }
-        "apply-many-words" => {
-            let every = |n| error(&format!("wrong for the {n}th time"), "and it will be again");
-            reply.diagnostics = (1..=20_000).map(every).collect();
-            reply.new_state = None;
-        }
-        "apply-too-large" => reply.private = vec![0; 300 << 20].into(),
-        _ => {}
-    }
     Ok(encoded(&reply))
 }

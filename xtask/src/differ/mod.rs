@@ -2,8 +2,10 @@
 //! refuses, refusals at other places, plans that differ. OpenTofu is a program like any other here;
 //! nothing of it is part of this project.
 
+mod answers;
 mod applied;
 mod compare;
+mod copy;
 mod program;
 
 use color_eyre::eyre::{Result, WrapErr as _, bail};
@@ -196,7 +198,7 @@ fn names_outside(dir: &Path, depth: usize) -> bool {
 fn held(case: &Case, programs: &Programs, options: &Options) -> Result<(Verdict, Vec<String>)> {
     let within = Duration::from_secs(options.seconds);
     let part = case.tree.join(&case.part);
-    let (theirs, ours) = (program::Copy::of(&part)?, program::Copy::of(&part)?);
+    let (theirs, ours) = (copy::Copy::of(&part)?, copy::Copy::of(&part)?);
     let inside = case.inside.strip_prefix(&case.part)?;
     let (there, here) = (theirs.path().join(inside), ours.path().join(inside));
     if let Some(answer) = programs.tofu_prepares(&there, within)? {

@@ -1,14 +1,16 @@
 //! The two programs, each asked in its own words; what they answer is brought into one form.
 
-use super::Options;
-use color_eyre::eyre::{Result, WrapErr as _, bail, eyre};
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use color_eyre::eyre::{Result, WrapErr as _, bail, eyre};
+use serde_json::Value;
+
+use super::Options;
+use super::answers::{built, failed, is_of_fetching, lines, places, read};
 
 /// Errors by their place (`main.tf:3`), `-` where there is none; each with its words.
 pub type Places = BTreeMap<String, Vec<String>>;
@@ -37,54 +39,18 @@ pub struct Made {
 pub type Applied = Result<Made, Vec<String>>;
 
 pub struct Programs {
-    tofu: PathBuf,
-    flightdeck: PathBuf,
+    pub(super) tofu: PathBuf,
+    pub(super) flightdeck: PathBuf,
     /// The configuration of the command line of both: where providers are.
-    cli: tempfile::NamedTempFile,
+    pub(super) cli: tempfile::NamedTempFile,
     /// What makes the world anew.
-    world: Option<String>,
-}
-
-/// A copy of a tree without what tools leave in it.
-pub struct Copy(tempfile::TempDir);
-
-impl Copy {
-    pub fn of(tree: &Path) -> Result<Self> {
-        let dir = tempfile::tempdir()?;
-        copy(tree, dir.path())?;
-        Ok(Self(dir))
-    }
-
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    const LEFT: [&str; 4] = [".git", ".terraform", ".terraform.lock.hcl", ".flightdeck"];
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        match () {
-            () if LEFT.iter().any(|l| entry.file_name() == *l) => {}
-            () if kind.is_dir() => {
-                std::fs::create_dir(&target)?;
-                copy(&entry.path(), &target)?;
-            }
-            () if kind.is_symlink() => {
-                std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, &target)?
-            }
-            () if kind.is_file() => drop(std::fs::copy(entry.path(), &target)?),
-            () => {}
-        }
-    }
-    Ok(())
+    pub(super) world: Option<String>,
 }
 
 /// What a process printed, and how it ended.
-struct Ran {
-    stdout: String,
-    stderr: String,
+pub(super) struct Ran {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
     code: Option<i32>,
 }
 
@@ -139,7 +105,13 @@ impl Programs {
         Ok(())
     }
 
-    fn run(&self, program: &Path, words: &[&str], dir: &Path, within: Duration) -> Result<Ran> {
+    pub(super) fn run(
+        &self,
+        program: &Path,
+        words: &[&str],
+        dir: &Path,
+        within: Duration,
+    ) -> Result<Ran> {
         let mut command = Command::new(program);
         command
             .args(words)
@@ -390,146 +362,5 @@ impl Programs {
     }
 }
 
-/// The errors of a run that failed, each with what was being done.
-fn failed(doing: &str, ran: &Ran) -> Vec<String> {
-    let diagnostics = lines(&ran.stdout).filter_map(|l| {
-        if l["type"] == "diagnostic" && !l["diagnostic"].is_object() {
-            Some(l)
-        } else {
-            l.get("diagnostic").cloned()
-        }
-    });
-    let said: Vec<String> = places(diagnostics)
-        .into_values()
-        .flatten()
-        .map(|w| format!("{doing}: {w}"))
-        .collect();
-    let rest = || {
-        ran.stderr
-            .lines()
-            .take(6)
-            .map(|l| format!("{doing}: {l}"))
-            .collect()
-    };
-    if said.is_empty() { rest() } else { said }
-}
-
-fn read(from: &mut impl std::io::Read) -> String {
-    let mut bytes = Vec::new();
-    // What was read before an error is what there is.
-    let _ = from.take(256 << 20).read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn lines(text: &str) -> impl Iterator<Item = Value> {
-    text.lines().filter_map(|l| serde_json::from_str(l).ok())
-}
-
-/// Whether an error says that something is not to be had, rather than that the configuration is
-/// wrong.
-fn is_of_fetching(words: &str) -> bool {
-    const SUMMARIES: [&str; 8] = [
-        "Failed to query available provider packages",
-        "Failed to resolve provider packages",
-        "Failed to install provider",
-        "Could not retrieve the list of available versions",
-        "Failed to download module",
-        "Could not download module",
-        "Error accessing remote module registry",
-        "Module not found",
-    ];
-    SUMMARIES.iter().any(|summary| words.starts_with(summary))
-}
-
-/// The errors among diagnostics, which both programs write alike.
-fn places(diagnostics: impl Iterator<Item = Value>) -> Places {
-    let mut places = Places::new();
-    for d in diagnostics.filter(|d| d["severity"] == "error") {
-        let place = match (
-            d["range"]["filename"].as_str(),
-            d["range"]["start"]["line"].as_u64(),
-        ) {
-            (Some(file), Some(line)) => format!("{file}:{line}"),
-            _ => "-".to_owned(),
-        };
-        let words = |name: &str| d[name].as_str().unwrap_or("").replace('\n', " ");
-        places
-            .entry(place)
-            .or_default()
-            .push(format!("{}: {}", words("summary"), words("detail")));
-    }
-    places
-}
-
-fn built() -> Result<PathBuf> {
-    let status = Command::new("cargo")
-        .args(["build", "--release", "--locked", "--bin", "flightdeck"])
-        .status()?;
-    if !status.success() {
-        bail!("flightdeck could not be built");
-    }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    Ok(target.join("release/flightdeck").canonicalize()?)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_that_has_started_others_ends_in_its_time_and_they_with_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let programs = Programs {
-            tofu: PathBuf::new(),
-            flightdeck: PathBuf::new(),
-            cli: tempfile::NamedTempFile::new().unwrap(),
-            world: None,
-        };
-        let began = Instant::now();
-        let run = |script: &str| {
-            programs.run(
-                Path::new("sh"),
-                &["-c", script],
-                dir.path(),
-                Duration::from_millis(300),
-            )
-        };
-        let why = run("sleep 600 & wait")
-            .err()
-            .map(|e| e.to_string())
-            .unwrap();
-        assert_eq!(why, "sh -c sleep 600 & wait did not end within 0 s");
-        assert_eq!(
-            run("sleep 600 & echo left behind").unwrap().stdout,
-            "left behind\n"
-        );
-        assert!(began.elapsed() < Duration::from_secs(300));
-    }
-
-    #[test]
-    fn a_world_that_cannot_be_made_anew_is_said_with_its_command() {
-        let dir = tempfile::tempdir().unwrap();
-        let made = dir.path().join("made");
-        let programs = |world: Option<String>| Programs {
-            tofu: PathBuf::new(),
-            flightdeck: PathBuf::new(),
-            cli: tempfile::NamedTempFile::new().unwrap(),
-            world,
-        };
-        let within = Duration::from_secs(60);
-        programs(None).world_anew(within).unwrap();
-        programs(Some(format!("touch '{}'", made.display())))
-            .world_anew(within)
-            .unwrap();
-        assert!(made.exists());
-        let why = programs(Some("echo no cloud >&2; exit 3".to_owned()))
-            .world_anew(within)
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            why,
-            "`echo no cloud >&2; exit 3` ended with code 3: no cloud"
-        );
-    }
-}
+mod tests;

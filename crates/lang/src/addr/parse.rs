@@ -1,6 +1,8 @@
 //! Addresses from text. Own little reader: an address is no expression.
 
-use super::*;
+use std::sync::Arc;
+
+use super::{AbsInstance, AbsResource, InstanceKey, Mode, ModuleInstance, Resource, Target};
 use std::str::FromStr;
 
 /// A text that is no address.

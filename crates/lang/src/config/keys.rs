@@ -8,25 +8,23 @@ use std::sync::Arc;
 use cty::{Type, Value};
 
 use super::encryption::{Declared, Encryption, Target};
+use super::pbkdf2::{BYTES, length};
 use super::statics::Statics;
 use crate::body::{Attribute, BodySchema};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::eval::{self, Scope};
+use crate::eval;
+use crate::eval::Scope;
 use crate::source::Span;
 use crate::syntax::{Expr, StepKind, Traversal};
 
 /// The method that leaves everything as it is.
 const PLAIN: &str = "unencrypted";
+
 /// Key providers that ask others for a key.
 const REMOTE: [&str; 5] = ["aws_kms", "gcp_kms", "azure_vault", "openbao", "external"];
+
 /// Bytes of keys for AES.
 const AES: [u64; 3] = [16, 24, 32];
-/// The shortest passphrase or key that a key is derived from.
-const SHORTEST: u64 = 16;
-/// Rounds of the derivation, at least.
-const ROUNDS: u64 = 200_000;
-/// How a key is known inside of here; no configuration can write that.
-const BYTES: &str = "bytes of the key";
 
 /// Looks at all that is to be encrypted. Answers what really is: the word for it and its block.
 pub(super) fn check(
@@ -126,7 +124,7 @@ fn two(traversal: &Traversal) -> Option<(&str, &str)> {
     }
 }
 
-struct Setup<'a> {
+pub(super) struct Setup<'a> {
     encryption: &'a Encryption,
     statics: &'a Statics<'a>,
     /// The length of each key that was looked at; `None` while it is being looked at, and where it
@@ -182,7 +180,7 @@ impl Setup<'_> {
 
     /// The value of an expression over static values and keys; `None` with errors. What is
     /// sensitive may stand here.
-    fn value(&mut self, expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
+    pub(super) fn value(&mut self, expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
         // In JSON a reference to a key may be given as text.
         let named = expr
             .literal_text()
@@ -282,82 +280,7 @@ impl Setup<'_> {
         bytes.filter(|_| !diags.0[mark..].iter().any(Diagnostic::is_error))
     }
 
-    fn pbkdf2(&mut self, declared: &Declared, diags: &mut Diagnostics) -> Option<u64> {
-        const ARGUMENTS: [&str; 6] = [
-            "passphrase",
-            "chain",
-            "key_length",
-            "iterations",
-            "hash_function",
-            "salt_length",
-        ];
-        let (content, found) = declared
-            .body
-            .content(&BodySchema::new().optional(&ARGUMENTS));
-        let failed = found.has_errors();
-        diags.append(found);
-        if failed {
-            return None;
-        }
-        let mark = diags.len();
-        let number = |this: &mut Self, name: &str, or: u64, diags: &mut Diagnostics| match content
-            .attribute(name)
-        {
-            Some(a) => this
-                .of_type(a, &Type::Number, diags)
-                .map(|v| v.as_number().and_then(|n| n.to_u64()).unwrap_or_default()),
-            None => Some(or),
-        };
-        let rounds = number(self, "iterations", 600_000, diags);
-        let bytes = number(self, "key_length", 32, diags);
-        let salt = number(self, "salt_length", 32, diags);
-        let text = |this: &mut Self, name: &str, diags: &mut Diagnostics| {
-            content
-                .attribute(name)
-                .and_then(|a| this.of_type(a, &Type::String, diags))
-                .map(|v| v.as_str().unwrap_or_default().to_owned())
-        };
-        let hash = text(self, "hash_function", diags).unwrap_or_else(|| "sha512".to_owned());
-        let passphrase = text(self, "passphrase", diags)
-            .filter(|p| !p.is_empty())
-            .map(|p| p.len() as u64);
-        let chain = content.attribute("chain").and_then(|a| {
-            let value = self.value(&a.expr, diags)?;
-            length(&value, a.expr.span, diags)
-        });
-        if diags.0[mark..].iter().any(Diagnostic::is_error) {
-            return None;
-        }
-        let why = match (passphrase, chain) {
-            (None, None) => "it has neither a passphrase nor a chain".to_owned(),
-            (Some(_), Some(_)) => {
-                "it has a passphrase and a chain, which exclude each other".to_owned()
-            }
-            (Some(n), None) if n < SHORTEST => {
-                format!("its passphrase is too short: {SHORTEST} bytes at least")
-            }
-            (None, Some(n)) if n < SHORTEST => {
-                format!("the key that it is to start from is too short: {SHORTEST} bytes at least")
-            }
-            _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
-            _ if rounds.is_none_or(|n| n < ROUNDS) => {
-                format!("iterations must be {ROUNDS} at least")
-            }
-            _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
-            _ if !matches!(&*hash, "sha256" | "sha512") => {
-                format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
-            }
-            _ => return bytes,
-        };
-        let detail = format!("key_provider.pbkdf2.{} gives no key: {why}.", declared.name);
-        diags.push(Diagnostic::error(
-            "Unable to build encryption key data",
-            detail,
-        ));
-        None
-    }
-
-    fn of_type(
+    pub(super) fn of_type(
         &mut self,
         attribute: &Attribute,
         ty: &Type,
@@ -385,26 +308,6 @@ impl Setup<'_> {
 /// A key as expressions see it.
 fn key(bytes: u64) -> Value {
     Value::object([(Arc::from(BYTES), Value::number(bytes))])
-}
-
-/// The length of a key that was given as a whole, or written out.
-fn length(value: &Value, span: Span, diags: &mut Diagnostics) -> Option<u64> {
-    let fields = value.as_map();
-    let own = fields.and_then(|f| f.get(BYTES)?.as_number()?.to_u64());
-    let written = || {
-        fields
-            .and_then(|f| f.get("encryption_key")?.as_slice())
-            .map(|bytes| bytes.len() as u64)
-    };
-    let found = own.or_else(written);
-    if found.is_none() {
-        let detail = format!(
-            "A key provider is due here (key_provider.TYPE.NAME), and this is {}.",
-            value.ty().friendly_name()
-        );
-        diags.error(span, "Expected key_provider value", detail);
-    }
-    found
 }
 
 /// Static values, and the keys that were looked at.

@@ -14,7 +14,7 @@ use super::model::{Module, Variable};
 use super::repeat::repeated_over;
 use super::statics::{Given, Statics};
 use super::version::VersionConstraint;
-use super::{check, files, keys, settings};
+use super::{check, files, keys, language};
 use crate::addr::ModulePath;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::source::{SourceMap, Span};
@@ -96,7 +96,7 @@ fn read_module(
     let files = files::read(dir, prefix, sources, &mut found)?;
     let mut versions = Diagnostics::new();
     for file in &files {
-        settings::check_versions(file, &mut versions);
+        language::check_versions(file, &mut versions);
     }
     let (module, calls) = assemble(&files, &mut found);
     if versions.has_errors() {

@@ -261,7 +261,7 @@ fn structured(
     (!values.is_empty() || !children.is_empty()).then_some(Defaults { values, children })
 }
 
-fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
+pub(super) fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
     let Some(items) = argument.static_map() else {
         let detail =
             "The object type constructor requires a map of attribute names and their types.";
@@ -336,103 +336,4 @@ fn object(argument: &Expr, diags: &mut Diagnostics) -> Read {
         Type::object_with_optional(types, optional),
         structured(values, children),
     )
-}
-
-impl Defaults {
-    fn child(&self, key: &str) -> Option<&Defaults> {
-        self.children.get(key).or_else(|| self.children.get(""))
-    }
-
-    /// The value with defaults in place of absent and null attributes; its type may still need
-    /// conversion.
-    pub fn apply(&self, value: &Value) -> Value {
-        if value.is_null() || !value.is_known() {
-            return value.clone();
-        }
-        let (inner, marks) = value.clone().unmark();
-        let ty = inner.ty().clone();
-        let out = if ty.is_object() || ty.is_map() {
-            self.apply_to_map(&inner, &ty)
-        } else if ty.is_list() || ty.is_set() || ty.is_tuple() {
-            self.apply_to_sequence(&inner, &ty)
-        } else {
-            inner
-        };
-        out.with_marks(&marks)
-    }
-
-    fn apply_to_sequence(&self, value: &Value, ty: &Type) -> Value {
-        let elements: Vec<Value> = value
-            .as_slice()
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-            .map(|(i, element)| {
-                self.child(&i.to_string())
-                    .map_or_else(|| element.clone(), |d| d.apply(element))
-            })
-            .collect();
-        if elements.is_empty() {
-            return value.clone();
-        }
-        if !ty.is_tuple()
-            && let Some((element, converted)) = unified(&elements)
-        {
-            return if ty.is_set() {
-                Value::set(element, converted)
-            } else {
-                Value::list(element, converted)
-            };
-        }
-        Value::tuple(elements)
-    }
-
-    fn apply_to_map(&self, value: &Value, ty: &Type) -> Value {
-        let mut out: BTreeMap<Arc<str>, Value> = BTreeMap::new();
-        for (key, element) in value.as_map().into_iter().flatten() {
-            out.insert(
-                key.clone(),
-                self.child(key)
-                    .map_or_else(|| element.clone(), |d| d.apply(element)),
-            );
-        }
-        for (name, default) in &self.values {
-            let absent = out.get(name).is_none_or(Value::is_null);
-            if absent {
-                let value = self
-                    .children
-                    .get(name)
-                    .map_or_else(|| default.clone(), |d| d.apply(default));
-                out.insert(name.clone(), value);
-            } else if !default.is_null()
-                && let Some(value) = out.get_mut(name)
-                && !value.is_known()
-                && !value.ty().is_dynamic()
-            {
-                *value = value.refine_not_null();
-            }
-        }
-        if ty.is_map() {
-            if out.is_empty() {
-                return value.clone();
-            }
-            let elements: Vec<Value> = out.values().cloned().collect();
-            if let Some((element, converted)) = unified(&elements) {
-                return Value::map(element, out.into_keys().zip(converted));
-            }
-        }
-        Value::object(out)
-    }
-}
-
-/// The elements as one type, if there is one for all.
-fn unified(elements: &[Value]) -> Option<(Type, Vec<Value>)> {
-    let types: Vec<Type> = elements.iter().map(|e| e.ty().clone()).collect();
-    let unified = cty::unify_unsafe(&types)?;
-    let converted = elements
-        .iter()
-        .enumerate()
-        .map(|(i, e)| unified.convert(i, e).ok())
-        .collect::<Option<Vec<_>>>()?;
-    Some((unified.ty, converted))
 }

@@ -9,7 +9,7 @@ use super::model::{Local, Output, TypeConstraint, Variable};
 use super::parts::{BAD_NAME, check_name, condition, depends_on};
 use super::{constant, types, unused};
 use crate::addr::{Reference, Subject};
-use crate::body::{Block, Body, BodySchema};
+use crate::body::{Attribute, Block, Body, BodySchema, Content};
 use crate::diag::Diagnostics;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, is_identifier};
@@ -105,18 +105,7 @@ pub(super) fn variable(
         variable.nullable = constant::flag(a, diags).unwrap_or(true);
     }
     if let Some(a) = content.attribute("deprecated") {
-        variable.deprecated = constant::text(a, diags);
-        if variable
-            .deprecated
-            .as_deref()
-            .is_some_and(|text| text.trim().is_empty())
-        {
-            diags.error(
-                label.span,
-                "Invalid `deprecated` value",
-                "The \"deprecated\" argument must not be empty: say what to use instead.",
-            );
-        }
+        variable.deprecated = deprecated(a, label.span, diags);
     }
     if let Some(a) = content.attribute("default") {
         let value = constant::value(a, diags);
@@ -127,6 +116,23 @@ pub(super) fn variable(
             Some(value.map_or_else(Value::dynamic, |v| default(&v, &variable, place, diags)));
         unused::warn(&variable.name, a, &variable.ty.ty, diags);
     }
+    validations(&content, &mut variable, diags);
+    variable
+}
+
+fn deprecated(a: &Attribute, label: Span, diags: &mut Diagnostics) -> Option<String> {
+    let text = constant::text(a, diags);
+    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        diags.error(
+            label,
+            "Invalid `deprecated` value",
+            "The \"deprecated\" argument must not be empty: say what to use instead.",
+        );
+    }
+    text
+}
+
+fn validations(content: &Content, variable: &mut Variable, diags: &mut Diagnostics) {
     for block in content.blocks_of("validation") {
         if let Some(rule) = condition(block, false, diags) {
             if !refers_to(&rule.condition, &variable.name)
@@ -142,7 +148,6 @@ pub(super) fn variable(
             variable.validations.push(rule);
         }
     }
-    variable
 }
 
 fn default(value: &Value, variable: &Variable, place: Span, diags: &mut Diagnostics) -> Value {

@@ -6,22 +6,26 @@ use std::sync::Arc;
 
 use cty::{Type, Value};
 
+use super::call_refused::{
+    blame, invalid_argument, unknown_function, wrong_count, wrong_lazy_count,
+};
 use super::env::{Env, Outcome};
-use super::place::{closest, start_of};
+use super::place::start_of;
 use crate::diag::{Diagnostic, Diagnostics, Said};
-use crate::functions::{self, CallError, Function, Host};
+use crate::functions;
+use crate::functions::{Function, Host};
 use crate::source::Span;
 use crate::syntax::{Call, Expr};
 
 /// An argument: its value and the expression to blame for it.
-struct Argument<'a> {
+pub(super) struct Argument<'a> {
     expr: &'a Expr,
     /// Set where the value came out of the expanded last argument.
     value: Option<Value>,
 }
 
 impl Argument<'_> {
-    fn place(&self) -> Span {
+    pub(super) fn place(&self) -> Span {
         if self.value.is_some() {
             self.expr.span
         } else {
@@ -267,139 +271,4 @@ enum Expanded {
     Ready,
     /// The arguments are not known, or a fault was reported.
     Unknown,
-}
-
-fn invalid_argument(param: &str, reason: Said) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid function argument",
-        reason.within(|reason| format!("Invalid value for {param:?} parameter: {reason}.")),
-    )
-}
-
-fn wrong_count(
-    call: &Call,
-    function: &Function,
-    args: &[Argument<'_>],
-    whole: Span,
-) -> Option<Diagnostic> {
-    let want = function.params().len();
-    if let Some(missing) = function.params().get(args.len()) {
-        let least = if function.variadic().is_some() {
-            " at least"
-        } else {
-            ""
-        };
-        let detail = Said::plain(format!(
-            "Function {:?} expects{least} {want} argument(s). Missing value for {:?}.",
-            &*call.name, &*missing.name
-        ));
-        return Some(
-            Diagnostic::error("Not enough function arguments", detail)
-                .at(call.close)
-                .within(whole),
-        );
-    }
-    if function.variadic().is_none()
-        && let Some(extra) = args.get(want)
-    {
-        let detail = Said::plain(format!(
-            "Function {:?} expects only {want} argument(s).",
-            &*call.name
-        ));
-        return Some(
-            Diagnostic::error("Too many function arguments", detail)
-                .at(extra.place())
-                .within(whole),
-        );
-    }
-    None
-}
-
-/// `can` and `convert` with the wrong number of arguments.
-fn wrong_lazy_count(name: &str, call: &Call) -> Option<Diagnostic> {
-    let params: &[&str] = match name {
-        "can" => &["expression"],
-        "convert" => &["value", "type"],
-        _ => return None,
-    };
-    if call.expand_final {
-        let detail = Said::plain(format!(
-            "The arguments of {name:?} are expressions and cannot be expanded with the symbol \"...\"."
-        ));
-        return Some(
-            Diagnostic::error("Invalid expanding argument value", detail).at(call.name_span),
-        );
-    }
-    let want = params.len();
-    if let Some(missing) = params.get(call.args.len()) {
-        let detail = Said::plain(format!(
-            "Function {name:?} expects {want} argument(s). Missing value for {missing:?}."
-        ));
-        return Some(Diagnostic::error("Not enough function arguments", detail).at(call.close));
-    }
-    let extra = call.args.get(want)?;
-    let detail = Said::plain(format!(
-        "Function {name:?} expects only {want} argument(s)."
-    ));
-    Some(Diagnostic::error("Too many function arguments", detail).at(start_of(extra)))
-}
-
-fn blame(
-    call: &Call,
-    function: &Function,
-    args: &[Argument<'_>],
-    error: CallError,
-    whole: Span,
-) -> Diagnostic {
-    let reason = match error {
-        CallError::Argument { index, reason } => match function.param(index) {
-            Some(param) => {
-                let place = args.get(index).map_or(whole, Argument::place);
-                return invalid_argument(&param.name, reason)
-                    .at(place)
-                    .within(whole);
-            }
-            None => reason,
-        },
-        CallError::Call(reason) => reason,
-    };
-    let detail =
-        reason.within(|reason| format!("Call to function {:?} failed: {reason}.", &*call.name));
-    Diagnostic::error("Error in function call", detail)
-        .at(call.name_span.to(call.open))
-        .within(whole)
-}
-
-fn unknown_function(call: &Call) -> Diagnostic {
-    let name = &*call.name;
-    let (summary, detail) = match name.rsplit_once("::") {
-        Some(("core", short)) => (
-            "Call to unknown function",
-            format!("There is no builtin (core::) function named {short:?}."),
-        ),
-        Some((namespace, short)) if namespace.starts_with("provider::") => (
-            "Call to unknown function",
-            format!("There is no function named {short:?} in namespace {namespace}::."),
-        ),
-        Some(("provider", _)) => (
-            "Invalid function format",
-            format!(
-                "Invalid provider function {name:?}: expected provider::<name>::<function> or provider::<name>::<alias>::<function>"
-            ),
-        ),
-        Some(_) => (
-            "Unknown function namespace",
-            format!("Function {name:?} does not exist within a valid namespace (provider, core)"),
-        ),
-        None => {
-            let hint = closest(name, functions::names())
-                .map(|near| format!(" Did you mean {near:?}?"))
-                .unwrap_or_default();
-            (
-                "Call to unknown function",
-                format!("There is no function named {name:?}.{hint}"),
-            )
-        }
-    };
-    Diagnostic::error(summary, Said::plain(detail)).at(call.name_span)
 }

@@ -5,6 +5,7 @@
 mod access;
 mod binary;
 mod call;
+mod call_refused;
 mod compound;
 mod conditional;
 mod env;

@@ -7,7 +7,7 @@ use cty::Type;
 
 use super::assume::{self, Kind as Assume};
 use super::call::Function;
-use super::collect::{lists, maps, search, sets};
+use super::collect::{choose, lists, maps, product, search, sets};
 use super::hash::{self, Kind as Hash};
 use super::text::{format, plain, regex};
 use super::{clock, convert, encode, files, net, number, rsa, sensitive, template};
@@ -152,13 +152,13 @@ fn on_collections() -> Vec<(&'static str, Function)> {
         ("alltrue", search::alltrue()),
         ("anytrue", search::anytrue()),
         ("chunklist", lists::chunklist()),
-        ("coalesce", lists::coalesce()),
-        ("coalescelist", lists::coalescelist()),
+        ("coalesce", choose::coalesce()),
+        ("coalescelist", choose::coalescelist()),
         ("compact", lists::compact()),
         ("concat", lists::concat()),
         ("contains", search::contains()),
         ("distinct", lists::distinct()),
-        ("element", lists::element()),
+        ("element", choose::element()),
         ("flatten", lists::flatten()),
         ("index", search::index()),
         ("keys", maps::keys()),
@@ -174,10 +174,10 @@ fn on_collections() -> Vec<(&'static str, Function)> {
         ),
         ("matchkeys", search::matchkeys()),
         ("merge", maps::merge()),
-        ("one", lists::one()),
+        ("one", choose::one()),
         ("reverse", lists::reverse()),
         ("setintersection", sets::intersection()),
-        ("setproduct", lists::setproduct()),
+        ("setproduct", product::setproduct()),
         ("setsubtract", sets::subtract()),
         ("setunion", sets::union()),
         ("slice", lists::slice()),

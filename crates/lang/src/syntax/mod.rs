@@ -5,7 +5,9 @@
 use cty::{Number, NumberError, Type, Value};
 
 pub mod ast;
+mod block;
 mod brackets;
+mod call_expr;
 mod directives;
 mod expression;
 mod follow;

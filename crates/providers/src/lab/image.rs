@@ -4,7 +4,7 @@ use cty::Value;
 use sdk::schema::{Attr, Schema};
 use sdk::{Context, DataSource, Diagnostic, Failure, Object, async_trait};
 
-use super::kinds::digest;
+use super::thing::digest;
 
 const FAMILIES: [(&str, &str); 4] = [
     ("debian", "13.2"),

@@ -4,20 +4,24 @@
 //! of it can die at any time.
 
 mod addresses;
+mod call;
 mod cloud;
 pub mod control;
 mod fault;
 mod fault_block;
+mod id;
 mod image;
 mod journal;
 mod kinds;
 mod lab_file;
+mod machines;
 mod network;
 mod parsed;
 mod provider;
 mod resource;
 mod session;
 mod store;
+mod thing;
 
 use std::path::{Path, PathBuf};
 

@@ -2,45 +2,23 @@
 //! The file is changed in one step, so that a process killed at any moment leaves an object whole
 //! or absent.
 
-use std::time::Duration;
-
-use cty::{Number, Type, Value};
+use cty::{Type, Value};
 use sdk::schema::{Attr, Schema};
-use sdk::{
-    Change, Context, Diagnostic, Diagnostics, Failure, Object, Resource, State, async_trait,
-};
+use sdk::{Change, Context, Diagnostics, Failure, Object, Resource, State, async_trait};
 
-use super::cloud::{Change as CloudChange, Cloud, Object as Stored};
-use super::fault::{self, Fault, Kind as FaultKind, On, Origin};
+use super::call::{Call, blocking, broken, own_latency};
+use super::cloud::{Change as CloudChange, Object as Stored};
+use super::fault::{Fault, Kind as FaultKind, On, Origin};
+use super::id::unused_id;
 use super::kinds::{Kind, Made};
-use super::provider::{Configured, Settings, settings};
-use super::{LabError, fault_block};
-
-/// How often a long call says that it is still at work.
-const PROGRESS: Duration = Duration::from_secs(3);
-/// How many ids are drawn before the lab counts as full.
-const DRAWS: u32 = 100;
-/// Exit code of a Go program that panicked, which is what a crash imitates.
-const PANIC_EXIT: i32 = 2;
+use super::provider::{Configured, settings};
+use super::{LabError, fault, fault_block};
 
 /// A resource type of the lab.
 pub(super) struct LabResource {
-    kind: &'static Kind,
+    pub(super) kind: &'static Kind,
     ty: Type,
     configured: Configured,
-}
-
-/// A call of a resource: what, and about whom.
-struct Call<'a> {
-    cx: &'a Context,
-    on: On,
-    name: String,
-    settings: std::sync::Arc<Settings>,
-    faults: Vec<Fault>,
-}
-
-fn broken(problem: String) -> Failure {
-    Failure::new("the object cannot be described", problem)
 }
 
 impl LabResource {
@@ -176,210 +154,6 @@ impl LabResource {
         })
         .await?
     }
-}
-
-/// An id that nothing has: among 20,000 of eight hex digits it is not that rare that one is drawn
-/// again.
-fn unused_id(
-    cloud: &Cloud,
-    prefix: &str,
-    mut draw: impl FnMut() -> String,
-) -> Result<String, Failure> {
-    let mut drawn = (0..DRAWS).map(|_| format!("{prefix}-{}", draw()));
-    drawn
-        .find(|id| !cloud.objects.contains_key(id))
-        .ok_or_else(|| {
-            Failure::new(
-                "the lab has no free id",
-                format!("{DRAWS} were drawn, and each is taken; remove objects from the lab"),
-            )
-        })
-}
-
-fn own_latency(object: &Object, on: On) -> Option<u64> {
-    let (name, _) = fault_block::LATENCIES
-        .into_iter()
-        .find(|(_, call)| *call == on)?;
-    object.get(name).as_number().and_then(Number::to_u64)
-}
-
-/// Runs work on files where it may block.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Failure::new("the lab's work was lost", error.to_string()))
-}
-
-impl Call<'_> {
-    fn of(&self, kind: FaultKind) -> Option<&Fault> {
-        self.faults.iter().find(|fault| fault.kind == kind)
-    }
-
-    fn doing(&self, resource: &str) -> String {
-        format!(
-            "cannot {} {} {}",
-            self.on.as_str(),
-            resource.trim_start_matches("lab_"),
-            self.name
-        )
-    }
-
-    fn stopped(&self, resource: &str) -> Failure {
-        Failure::new(
-            format!("{}: stopped", self.doing(resource)),
-            "the host asked the provider to stop before the lab had begun; nothing was changed",
-        )
-    }
-
-    /// The latency of the call and of the faults that strike it, unless the host asks to stop.
-    async fn wait(&self, resource: &str, base: u64) -> Result<(), Failure> {
-        let slower: u64 = self
-            .faults
-            .iter()
-            .filter(|fault| fault.kind == FaultKind::Latency)
-            .map(|fault| fault.ms.unwrap_or(1000))
-            .sum();
-        let mut left = Duration::from_millis(base.saturating_add(slower));
-        let whole = left;
-        while !left.is_zero() {
-            let step = left.min(PROGRESS);
-            tokio::select! {
-                biased; // to stop comes first
-                () = self.cx.stop().cancelled() => return Err(self.stopped(resource)),
-                () = tokio::time::sleep(step) => left -= step,
-            }
-            if !left.is_zero() {
-                let percent = 100 - left.as_millis() * 100 / whole.as_millis().max(1);
-                sdk::log::info(
-                    "still at work",
-                    &[
-                        ("call", &self.on.as_str()),
-                        ("resource", &resource),
-                        ("name", &self.name),
-                        ("percent", &percent),
-                    ],
-                );
-            }
-        }
-        Ok(())
-    }
-
-    async fn strike_before(&self, resource: &str) -> Result<(), Failure> {
-        let text = |fault: &Fault, otherwise: &str| {
-            fault.text.clone().unwrap_or_else(|| otherwise.to_owned())
-        };
-        if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| !fault.after) {
-            crash(self.on, fault);
-        }
-        if self.of(FaultKind::Hang).is_some_and(|fault| !fault.after) {
-            sdk::log::warn(
-                "waiting for an answer that will not come",
-                &[("resource", &resource), ("name", &self.name)],
-            );
-            self.cx.stop().cancelled().await;
-            return Err(self.stopped(resource));
-        }
-        if let Some(fault) = self.of(FaultKind::Transient) {
-            sdk::log::warn(
-                "throttled",
-                &[("resource", &resource), ("name", &self.name)],
-            );
-            let detail = text(
-                fault,
-                "ThrottlingException: rate exceeded (status 429); try again in a moment",
-            );
-            return Err(Failure::new(
-                format!("{}: throttled", self.doing(resource)),
-                detail,
-            ));
-        }
-        if let Some(fault) = self.of(FaultKind::BadInput) {
-            let attribute = fault.attribute.as_deref().unwrap_or("name");
-            let detail = text(
-                fault,
-                &format!(
-                    "ValidationException: the lab does not accept this {attribute} (status 400)"
-                ),
-            );
-            return Err(Diagnostic::error(
-                format!("{}: invalid {attribute}", self.doing(resource)),
-                detail,
-            )
-            .at_attr(attribute)
-            .into());
-        }
-        if let Some(fault) = self.of(FaultKind::Permanent) {
-            sdk::log::warn("refused", &[("resource", &resource), ("name", &self.name)]);
-            let detail = text(
-                fault,
-                "AccessDenied: this account may not do that (status 403)",
-            );
-            return Err(Failure::new(
-                format!("{}: refused", self.doing(resource)),
-                detail,
-            ));
-        }
-        Ok(())
-    }
-
-    /// What strikes once the work is done.
-    async fn strike_after(&self, resource: &str, value: Value) -> Result<State, Failure> {
-        if let Some(fault) = self.of(FaultKind::Crash).filter(|fault| fault.after) {
-            crash(self.on, fault);
-        }
-        if self.of(FaultKind::Hang).is_some_and(|fault| fault.after) {
-            sdk::log::warn(
-                "done, but the answer is held back",
-                &[("resource", &resource), ("name", &self.name)],
-            );
-            self.cx.stop().cancelled().await;
-        }
-        let Some(fault) = self.of(FaultKind::Inconsistent) else {
-            return Ok(State::new(value));
-        };
-        let attribute = fault.attribute.as_deref().unwrap_or("name");
-        let mut object = Object::of(&value).map_err(broken)?;
-        let other = match object.get(attribute) {
-            value if value.as_bool().is_some() => Value::bool(value.as_bool() == Some(false)),
-            value if value.as_number().is_some() => {
-                Value::int(object.int(attribute).unwrap_or(0) + 1)
-            }
-            _ => Value::string(format!(
-                "{}-and-something-else",
-                object.text(attribute).unwrap_or_default()
-            )),
-        };
-        object.set(attribute, other);
-        object.into_value().map(State::new).map_err(broken)
-    }
-}
-
-/// Ends the process as a Go program does that dereferences nothing.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a crash on purpose: nothing may be stopped or cleaned up"
-)]
-fn crash(on: On, fault: &Fault) -> ! {
-    let what = fault
-        .text
-        .as_deref()
-        .unwrap_or("runtime error: invalid memory address or nil pointer dereference");
-    let call = match on {
-        On::Create => "Create",
-        On::Read => "Read",
-        On::Update => "Update",
-        _ => "Delete",
-    };
-    eprintln!(
-        "panic: {what}\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x18 pc=0x8a1f3c]\n\n\
-         goroutine 87 [running]:\n\
-         lab/internal/cloud.(*Client).{call}(0x0, {{0xc0003a4000, 0x5}})\n\tlab/internal/cloud/client.go:118 +0x3c\n\
-         lab/internal/provider.resource{call}({{0xd2c6f0, 0xc0004b2300}}, 0xc000512180)\n\tlab/internal/provider/resource.go:64 +0x1d5\n\
-         created by lab/internal/provider.serve in goroutine 1\n\tlab/internal/provider/serve.go:31 +0x9a"
-    );
-    std::process::exit(PANIC_EXIT)
 }
 
 #[async_trait]
@@ -586,30 +360,5 @@ impl Resource for LabResource {
             attributes.insert("size".into(), size);
         }
         Ok(state)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_that_is_taken_is_not_given_again() {
-        let mut cloud = Cloud::default();
-        let taken = Stored {
-            kind: "lab_thing".into(),
-            name: "t".into(),
-            attributes: serde_json::Map::new(),
-        };
-        CloudChange::new(&mut cloud).put("thing-1", taken);
-        let mut numbers = ["1", "1", "2"].into_iter().map(str::to_owned);
-        assert_eq!(
-            unused_id(&cloud, "thing", || numbers.next().unwrap()).unwrap(),
-            "thing-2"
-        );
-        assert!(
-            unused_id(&cloud, "thing", || "1".to_owned()).is_err(),
-            "it does not look for ever"
-        );
     }
 }

@@ -4,6 +4,7 @@
 
 mod general;
 mod screens;
+mod stage;
 
 use super::{Console, fixture, lines};
 use crate::app::command::COMMANDS;

@@ -1,9 +1,10 @@
 //! Keys of one screen each.
 
+use super::stage::stage;
 use super::{Story, after, cursor, story, tab};
 use crate::app::msg::{Answer, Effect, TracingMove};
-use crate::app::state::ActionFilter;
-use crate::app::state::Context::{self, *};
+use crate::app::state::Context;
+use crate::app::state::Context::*;
 use crate::engine::words::*;
 use crate::ui::tests::{Console, fixture};
 
@@ -182,168 +183,6 @@ fn ended(c: &mut Console) {
     c.take_effects();
 }
 
-fn stage() -> Vec<Story> {
-    const S: &[Context] = &[Stage];
-    vec![
-        story("take", S, |c, _| {
-            let bucket = "aws_s3_bucket.logs".to_owned();
-            assert_eq!(
-                c.take_effects(),
-                [Effect::Select(12, vec![Select::Leave(bucket.clone())])]
-            );
-            c.event(EventKind::Selected {
-                stage: 12,
-                taken: vec![],
-                left: vec![bucket.clone()],
-            });
-            assert!(c.line("[ ]").contains("aws_s3_bucket.logs"));
-            c.press("space");
-            assert_eq!(
-                c.take_effects(),
-                [Effect::Select(12, vec![Select::Take(bucket)])]
-            );
-        }),
-        story("leave", S, |c, _| {
-            assert_eq!(
-                c.take_effects(),
-                [Effect::Select(
-                    12,
-                    vec![Select::Leave("aws_s3_bucket.logs".into())]
-                )]
-            );
-            c.event(EventKind::Selected {
-                stage: 12,
-                taken: vec![],
-                left: vec!["aws_s3_bucket.logs".into()],
-            });
-            c.press("x");
-            assert!(c.take_effects().is_empty());
-            c.shows("it is left already");
-        }),
-        story("take-all", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::All])])
-        }),
-        story("take-none", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])])
-        }),
-        story("invert", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::Invert])])
-        }),
-        after(
-            "diff",
-            S,
-            |c| c.press("j"),
-            |c, _| {
-                c.hides("aws_eip.old");
-                c.shows("-       \"N\": 1");
-            },
-        ),
-        after(
-            "why",
-            S,
-            |c| c.press("j j j"),
-            |c, _| {
-                c.shows("╭─ why ─");
-                c.shows("forces replacement");
-                c.shows("it needs");
-            },
-        ),
-        story("apply", S, |c, _| {
-            c.shows("apply stage #12?");
-            c.shows("- aws_eip.old");
-            assert!(c.take_effects().is_empty());
-        }),
-        after(
-            "forget",
-            S,
-            |c| {
-                c.event(EventKind::UnknownOutcomes {
-                    outcomes: vec![fixture::unknown("create", "aws_s3_bucket.logs", None)],
-                });
-                c.press("esc");
-            },
-            |c, _| {
-                c.shows("was aws_s3_bucket.logs never made?");
-                assert!(c.take_effects().is_empty());
-            },
-        ),
-        story("stage", S, |c, _| {
-            assert_eq!(c.take_effects(), [Effect::Stage(StageRequest::default())]);
-            c.event(EventKind::StageStarted(StageStarted {
-                stage: 13,
-                mode: StageMode::Normal,
-                resources: 7,
-            }));
-            c.shows("staging #13");
-        }),
-        story("stage-destroy", S, |c, _| {
-            let request = StageRequest {
-                mode: StageMode::Destroy,
-                ..StageRequest::default()
-            };
-            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
-        }),
-        story("refresh-only", S, |c, _| {
-            let request = StageRequest {
-                mode: StageMode::RefreshOnly,
-                ..StageRequest::default()
-            };
-            assert_eq!(c.take_effects(), [Effect::Stage(request)]);
-        }),
-        story("only-creates", S, |c, _| {
-            only(c, "only create", "aws_db_instance.main", "aws_eip.old")
-        }),
-        story("only-updates", S, |c, _| {
-            only(c, "only update", "aws_iam_role.app", "aws_eip.old")
-        }),
-        story("only-replaces", S, |c, _| {
-            only(c, "only replace", "aws_instance.web", "aws_eip.old")
-        }),
-        story("only-destroys", S, |c, _| {
-            only(c, "only what destroys", "aws_eip.old", "data.aws_ami.base")
-        }),
-        story("unchanged", S, |c, b| {
-            assert!(!b.frame.contains("aws_vpc.main"));
-            c.shows("aws_vpc.main");
-        }),
-        after(
-            "stage-diagnostics",
-            S,
-            |c| {
-                c.event(EventKind::Diagnostic(Diagnostic {
-                    severity: Severity::Warning,
-                    summary: "a deprecated argument".into(),
-                    detail: "say it otherwise".into(),
-                    address: None,
-                    range: None,
-                    snippet: None,
-                    further: None,
-                    intent: None,
-                }));
-            },
-            |c, _| {
-                c.shows("╭─ errors and warnings ─");
-                c.shows("a deprecated argument");
-            },
-        ),
-    ]
-}
-
-/// One kind of change is shown, and all of them again by the same key.
-fn only(c: &mut Console, says: &str, there: &str, gone: &str) {
-    let key = c.state.filters.action.map(|f| match f {
-        ActionFilter::Create => "+",
-        ActionFilter::Update => "~",
-        ActionFilter::Replace => "R",
-        ActionFilter::Destroy => "-",
-    });
-    c.shows(says);
-    c.line(there);
-    c.hides(gone);
-    c.press(key.unwrap());
-    c.line(gone);
-}
-
 fn history() -> Vec<Story> {
     vec![
         story("replay", &[History], |c, _| {
@@ -408,7 +247,7 @@ fn history() -> Vec<Story> {
     ]
 }
 
-fn state() -> Vec<Story> {
+pub(super) fn state() -> Vec<Story> {
     const S: &[Context] = &[State];
     const ADDRESS: &str = "aws_iam_role.app";
     vec![

@@ -1,10 +1,12 @@
 //! Functions about time.
 
+mod calendar;
+mod duration;
 mod time;
 
 use cty::{Type, Value};
 
-pub use self::time::duration;
+pub use duration::duration;
 
 use self::time::Moment;
 use super::call::{CallError, Function, Param, text};
@@ -51,7 +53,7 @@ pub(super) fn timeadd() -> Function {
         Type::String,
         |args, _, _| {
             let moment = Moment::parse(text(args, 0)?)?;
-            let duration = time::duration(text(args, 1)?)?;
+            let duration = duration::duration(text(args, 1)?)?;
             Ok(Moment {
                 nanos: moment.nanos + duration,
                 ..moment

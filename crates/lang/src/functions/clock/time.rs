@@ -1,5 +1,7 @@
-//! Timestamps (RFC 3339), durations ("1h30m") and the date format language of `formatdate`.
-//! Pure arithmetic on the proleptic Gregorian calendar; the current time is read elsewhere.
+//! Timestamps (RFC 3339) and the date format language of `formatdate`. Pure arithmetic on the
+//! proleptic Gregorian calendar; the current time is read elsewhere.
+
+use super::calendar::{DAYS, MONTHS, civil_from_days, days_from_civil, days_in};
 
 /// A moment with the offset it was written with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,68 +20,6 @@ struct Parts {
     minute: u32,
     second: u32,
     weekday: usize,
-}
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
-
-fn leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_in(year: i64, month: u32) -> u32 {
-    match month {
-        2 => 28 + u32::from(leap(year)),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970-01-01 of a civil date.
-fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let shifted = (i64::from(month) + 9) % 12;
-    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-fn civil_from_days(days: i64) -> (i64, u32, u32) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = (of_year - (153 * shifted + 2) / 5 + 1) as u32;
-    let month = (if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    }) as u32;
-    (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
 fn number(
@@ -340,75 +280,6 @@ fn literal(chars: &[char], from: usize, out: &mut String) -> Result<usize, Strin
     Err("unterminated literal '".to_owned())
 }
 
-/// Reads a duration such as "1h30m", "-1.5s", "0"; the result is in nanoseconds.
-///
-/// # Errors
-/// Quotes the text that is no duration.
-pub fn duration(text: &str) -> Result<i128, String> {
-    let bad = || format!("time: invalid duration {text:?}");
-    let (negative, mut rest) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    };
-    if rest == "0" {
-        return Ok(0);
-    }
-    if rest.is_empty() {
-        return Err(bad());
-    }
-    let mut total = 0i128;
-    while !rest.is_empty() {
-        let whole = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let mut value: i128 = if whole == 0 {
-            0
-        } else {
-            rest[..whole].parse().map_err(|_| bad())?
-        };
-        let mut scale = 1i128;
-        let mut digits = whole;
-        rest = &rest[whole..];
-        if let Some(fraction) = rest.strip_prefix('.') {
-            let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            for digit in fraction.bytes().take(count.min(18)) {
-                value = value
-                    .checked_mul(10)
-                    .and_then(|v| v.checked_add(i128::from(digit - b'0')))
-                    .ok_or_else(bad)?;
-                scale *= 10;
-            }
-            digits += count;
-            rest = &fraction[count..];
-        }
-        if digits == 0 {
-            return Err(bad());
-        }
-        let unit_len = rest
-            .find(|c: char| c == '.' || c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let unit: i128 = match &rest[..unit_len] {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            "" => return Err(format!("time: missing unit in duration {text:?}")),
-            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
-        };
-        rest = &rest[unit_len..];
-        total = value
-            .checked_mul(unit)
-            .map(|v| v / scale)
-            .and_then(|v| total.checked_add(v))
-            .ok_or_else(bad)?;
-        if total > i128::from(i64::MAX) {
-            return Err(bad());
-        }
-    }
-    Ok(if negative { -total } else { total })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,16 +302,6 @@ mod tests {
             "é",
         ] {
             assert!(Moment::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn durations_have_units() {
-        assert_eq!(duration("1h30m").unwrap(), 5_400_000_000_000);
-        assert_eq!(duration("-1.5s").unwrap(), -1_500_000_000);
-        assert_eq!(duration("0").unwrap(), 0);
-        for text in ["", "1", "h", "1x", "-"] {
-            assert!(duration(text).is_err(), "{text}");
         }
     }
 }

@@ -1,0 +1,285 @@
+//! Refinements put on an unknown value one by one, until they contradict each other or leave one
+//! value.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::refine::{Refinement, RefinementError};
+use crate::value::Data;
+use crate::{Marks, Number, Type, Value};
+
+/// Collects refinements; see [`Value::refine`]. Refinements that do not fit the type of the value
+/// are errors; on a value about which not even the type is known they are passed over.
+#[derive(Clone, Debug)]
+pub struct RefinementBuilder {
+    pub(super) original: Value,
+    pub(super) marks: Marks,
+    pub(super) wip: Refinement,
+    pub(super) null: bool,
+    pub(super) error: Option<RefinementError>,
+}
+
+impl RefinementBuilder {
+    fn fail(mut self, why: &'static str) -> Self {
+        self.error.get_or_insert(RefinementError(why));
+        self
+    }
+
+    fn idle(&self) -> bool {
+        self.original.is_dynamic_unknown()
+    }
+
+    /// Surely not null.
+    pub fn not_null(mut self) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if self.null || self.original.is_null() {
+            return self.fail("a null value cannot be refined as not null");
+        }
+        self.wip.not_null = true;
+        self
+    }
+
+    /// Surely null.
+    pub fn null(mut self) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if self.wip.not_null || self.original.is_given() {
+            return self.fail("a value that is not null cannot be refined as null");
+        }
+        self.null = true;
+        self
+    }
+
+    /// The string begins with `prefix`, less what following text could still change.
+    pub fn string_prefix(self, prefix: &str) -> Self {
+        let safe = crate::text::safe_prefix(prefix);
+        self.string_prefix_full(&safe)
+    }
+
+    /// The string begins with exactly this, and nothing that follows can combine with its end.
+    pub fn string_prefix_full(mut self, prefix: &str) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if self.original.ty != Type::String {
+            return self.fail("a string prefix needs a string");
+        }
+        let prefix = crate::text::normal(prefix);
+        if self
+            .original
+            .as_str()
+            .is_some_and(|text| !text.starts_with(&*prefix))
+        {
+            return self.fail("the string does not begin with the prefix");
+        }
+        let had = self.wip.prefix.clone().unwrap_or_else(|| Arc::from(""));
+        if !had.starts_with(&*prefix) && !prefix.starts_with(&*had) {
+            return self.fail("the prefix differs from the one known before");
+        }
+        if prefix.len() > had.len() {
+            self.wip.prefix = Some(prefix);
+        }
+        self
+    }
+
+    /// The number is at least `min` (`inclusive`) or above it.
+    pub fn number_min(mut self, min: Number, inclusive: bool) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if self.original.ty != Type::Number {
+            return self.fail("a number bound needs a number");
+        }
+        if self
+            .original
+            .as_number()
+            .is_some_and(|n| outside(n.compare(&min), Ordering::Less, inclusive))
+        {
+            return self.fail("the number is below the lower bound");
+        }
+        if let Some((had, had_inclusive)) = &self.wip.min {
+            let tighter = match min.compare(had) {
+                Ordering::Greater => true,
+                Ordering::Equal => *had_inclusive && !inclusive,
+                Ordering::Less => false,
+            };
+            if !tighter {
+                return self;
+            }
+        }
+        if !min.is_infinite() || !min.is_negative() {
+            self.wip.min = Some((min, inclusive));
+        }
+        self.check_bounds()
+    }
+
+    /// The number is at most `max` (`inclusive`) or below it.
+    pub fn number_max(mut self, max: Number, inclusive: bool) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if self.original.ty != Type::Number {
+            return self.fail("a number bound needs a number");
+        }
+        if self
+            .original
+            .as_number()
+            .is_some_and(|n| outside(n.compare(&max), Ordering::Greater, inclusive))
+        {
+            return self.fail("the number is above the upper bound");
+        }
+        if let Some((had, had_inclusive)) = &self.wip.max {
+            let tighter = match max.compare(had) {
+                Ordering::Less => true,
+                Ordering::Equal => *had_inclusive && !inclusive,
+                Ordering::Greater => false,
+            };
+            if !tighter {
+                return self;
+            }
+        }
+        if !max.is_infinite() || max.is_negative() {
+            self.wip.max = Some((max, inclusive));
+        }
+        self.check_bounds()
+    }
+
+    /// The collection has at least so many elements.
+    pub fn length_min(mut self, min: usize) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if !self.original.ty.is_collection() {
+            return self.fail("a length bound needs a collection");
+        }
+        if self.original.len().is_some_and(|l| l < min) {
+            return self.fail("the collection is shorter than the lower bound");
+        }
+        self.wip.length_min = self.wip.length_min.max(min);
+        self.check_bounds()
+    }
+
+    /// The collection has at most so many elements.
+    pub fn length_max(mut self, max: usize) -> Self {
+        if self.idle() {
+            return self;
+        }
+        if !self.original.ty.is_collection() {
+            return self.fail("a length bound needs a collection");
+        }
+        if self.original.is_given() && self.original.range().length_min() > max {
+            return self.fail("the collection is longer than the upper bound");
+        }
+        self.wip.length_max = Some(self.wip.length_max.map_or(max, |had| had.min(max)));
+        self.check_bounds()
+    }
+
+    /// The collection has exactly so many elements.
+    pub fn length(self, length: usize) -> Self {
+        self.length_min(length).length_max(length)
+    }
+
+    fn check_bounds(self) -> Self {
+        if let (Some((min, min_in)), Some((max, max_in))) = (&self.wip.min, &self.wip.max) {
+            match min.compare(max) {
+                Ordering::Greater => return self.fail("the lower bound is above the upper bound"),
+                Ordering::Equal if !(*min_in && *max_in) => {
+                    return self.fail("the bounds leave no number");
+                }
+                _ => {}
+            }
+        }
+        if self
+            .wip
+            .length_max
+            .is_some_and(|max| max < self.wip.length_min)
+        {
+            return self.fail("the least length is above the greatest");
+        }
+        self
+    }
+
+    /// The refined value, or the first contradiction.
+    pub fn build(self) -> Result<Value, RefinementError> {
+        match self.error {
+            Some(e) => Err(e),
+            None => Ok(self.collapse()),
+        }
+    }
+
+    /// The refined value; on a contradiction, the value as it was before. For refinements that are
+    /// true by construction.
+    pub fn finish(self) -> Value {
+        match self.error {
+            Some(_) => self.original.with_marks(&self.marks),
+            None => self.collapse(),
+        }
+    }
+
+    fn collapse(self) -> Value {
+        let RefinementBuilder {
+            original,
+            marks,
+            wip,
+            null,
+            ..
+        } = self;
+        if original.is_known() || original.is_dynamic_unknown() {
+            return original.with_marks(&marks);
+        }
+        let value = if null {
+            Some(Value::null(original.ty.clone()))
+        } else {
+            only_value(&original.ty, &wip)
+        };
+        let value = value.unwrap_or_else(|| {
+            let refinement = if wip == Refinement::default() {
+                None
+            } else {
+                Some(Arc::new(wip))
+            };
+            Value::leaf(original.ty.clone(), Data::Unknown(refinement))
+        });
+        value.with_marks(&marks)
+    }
+}
+
+fn outside(found: Ordering, wrong_side: Ordering, inclusive: bool) -> bool {
+    found == wrong_side || (found == Ordering::Equal && !inclusive)
+}
+
+/// Lists longer than this stay unknown even if their length is known: a length from outside must
+/// not allocate freely.
+const LONGEST_COLLAPSED_LIST: usize = 100_000;
+
+fn only_value(ty: &Type, r: &Refinement) -> Option<Value> {
+    if !r.not_null {
+        return None;
+    }
+    if let (Some((min, true)), Some((max, true))) = (&r.min, &r.max)
+        && min.compare(max) == Ordering::Equal
+    {
+        return Some(Value::number(min.clone()));
+    }
+    if r.length_max != Some(r.length_min) {
+        return None;
+    }
+    match (ty, r.length_min) {
+        (Type::List(e), n) if n <= LONGEST_COLLAPSED_LIST => Some(Value::list(
+            (**e).clone(),
+            vec![Value::unknown((**e).clone()); n],
+        )),
+        (Type::Set(e), n) if n <= 1 => Some(Value::set(
+            (**e).clone(),
+            vec![Value::unknown((**e).clone()); n],
+        )),
+        (Type::Map(e), 0) => Some(Value::map(
+            (**e).clone(),
+            std::iter::empty::<(&str, Value)>(),
+        )),
+        _ => None,
+    }
+}

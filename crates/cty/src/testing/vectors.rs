@@ -1,0 +1,99 @@
+//! Recorded vectors: where they lie, and values and types read from them.
+
+use super::go::{Go, Reader, parse, take_value};
+use crate::{Marks, Path, Type, Value};
+
+/// Reads a value.
+pub fn value(go: &str) -> Value {
+    match parse(go) {
+        Go::Value(v) => v,
+        other => panic!("not a value: {other:?} in {go}"),
+    }
+}
+
+/// Reads a value; `cty.NilVal` is `None`.
+pub fn optional_value(go: &str) -> Option<Value> {
+    (go.trim() != "cty.NilVal").then(|| value(go))
+}
+
+/// Reads a type.
+pub fn ty(go: &str) -> Type {
+    match parse(go) {
+        Go::Type(t) => t,
+        other => panic!("not a type: {other:?} in {go}"),
+    }
+}
+
+/// Reads `[]cty.Type{…}`.
+pub fn types(go: &str) -> Vec<Type> {
+    match parse(go) {
+        Go::Types(t) => t,
+        other => panic!("not a list of types: {other:?} in {go}"),
+    }
+}
+
+/// Reads `cty.Path{…} cty.NewValueMarks(…)`.
+pub fn path_marks(go: &str) -> (Path, Marks) {
+    let mut r = Reader { text: go, at: 0 };
+    match (r.expression(), r.expression()) {
+        (Go::Path(p), Go::Marks(m)) => (p, m),
+        other => panic!("not a path with marks: {other:?} in {go}"),
+    }
+}
+
+/// Reads a member `{"go": …, "marks": […]}` of a recording; one that is absent is null, as in the
+/// recording.
+pub fn recorded(json: &serde_json::Value) -> Value {
+    if json.is_null() {
+        return Value::null(Type::Dynamic);
+    }
+    let go = json["go"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no go text in {json}"));
+    let marks: Vec<(Path, Marks)> = json["marks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|m| m.as_str())
+        .map(path_marks)
+        .collect();
+    value(go).mark_with_paths(&marks)
+}
+
+/// The rows of a recording: `FLIGHTDECK_VECTORS`, or `shared/vectors` beside the workspace. `None`,
+/// after a line that says so, where it is absent.
+pub fn vectors(name: &str) -> Option<Vec<serde_json::Value>> {
+    let folder = std::env::var("FLIGHTDECK_VECTORS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors").into());
+    let file = std::path::Path::new(&folder).join(name);
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("skipped: {} is not there", file.display());
+        return None;
+    };
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .filter(|l| !l.trim().is_empty())
+        .map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{name}: {e}")))
+        .collect();
+    assert!(!rows.is_empty(), "{name} is empty");
+    Some(rows)
+}
+
+/// A recorded message, with the values that it quotes printed our way.
+pub fn readable(message: &str) -> String {
+    let mut out = String::new();
+    let mut rest = message;
+    while let Some(at) = rest.find("cty.") {
+        out.push_str(&rest[..at]);
+        let mut r = Reader {
+            text: &rest[at..],
+            at: 0,
+        };
+        let value = take_value(r.expression());
+        out.push_str(&value.to_string());
+        // Looking for a method call passed over the blank after the value.
+        let end = rest[at..at + r.at].trim_end().len();
+        rest = &rest[at + end..];
+    }
+    out + rest
+}

@@ -1,0 +1,92 @@
+//! What is asked of a body, and what is found in it by that.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::forms::Body;
+use crate::source::Span;
+use crate::syntax::{Attribute, Label};
+
+/// What a body may hold.
+#[derive(Clone, Debug, Default)]
+pub struct BodySchema {
+    /// Arguments: name, and whether it must be there.
+    pub attributes: Vec<(Arc<str>, bool)>,
+    /// Blocks: type, and the names of their labels.
+    pub blocks: Vec<(Arc<str>, Vec<Arc<str>>)>,
+}
+
+impl BodySchema {
+    /// Nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Optional arguments.
+    #[must_use]
+    pub fn optional(mut self, names: &[&str]) -> Self {
+        self.attributes
+            .extend(names.iter().map(|n| (Arc::from(*n), false)));
+        self
+    }
+
+    /// Required arguments.
+    #[must_use]
+    pub fn required(mut self, names: &[&str]) -> Self {
+        self.attributes
+            .extend(names.iter().map(|n| (Arc::from(*n), true)));
+        self
+    }
+
+    /// A type of block with its labels.
+    #[must_use]
+    pub fn block(mut self, type_name: &str, labels: &[&str]) -> Self {
+        self.blocks.push((
+            type_name.into(),
+            labels.iter().map(|l| Arc::from(*l)).collect(),
+        ));
+        self
+    }
+}
+
+/// A block of either syntax.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its type.
+    pub type_name: Arc<str>,
+    /// The type alone.
+    pub type_span: Span,
+    /// Its labels, as many as the schema asked for.
+    pub labels: Vec<Label>,
+    /// What is in it.
+    pub body: Body,
+    /// The header (native: type and labels; JSON: the opening brace): the place of errors about the
+    /// whole block.
+    pub def_span: Span,
+}
+
+/// What a schema found in a body.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Arguments by name, in source order.
+    pub attributes: IndexMap<Arc<str>, Attribute>,
+    /// Blocks in source order.
+    pub blocks: Vec<Block>,
+    /// The place of an error about something that is missing.
+    pub missing: Span,
+}
+
+impl Content {
+    /// An argument.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.get(name)
+    }
+
+    /// The blocks of a type, in source order.
+    pub fn blocks_of<'a>(&'a self, type_name: &'a str) -> impl Iterator<Item = &'a Block> {
+        self.blocks
+            .iter()
+            .filter(move |b| &*b.type_name == type_name)
+    }
+}

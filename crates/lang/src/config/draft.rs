@@ -1,0 +1,163 @@
+//! What the files of one directory declare, before it is read: one slot for each name, and what
+//! overrides it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::assemble::mode_of;
+use super::call::CallBlock;
+use super::model::{Local, Module};
+use super::values::Named;
+use super::{call, providers, refactor, resource, values};
+use crate::addr::{Resource as ResourceName, Target};
+use crate::body::{Block, Body};
+use crate::diag::Diagnostics;
+use crate::source::Span;
+
+/// A declaration with what overrides it.
+pub(super) struct Slot {
+    pub(super) block: Block,
+    /// As it was before it was overridden.
+    pub(super) base: Option<Body>,
+    pub(super) over: Option<Span>,
+}
+
+pub(super) type Slots<K> = BTreeMap<K, Slot>;
+
+/// Everything declared in one directory, in the order of kinds that later kinds need.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) variables: Slots<Arc<str>>,
+    pub(super) outputs: Slots<Arc<str>>,
+    pub(super) calls: Slots<Arc<str>>,
+    pub(super) resources: Slots<ResourceName>,
+    pub(super) providers: Slots<(Arc<str>, Arc<str>)>,
+    pub(super) provider_order: Vec<(Arc<str>, Arc<str>)>,
+    pub(super) locals: Named<Local>,
+    pub(super) checks: Vec<Block>,
+    pub(super) moved: Vec<Block>,
+    pub(super) removed: Vec<Block>,
+    pub(super) imports: Vec<Block>,
+    /// Declared twice: read for their errors alone.
+    pub(super) duplicates: Vec<Block>,
+}
+
+impl Draft {
+    pub(super) fn finish(self, module: &mut Module, diags: &mut Diagnostics) -> Vec<CallBlock> {
+        for (name, slot) in &self.variables {
+            module.variables.insert(
+                name.clone(),
+                values::variable(&slot.block, slot.base.as_ref(), slot.over, diags),
+            );
+        }
+        module.locals = self.locals;
+        for (name, slot) in &self.outputs {
+            module
+                .outputs
+                .insert(name.clone(), values::output(&slot.block, diags));
+        }
+        let read = |(name, slot): (ResourceName, Slot)| {
+            let resource = resource::resource(&slot.block, name.mode, false, diags);
+            (name, resource)
+        };
+        module.resources = self.resources.into_iter().map(read).collect();
+        for key in self.provider_order {
+            if let Some(slot) = self.providers.get(&key)
+                && !module
+                    .providers
+                    .iter()
+                    .any(|p| p.name == key.0 && p.alias.as_deref().unwrap_or("") == &*key.1)
+            {
+                module
+                    .providers
+                    .extend(providers::provider(&slot.block, diags));
+            }
+        }
+        let calls = self
+            .calls
+            .values()
+            .map(|slot| call::call(&slot.block, diags))
+            .collect();
+        for block in &self.duplicates {
+            match &*block.type_name {
+                "variable" => drop(values::variable(block, None, None, diags)),
+                "output" => drop(values::output(block, diags)),
+                "module" => drop(call::call(block, diags)),
+                "provider" => drop(providers::provider(block, diags)),
+                _ => drop(resource::resource(block, mode_of(block), false, diags)),
+            }
+        }
+        module.moved = self
+            .moved
+            .iter()
+            .filter_map(|b| refactor::moved(b, diags))
+            .collect();
+        module.removed = self
+            .removed
+            .iter()
+            .filter_map(|b| refactor::removed(b, diags))
+            .collect();
+        imports(module, &self.imports, diags);
+        checks(module, &self.checks, diags);
+        calls
+    }
+}
+
+pub(super) fn imports(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
+    let mut seen: Vec<Target> = Vec::new();
+    for block in blocks {
+        let Some((import, resolved)) = refactor::import(block, diags) else {
+            continue;
+        };
+        if let Some(target) = resolved {
+            if seen.contains(&target) {
+                let detail = format!(
+                    "An import block for \"{target}\" was already declared. A resource can have only one import block."
+                );
+                diags.error(
+                    import.span,
+                    format!("Duplicate import configuration for \"{target}\""),
+                    detail,
+                );
+            }
+            seen.push(target);
+        }
+        module.imports.push(import);
+    }
+}
+
+pub(super) fn checks(module: &mut Module, blocks: &[Block], diags: &mut Diagnostics) {
+    for block in blocks {
+        let (check, data) = refactor::check(block, diags);
+        if let Some(data) = &data
+            && module.resources.contains_key(&data.name)
+        {
+            let detail = format!(
+                "\"{}\" was already declared. Names must be unique per type in each module, check blocks included.",
+                data.name
+            );
+            diags.error(
+                data.span,
+                format!("Duplicate data \"{}\" configuration", data.name.kind),
+                detail,
+            );
+            continue;
+        }
+        if module.checks.contains_key(&check.name) {
+            let detail = format!(
+                "A check block named \"{}\" was already declared. Names must be unique within each module.",
+                check.name
+            );
+            diags.error(
+                check.span,
+                format!("Duplicate check \"{}\" configuration", check.name),
+                detail,
+            );
+            continue;
+        }
+        module
+            .resources
+            .extend(data.map(|data| (data.name.clone(), data)));
+        module.checks.insert(check.name.clone(), check);
+    }
+}

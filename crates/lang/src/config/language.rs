@@ -1,0 +1,156 @@
+//! Which versions of the language a module accepts.
+
+use super::files::ConfigFile;
+use super::parts::list;
+use super::providers::version;
+use super::version::{LANGUAGE_VERSION, Version, VersionConstraint};
+use crate::body::{Attribute, Block, BodySchema};
+use crate::diag::Diagnostics;
+
+/// Reads a `language` block.
+pub(super) fn language(block: &Block, is_override: bool, diags: &mut Diagnostics) {
+    if is_override {
+        let detail = "\"language\" blocks are not allowed in override files. Place these settings in a normal configuration file.";
+        diags.error(
+            block.def_span,
+            "Language selections in override file",
+            detail,
+        );
+        return;
+    }
+    let schema = BodySchema::new()
+        .optional(&["edition", "experiments"])
+        .block("compatible_with", &[]);
+    let (content, found) = block.body.content(&schema);
+    diags.append(found);
+    if let Some(a) = content.attribute("edition") {
+        const EDITION: &str = "tofu2024";
+        match a.expr.as_keyword().as_deref() {
+            Some(EDITION) => {}
+            None => {
+                let detail = format!(
+                    "The \"edition\" argument expects a bare keyword; {EDITION} is the only edition."
+                );
+                diags.error(a.expr.span, "Invalid language edition", detail);
+            }
+            Some(other) => {
+                let detail = format!(
+                    "Language edition \"{other}\" is not supported; {EDITION} is the only edition."
+                );
+                diags.error(a.expr.span, "Unsupported language edition", detail);
+            }
+        }
+    }
+    if let Some(a) = content.attribute("experiments") {
+        for item in list(&a.expr, diags) {
+            match item.as_keyword() {
+                Some(word) => {
+                    diags.error(
+                        item.span,
+                        "Unknown experiment keyword",
+                        format!("There is no experiment with the keyword \"{word}\"."),
+                    );
+                }
+                None => diags.error(
+                    item.span,
+                    "Invalid experiment keyword",
+                    "Elements of \"experiments\" must be keywords.",
+                ),
+            }
+        }
+    }
+    let mut seen = false;
+    for inner in content.blocks_of("compatible_with") {
+        let (content, _, _) = inner
+            .body
+            .partial_content(&BodySchema::new().optional(&["opentofu"]));
+        if let Some(a) = content.attribute("opentofu") {
+            version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+        }
+        if std::mem::replace(&mut seen, true) {
+            diags.error(
+                block.def_span,
+                "Duplicate compatible_with block",
+                "A language block may have one compatible_with block.",
+            );
+        }
+    }
+}
+
+/// Whether the files of a module are for this language version. Errors here hide all others.
+pub(super) fn check_versions(file: &ConfigFile, diags: &mut Diagnostics) {
+    let (root, _, _) = file.body.partial_content(
+        &BodySchema::new()
+            .block("terraform", &[])
+            .block("language", &[]),
+    );
+    for block in &root.blocks {
+        if &*block.type_name == "terraform" {
+            // In a `.tf` file the constraint is meant for Terraform.
+            if file.is_tofu {
+                let (content, _, _) = block
+                    .body
+                    .partial_content(&BodySchema::new().optional(&["required_version"]));
+                content
+                    .attribute("required_version")
+                    .into_iter()
+                    .for_each(|a| check_version(a, diags));
+            }
+            continue;
+        }
+        let (content, _, _) = block
+            .body
+            .partial_content(&BodySchema::new().block("compatible_with", &[]));
+        for inner in &content.blocks {
+            let (content, _, _) = inner
+                .body
+                .partial_content(&BodySchema::new().optional(&["opentofu"]));
+            content
+                .attribute("opentofu")
+                .into_iter()
+                .for_each(|a| check_version(a, diags));
+        }
+    }
+}
+
+fn check_version(attribute: &Attribute, diags: &mut Diagnostics) {
+    let mut ignored = Diagnostics::new();
+    let Some((text, _)) = version(
+        &attribute.expr,
+        attribute.json.as_deref(),
+        attribute.expr.span,
+        &mut ignored,
+    ) else {
+        return;
+    };
+    let (Ok(constraint), Ok(own)) = (
+        text.parse::<VersionConstraint>(),
+        LANGUAGE_VERSION.parse::<Version>(),
+    ) else {
+        return;
+    };
+    if !constraint.allows(&own) {
+        diags.error(
+            attribute.span,
+            "Incompatible module",
+            format!(
+                "This module is not compatible with the language of OpenTofu v{own}, which this engine speaks: it asks for \"{text}\"."
+            ),
+        );
+    }
+}
+
+/// Complaints about version constraints that cannot be read.
+pub(super) fn check_version_syntax(file: &ConfigFile, diags: &mut Diagnostics) {
+    let (root, _, _) = file
+        .body
+        .partial_content(&BodySchema::new().block("terraform", &[]));
+    for block in root.blocks.iter().filter(|_| file.is_tofu) {
+        let (content, _, _) = block
+            .body
+            .partial_content(&BodySchema::new().optional(&["required_version"]));
+        if let Some(a) = content.attribute("required_version") {
+            version(&a.expr, a.json.as_deref(), a.expr.span, diags);
+        }
+    }
+}

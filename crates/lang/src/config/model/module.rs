@@ -1,0 +1,130 @@
+//! A module, and the calls of others in it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::providers::{ProviderConfig, ProviderMeta, ProviderRef, RequiredProvider};
+use super::refactor::{Import, Moved, Removed};
+use super::resources::Resource;
+use super::values::{Condition, Local, Output, Variable};
+use crate::addr::{ModulePath, Resource as ResourceName};
+use crate::body::Body;
+use crate::diag::Diagnostics;
+use crate::source::Span;
+use crate::syntax::ast::{Expr, Traversal};
+
+/// A module as declared, with the modules that it calls.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Where in the tree of calls; empty for the root.
+    pub path: ModulePath,
+    /// The directory it was read from.
+    pub dir: PathBuf,
+    /// The same as `path.module` shows it: relative to the working directory, `.` for the root.
+    pub dir_text: String,
+    /// `required_providers`, by local name.
+    pub required_providers: BTreeMap<Arc<str>, RequiredProvider>,
+    /// A `backend` block's type, or `cloud`.
+    pub backend: Option<(Arc<str>, Span)>,
+    /// The arguments of the `backend` block.
+    pub backend_body: Option<Body>,
+    /// The `encryption` block.
+    pub encryption: Option<super::super::Encryption>,
+    /// `provider_meta` blocks.
+    pub provider_metas: Vec<ProviderMeta>,
+    /// Provider configurations in the order of declaration.
+    pub providers: Vec<ProviderConfig>,
+    /// Input variables.
+    pub variables: BTreeMap<Arc<str>, Variable>,
+    /// Local values.
+    pub locals: BTreeMap<Arc<str>, Local>,
+    /// Managed, data and ephemeral resources.
+    pub resources: BTreeMap<ResourceName, Resource>,
+    /// Outputs.
+    pub outputs: BTreeMap<Arc<str>, Output>,
+    /// Module calls.
+    pub calls: BTreeMap<Arc<str>, ModuleCall>,
+    /// `moved` blocks.
+    pub moved: Vec<Moved>,
+    /// `removed` blocks.
+    pub removed: Vec<Removed>,
+    /// `import` blocks (root only).
+    pub imports: Vec<Import>,
+    /// `check` blocks.
+    pub checks: BTreeMap<Arc<str>, Check>,
+}
+
+impl Module {
+    /// The module at a path below this one.
+    pub fn descendant(&self, path: &[Arc<str>]) -> Option<&Module> {
+        match path.split_first() {
+            None => Some(self),
+            Some((first, rest)) => self.calls.get(first)?.module.as_ref()?.descendant(rest),
+        }
+    }
+
+    /// This module and all below it, callers first.
+    pub fn all(&self) -> Vec<&Module> {
+        let mut out = vec![self];
+        let mut next = 0;
+        while let Some(module) = out.get(next).copied() {
+            out.extend(module.calls.values().filter_map(|c| c.module.as_deref()));
+            next += 1;
+        }
+        out
+    }
+}
+
+/// A `module` block.
+#[derive(Clone, Debug)]
+pub struct ModuleCall {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where the module is, as written.
+    pub source: String,
+    /// The place of the source.
+    pub source_span: Span,
+    /// The module itself; `None` where it could not be loaded (a diagnostic says why).
+    pub module: Option<Arc<Module>>,
+    /// Values for its variables.
+    pub arguments: BTreeMap<Arc<str>, Argument>,
+    /// Arguments that are missing or that the module has no variable for.
+    pub argument_errors: Diagnostics,
+    /// `count`.
+    pub count: Option<Expr>,
+    /// `for_each`.
+    pub for_each: Option<Expr>,
+    /// `lifecycle { enabled }`.
+    pub enabled: Option<Expr>,
+    /// `depends_on`.
+    pub depends_on: Vec<Traversal>,
+    /// `providers = {inner = outer}`; `None` where not given (inherited then).
+    pub providers: Option<Vec<(ProviderRef, ProviderRef)>>,
+    /// The block's header.
+    pub span: Span,
+}
+
+/// A value for a module's variable.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Its expression.
+    pub expr: Expr,
+    /// The name's place.
+    pub name_span: Span,
+    /// The whole attribute.
+    pub span: Span,
+}
+
+/// A `check` block.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its data source, where it has one; it is among the module's resources.
+    pub data: Option<ResourceName>,
+    /// Its assertions.
+    pub asserts: Vec<Condition>,
+    /// The block's header.
+    pub span: Span,
+}

@@ -1,0 +1,54 @@
+//! What was moved, removed, or is to be imported.
+
+use super::providers::ProviderRef;
+use super::resources::Provisioner;
+use crate::addr::Target;
+use crate::source::Span;
+use crate::syntax::ast::Expr;
+
+/// A `moved` block.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// Old address, relative to the module.
+    pub from: Target,
+    /// New address, relative to the module.
+    pub to: Target,
+    /// Place of `from`.
+    pub from_span: Span,
+    /// Place of `to`.
+    pub to_span: Span,
+    /// The block's header.
+    pub span: Span,
+}
+
+/// A `removed` block.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    /// What is no longer declared, relative to the module.
+    pub from: Target,
+    /// Place of `from`.
+    pub from_span: Span,
+    /// `lifecycle { destroy }`; false (forget) where it is not given.
+    pub destroy: bool,
+    /// Destroy-time provisioners.
+    pub provisioners: Vec<Provisioner>,
+    /// The block's header.
+    pub span: Span,
+}
+
+/// An `import` block.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// Where to: an expression that is an address whose keys may be computed.
+    pub to: Expr,
+    /// The object's id.
+    pub id: Option<Expr>,
+    /// The object's identity.
+    pub identity: Option<Expr>,
+    /// `for_each`.
+    pub for_each: Option<Expr>,
+    /// `provider`.
+    pub provider: Option<ProviderRef>,
+    /// The block's header.
+    pub span: Span,
+}

@@ -1,0 +1,115 @@
+//! A key made from a passphrase: the key provider `pbkdf2`.
+
+use cty::{Type, Value};
+
+use super::encryption::Declared;
+use super::keys::Setup;
+use crate::body::BodySchema;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::Span;
+
+/// The shortest passphrase or key that a key is derived from.
+const SHORTEST: u64 = 16;
+
+/// Rounds of the derivation, at least.
+const ROUNDS: u64 = 200_000;
+
+/// How a key is known inside of here; no configuration can write that.
+pub(super) const BYTES: &str = "bytes of the key";
+
+impl Setup<'_> {
+    pub(super) fn pbkdf2(&mut self, declared: &Declared, diags: &mut Diagnostics) -> Option<u64> {
+        const ARGUMENTS: [&str; 6] = [
+            "passphrase",
+            "chain",
+            "key_length",
+            "iterations",
+            "hash_function",
+            "salt_length",
+        ];
+        let (content, found) = declared
+            .body
+            .content(&BodySchema::new().optional(&ARGUMENTS));
+        let failed = found.has_errors();
+        diags.append(found);
+        if failed {
+            return None;
+        }
+        let mark = diags.len();
+        let number = |this: &mut Self, name: &str, or: u64, diags: &mut Diagnostics| match content
+            .attribute(name)
+        {
+            Some(a) => this
+                .of_type(a, &Type::Number, diags)
+                .map(|v| v.as_number().and_then(|n| n.to_u64()).unwrap_or_default()),
+            None => Some(or),
+        };
+        let rounds = number(self, "iterations", 600_000, diags);
+        let bytes = number(self, "key_length", 32, diags);
+        let salt = number(self, "salt_length", 32, diags);
+        let text = |this: &mut Self, name: &str, diags: &mut Diagnostics| {
+            content
+                .attribute(name)
+                .and_then(|a| this.of_type(a, &Type::String, diags))
+                .map(|v| v.as_str().unwrap_or_default().to_owned())
+        };
+        let hash = text(self, "hash_function", diags).unwrap_or_else(|| "sha512".to_owned());
+        let passphrase = text(self, "passphrase", diags)
+            .filter(|p| !p.is_empty())
+            .map(|p| p.len() as u64);
+        let chain = content.attribute("chain").and_then(|a| {
+            let value = self.value(&a.expr, diags)?;
+            length(&value, a.expr.span, diags)
+        });
+        if diags.0[mark..].iter().any(Diagnostic::is_error) {
+            return None;
+        }
+        let why = match (passphrase, chain) {
+            (None, None) => "it has neither a passphrase nor a chain".to_owned(),
+            (Some(_), Some(_)) => {
+                "it has a passphrase and a chain, which exclude each other".to_owned()
+            }
+            (Some(n), None) if n < SHORTEST => {
+                format!("its passphrase is too short: {SHORTEST} bytes at least")
+            }
+            (None, Some(n)) if n < SHORTEST => {
+                format!("the key that it is to start from is too short: {SHORTEST} bytes at least")
+            }
+            _ if bytes == Some(0) => "key_length must be larger than zero".to_owned(),
+            _ if rounds.is_none_or(|n| n < ROUNDS) => {
+                format!("iterations must be {ROUNDS} at least")
+            }
+            _ if salt == Some(0) => "salt_length must be larger than zero".to_owned(),
+            _ if !matches!(&*hash, "sha256" | "sha512") => {
+                format!("there is no hash_function {hash:?}; sha256 and sha512 there are")
+            }
+            _ => return bytes,
+        };
+        let detail = format!("key_provider.pbkdf2.{} gives no key: {why}.", declared.name);
+        diags.push(Diagnostic::error(
+            "Unable to build encryption key data",
+            detail,
+        ));
+        None
+    }
+}
+
+/// The length of a key that was given as a whole, or written out.
+pub(super) fn length(value: &Value, span: Span, diags: &mut Diagnostics) -> Option<u64> {
+    let fields = value.as_map();
+    let own = fields.and_then(|f| f.get(BYTES)?.as_number()?.to_u64());
+    let written = || {
+        fields
+            .and_then(|f| f.get("encryption_key")?.as_slice())
+            .map(|bytes| bytes.len() as u64)
+    };
+    let found = own.or_else(written);
+    if found.is_none() {
+        let detail = format!(
+            "A key provider is due here (key_provider.TYPE.NAME), and this is {}.",
+            value.ty().friendly_name()
+        );
+        diags.error(span, "Expected key_provider value", detail);
+    }
+    found
+}

@@ -1,0 +1,52 @@
+//! Ids of new objects: drawn until one is free.
+
+use sdk::Failure;
+
+use super::cloud::Cloud;
+
+/// How many ids are drawn before the lab counts as full.
+const DRAWS: u32 = 100;
+
+/// An id that nothing has: among 20,000 of eight hex digits it is not that rare that one is drawn
+/// again.
+pub(super) fn unused_id(
+    cloud: &Cloud,
+    prefix: &str,
+    mut draw: impl FnMut() -> String,
+) -> Result<String, Failure> {
+    let mut drawn = (0..DRAWS).map(|_| format!("{prefix}-{}", draw()));
+    drawn
+        .find(|id| !cloud.objects.contains_key(id))
+        .ok_or_else(|| {
+            Failure::new(
+                "the lab has no free id",
+                format!("{DRAWS} were drawn, and each is taken; remove objects from the lab"),
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cloud::{Change as CloudChange, Object as Stored};
+    use super::*;
+
+    #[test]
+    fn an_id_that_is_taken_is_not_given_again() {
+        let mut cloud = Cloud::default();
+        let taken = Stored {
+            kind: "lab_thing".into(),
+            name: "t".into(),
+            attributes: serde_json::Map::new(),
+        };
+        CloudChange::new(&mut cloud).put("thing-1", taken);
+        let mut numbers = ["1", "1", "2"].into_iter().map(str::to_owned);
+        assert_eq!(
+            unused_id(&cloud, "thing", || numbers.next().unwrap()).unwrap(),
+            "thing-2"
+        );
+        assert!(
+            unused_id(&cloud, "thing", || "1".to_owned()).is_err(),
+            "it does not look for ever"
+        );
+    }
+}

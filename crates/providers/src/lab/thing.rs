@@ -1,0 +1,92 @@
+//! The thing: of any value, for tests.
+
+use cty::{Type, Value};
+use sdk::schema::{Attr, Nesting, Schema};
+use sdk::{Diagnostic, Object};
+use sha2::{Digest as _, Sha256};
+
+use super::kinds::{Made, name_attr};
+use super::machines::positive;
+
+pub(super) fn thing() -> Schema {
+    let port = [
+        Attr::number("number").required(),
+        Attr::string("protocol")
+            .default("tcp".into())
+            .one_of(&["tcp", "udp"]),
+    ];
+    let spec = [
+        positive("replicas").default(Value::int(1)),
+        Attr::string("command"),
+        Attr::nested("ports", Nesting::List, port),
+        Attr::string("checksum").computed(),
+    ];
+    Schema::new()
+        .describe("A thing: anything that has no type of its own.")
+        .attr(name_attr())
+        .attr(Attr::string("kind").describe("What it stands for."))
+        .attr(
+            Attr::new("triggers", Type::map(Type::String))
+                .replaces()
+                .describe("A change replaces the thing."),
+        )
+        .attr(Attr::strings("data"))
+        .attr(Attr::new("payload", Type::Dynamic).describe("Anything."))
+        .attr(
+            Attr::string("note")
+                .write_only()
+                .describe("Sent to the lab, kept by nobody."),
+        )
+        .attr(Attr::nested("spec", Nesting::Single, spec))
+        .attr(
+            Attr::number("revision")
+                .computed()
+                .describe("Grows with every change."),
+        )
+}
+
+pub(super) fn thing_made(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+    object.fill("revision", Value::int(1));
+    thing_spec(object, made)
+}
+
+pub(super) fn thing_changed(object: &mut Object, made: &Made<'_>) -> Result<(), Diagnostic> {
+    let stored = made
+        .cloud
+        .objects
+        .get(made.id)
+        .and_then(|object| object.attributes.get("revision")?.as_i64());
+    object.fill("revision", Value::int(stored.unwrap_or(0) + 1));
+    thing_spec(object, made)
+}
+
+fn thing_spec(object: &mut Object, _: &Made<'_>) -> Result<(), Diagnostic> {
+    let value = object.get("spec");
+    if !value.is_given() {
+        return Ok(());
+    }
+    let refuse =
+        |problem: String| Diagnostic::error("the spec cannot be taken", problem).at_attr("spec");
+    let mut spec = Object::of(&value).map_err(refuse)?;
+    let words = [
+        spec.int("replicas").unwrap_or(1).to_string(),
+        spec.text("command").unwrap_or_default().to_owned(),
+    ];
+    spec.fill("checksum", digest(&[&words[0], &words[1]]));
+    object.set("spec", spec.into_value().map_err(refuse)?);
+    Ok(())
+}
+
+/// Eight hex digits of a hash over texts.
+pub(super) fn digest(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.finalize()
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

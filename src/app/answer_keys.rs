@@ -1,0 +1,127 @@
+//! Keys in popups that ask: whether a plugin is trusted, whether something is to be done.
+
+use super::doc;
+use super::key::{Key, KeyCode};
+use super::msg::Effect;
+use super::popup_keys::{ENTER, moved, step};
+use super::state::*;
+use crate::engine::words::WorkspacePlugin;
+
+/// The question before plugins are launched that came with the workspace's own files.
+pub fn trust(plugins: &[WorkspacePlugin]) -> Popup {
+    use doc::{Line, Role, line};
+    let mut body = vec![
+        line(
+            Role::Plain,
+            "They came with the files of this workspace, as a clone brings them, and would run with all that you may do.",
+        ),
+        line(
+            Role::Dim,
+            "A yes is remembered for these very files. No leaves them; whatever needs them asks again.",
+        ),
+    ];
+    for plugin in plugins {
+        body.push(Line::new());
+        body.push(line(Role::Warn, &plugin.address));
+        body.push(line(Role::Plain, format!("  {}", plugin.executable)));
+        body.push(line(Role::Dim, format!("  {}", plugin.digest)));
+        if plugin.changed {
+            body.push(line(
+                Role::Bad,
+                "  it is not what a yes was given for before",
+            ));
+        }
+    }
+    Popup::Confirm(Box::new(Confirm {
+        title: "launch the workspace's own plugins?".to_owned(),
+        body,
+        yes: false,
+        // It comes by itself: a key that was meant for the screen must not answer it.
+        typed: Some(("trust".to_owned(), super::entry::Entry::default())),
+        effects: vec![Effect::Trust(plugins.to_vec())],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    }))
+}
+
+pub(super) fn demo(state: &mut State, selected: usize, key: Key, effects: &mut Vec<Effect>) {
+    if key == Key::char('q') {
+        return;
+    }
+    let by_key = match key {
+        Key {
+            code: KeyCode::Char(c),
+            ctrl: false,
+            alt: false,
+        } => state.faults.iter().position(|f| f.key == c),
+        ENTER => Some(selected),
+        _ => None,
+    };
+    match by_key.and_then(|i| state.faults.get(i)) {
+        Some(f) => effects.push(Effect::Demo(f.id.clone())),
+        None => {
+            let n = state.faults.len();
+            state.frame.popup = Some(Popup::Demo {
+                selected: step(key).map_or(selected, |by| moved(selected, by, n)),
+            });
+        }
+    }
+}
+
+pub(super) fn confirm(state: &mut State, mut c: Box<Confirm>, key: Key, effects: &mut Vec<Effect>) {
+    if let Some((want, entry)) = &mut c.typed {
+        if key == ENTER {
+            if entry.text().trim() == *want {
+                accept(state, *c, effects);
+            } else {
+                state.complain(format!("not done: {want:?} was not typed"));
+            }
+            return;
+        }
+        entry.key(key);
+        state.frame.popup = Some(Popup::Confirm(c));
+        return;
+    }
+    match key {
+        Key {
+            code: KeyCode::Char('y' | 'Y'),
+            ctrl: false,
+            alt: false,
+        } => return accept(state, *c, effects),
+        Key {
+            code: KeyCode::Char('n' | 'N' | 'q'),
+            ctrl: false,
+            alt: false,
+        } => return,
+        ENTER if c.yes => return accept(state, *c, effects),
+        ENTER => return,
+        Key {
+            code: KeyCode::Left | KeyCode::Right | KeyCode::Tab | KeyCode::BackTab,
+            ..
+        } => c.yes = !c.yes,
+        _ => {
+            let lines = c.body.len();
+            c.scroll = step(key).map_or(c.scroll, |by| moved(c.scroll, by, lines));
+        }
+    }
+    state.frame.popup = Some(Popup::Confirm(c));
+}
+
+fn accept(state: &mut State, c: Confirm, effects: &mut Vec<Effect>) {
+    effects.extend(c.effects);
+    match c.after {
+        After::Nothing => {}
+        After::Goto(screen) => {
+            state.screen = screen;
+            state.list_mut().zoom = false;
+        }
+        After::Leave => {
+            // It may have ended while the question was open.
+            state.quit = !state.deploying();
+            state.leaving = true;
+            state.say("leaving when what runs has ended");
+        }
+        After::Quit => state.quit = true,
+    }
+}

@@ -1,0 +1,237 @@
+//! What the engine says comes to the state: events, answers, samples of usage.
+
+use super::list::Pane;
+use super::msg::{Answer, Effect};
+use super::state::*;
+use super::update::selected;
+use super::{answer_keys, doc};
+use crate::app::format::duration;
+use crate::engine::words::*;
+use crate::engine::words::{PluginEvent, PluginState};
+
+/// Seconds that the charts of the Calls screen go back.
+const SAMPLES: usize = 240;
+
+/// Plugins that came with the workspace are launched after a yes alone; asked when they were looked
+/// for.
+pub(super) fn ask_for_trust(state: &mut State) {
+    if state.view.untrusted.is_empty() {
+        state.asks_trust = false;
+    } else if state.asks_trust && state.frame.popup.is_none() && state.frame.prompt.is_none() {
+        state.asks_trust = false;
+        state.frame.popup = Some(answer_keys::trust(&state.view.untrusted));
+    }
+}
+
+/// What earlier deploys left unknown is the first thing that is seen, once.
+pub(super) fn put_unknown_first(state: &mut State) {
+    if state.view.unknown.is_empty() {
+        if matches!(state.frame.popup, Some(Popup::Unknown { .. })) {
+            state.frame.popup = None;
+        }
+        return;
+    }
+    if !std::mem::replace(&mut state.told_unknown, true)
+        && state.frame.popup.is_none()
+        && state.frame.prompt.is_none()
+    {
+        state.frame.popup = Some(Popup::Unknown {
+            selected: 0,
+            refused: false,
+        });
+    }
+}
+
+pub(super) fn push_sample(queue: &mut std::collections::VecDeque<u64>, value: u64) {
+    if queue.len() == SAMPLES {
+        queue.pop_front();
+    }
+    queue.push_back(value);
+}
+
+pub(super) fn on_event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
+    let known = event.seq <= state.view.seq && event.seq != 0;
+    let locked = state.locked_by().is_some();
+    state.view.apply(event);
+    if known {
+        return;
+    }
+    state.now = state.now.max(event.at);
+    match &event.kind {
+        EventKind::Plugin(PluginEvent::Log { line }) => state.log.push(line.clone()),
+        EventKind::Plugin(PluginEvent::Crash { plugin, text, .. }) => {
+            state.complain(format!("{plugin} crashed: {text}  (! shows it)"))
+        }
+        EventKind::Plugin(PluginEvent::State { plugin, state: now }) => match now {
+            PluginState::GaveUp { why } | PluginState::Incompatible { why } => {
+                state.complain(format!("{plugin} {}: {why}  (!)", now.word()))
+            }
+            PluginState::Launching { .. } => {
+                // Another launch may bring another schema.
+                state.loaded.schemas.remove(plugin);
+            }
+            _ => {}
+        },
+        EventKind::Lock { ours, .. } => {
+            state.asks_lock = false;
+            if locked && *ours {
+                state.say("whoever held the workspace has left: it is yours now, press again");
+            }
+        }
+        EventKind::UntrustedPlugins { plugins } => state.asks_trust = !plugins.is_empty(),
+        EventKind::CallFinished(_) => state.samples.finished_now += 1,
+        EventKind::Staged(s) => {
+            state.say(format!("staged in {}", duration(s.took_ms)));
+            state.along.clear();
+            withdraw(state);
+        }
+        EventKind::StageFailed { errors, text, .. } => {
+            let text = text.lines().next().unwrap_or_default();
+            let text = if *errors > 1 {
+                format!("staging failed: {text}, and {} more", errors - 1)
+            } else {
+                format!("staging failed: {text}")
+            };
+            state.complain(text);
+            withdraw(state);
+        }
+        EventKind::Selected { .. } => withdraw(state),
+        EventKind::DeployStarted(_) => {
+            state.filters.deploy = DeployFilter::All;
+            state.lists[Context::Deploy as usize] = super::list::ListState::default();
+        }
+        EventKind::DeployFinished(s) => on_deploy_finished(state, s, effects),
+        EventKind::Cancel { text, .. } | EventKind::Notice { text } => state.say(text.clone()),
+        _ => {}
+    }
+}
+
+fn on_deploy_finished(state: &mut State, s: &DeploySummary, effects: &mut Vec<Effect>) {
+    let text = format!(
+        "deploy #{} {}: {}",
+        s.deploy,
+        s.outcome.word(),
+        s.operations.text()
+    );
+    if s.outcome == DeployOutcome::Succeeded {
+        state.say(text)
+    } else {
+        state.complain(text)
+    }
+    // What failed stands first: it is looked at, unless the operator looks at something
+    // else.
+    let list = &mut state.lists[Context::Deploy as usize];
+    if !list.moved && !list.zoom && list.focus == Pane::List {
+        *list = super::list::ListState {
+            sort: list.sort,
+            descending: list.descending,
+            ..Default::default()
+        };
+    }
+    effects.extend([Effect::LoadHistory, Effect::LoadState, Effect::LoadFailures]);
+    state.quit |= state.leaving;
+}
+
+/// Takes back a question about a stage that is not the one that was read any more.
+fn withdraw(state: &mut State) {
+    if let Some(Popup::Confirm(c)) = &state.frame.popup
+        && c.stage.is_some()
+    {
+        state.frame.popup = None;
+        state.complain(
+            "the stage or its selection changed meanwhile: look again before you apply it",
+        );
+    }
+}
+
+/// The schema is fetched when its pane is looked at.
+pub(super) fn ask_for_schema(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.screen != Screen::Plugins || state.filters.plugin_tab != PluginTab::Schema {
+        return;
+    }
+    let Some(p) = state.plugin() else { return };
+    if matches!(p.state, PluginState::Ready { .. }) && !state.loaded.schemas.contains_key(&p.id) {
+        let id = p.id.clone();
+        // An empty schema stands for one that is on its way.
+        state.loaded.schemas.insert(id.clone(), Vec::new());
+        effects.push(Effect::LoadSchema(id));
+    }
+}
+
+pub(super) fn on_answer(state: &mut State, answer: Answer, effects: &mut Vec<Effect>) {
+    match answer {
+        Answer::Done(text) => {
+            if !text.is_empty() {
+                state.say(text);
+            }
+        }
+        Answer::Failed {
+            what,
+            text,
+            diagnostics,
+        } => {
+            state.complain(format!("{what}: {text}"));
+            state.asks_lock &= what != "lock";
+            // A stage's own are on its screen.
+            if ["deploy", "import", "forget", "untaint"].contains(&what.as_str())
+                && !diagnostics.is_empty()
+                && state.frame.popup.is_none()
+            {
+                let doc = doc::diagnostics("", diagnostics.iter());
+                state.frame.popup = Some(Popup::Message {
+                    title: format!("{what}: not done"),
+                    doc,
+                    scroll: 0,
+                });
+            }
+            for d in diagnostics {
+                if !state.view.diagnostics.contains(&d) {
+                    state.view.diagnostics.push_back(d);
+                }
+            }
+        }
+        Answer::History(all) => {
+            let newest = all.first().filter(|d| {
+                state
+                    .loaded
+                    .last
+                    .as_ref()
+                    .is_none_or(|l| l.summary.as_ref() != Some(*d))
+            });
+            if state.view.deploy.is_none() {
+                effects.extend(newest.map(|d| Effect::LoadLast(d.deploy)));
+            }
+            state.loaded.history = Some(all);
+        }
+        Answer::Last(r) => {
+            let end = r.events.len();
+            state.loaded.last = Some(Replay::at(*r, end).view);
+        }
+        Answer::Record(r) => {
+            let end = r.events.len();
+            state.loaded.replay = Some(Replay::at(*r, end));
+            state.lists[Context::Replay as usize] = super::list::ListState::default();
+        }
+        Answer::Failures(all) => state.loaded.failures = Some(all),
+        Answer::Logs(rows) => state
+            .log
+            .prepend(rows.into_iter().map(|r| r.line).collect()),
+        Answer::State(mut all) => {
+            // Once, and not for each frame: the tree by module, kind, type and address.
+            all.sort_by(|a, b| {
+                (&a.module, a.data, &a.resource_type, &a.address, &a.deposed).cmp(&(
+                    &b.module,
+                    b.data,
+                    &b.resource_type,
+                    &b.address,
+                    &b.deposed,
+                ))
+            });
+            state.loaded.state_rows = Some(all);
+        }
+        Answer::Selected { stage, selection } => selected(state, stage, selection),
+        Answer::Schema(plugin, rows) => {
+            state.loaded.schemas.insert(plugin, rows);
+        }
+    }
+}

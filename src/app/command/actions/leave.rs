@@ -1,0 +1,147 @@
+//! Out of what is open, step by step, and out of the console.
+
+use super::search::clear_search;
+use crate::app::command::Available;
+use crate::app::list::Pane;
+use crate::app::msg::Effect;
+use crate::app::state::*;
+use crate::engine::words::CancelRung;
+
+/// One step back; says whether there was one.
+pub fn step_back(state: &mut State) -> bool {
+    let context = state.context();
+    if context == Context::Schema {
+        if state.list().filter.is_empty() && state.list().find.is_empty() {
+            state.lists[Context::Plugins as usize].zoom = false;
+            state.lists[Context::Plugins as usize].focus = Pane::List;
+        } else {
+            clear_search(state);
+        }
+        return true;
+    }
+    let list = state.list_mut();
+    if list.zoom || list.focus == Pane::Detail {
+        (list.zoom, list.focus, list.scroll) = (false, Pane::List, 0);
+    } else if !list.filter.is_empty() || !list.find.is_empty() {
+        clear_search(state);
+    } else if context == Context::Stage && state.filters.action.is_some() {
+        state.filters.action = None;
+    } else if context == Context::Tracing {
+        state.log.tracing = false;
+    } else if context == Context::Replay {
+        state.loaded.replay = None;
+    } else if context == Context::Failures {
+        state.filters.failures = false;
+    } else if matches!(context, Context::Deploy) && state.filters.deploy != DeployFilter::All {
+        state.filters.deploy = DeployFilter::All;
+    } else {
+        return false;
+    }
+    true
+}
+
+pub fn back(state: &mut State, _: &mut Vec<Effect>) {
+    if !step_back(state) {
+        state.frame.toast = None;
+    }
+}
+
+pub fn quit(state: &mut State, effects: &mut Vec<Effect>) {
+    if !step_back(state) {
+        leave(state, effects);
+    }
+}
+
+pub fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.deploying() || state.view.staging.is_some() {
+        super::open_ladder(state, effects);
+    } else {
+        leave(state, effects);
+    }
+}
+
+/// Leaves, or asks first while something runs.
+fn leave(state: &mut State, _: &mut Vec<Effect>) {
+    use crate::app::doc::{Line, Role, line, span};
+    let running: Vec<_> = state
+        .view
+        .deploy
+        .iter()
+        .filter(|d| d.summary.is_none())
+        .flat_map(|d| &d.operations)
+        .filter(|o| o.state == crate::engine::words::OperationState::Running)
+        .map(|o| format!("{} ({})", o.address, o.step))
+        .collect();
+    if state.deploying() {
+        let deploy = state.view.deploy.as_ref().map_or(0, |d| d.deploy);
+        let mut body = vec![
+            line(
+                Role::Plain,
+                "Nothing new is started then; what runs is waited for:",
+            ),
+            Line::new(),
+        ];
+        body.extend(running.iter().map(|r| line(Role::Busy, format!("  ◐ {r}"))));
+        body.push(Line::new());
+        body.push(vec![
+            span(Role::Dim, "The cancel ladder ("),
+            span(Role::Key, "c"),
+            span(Role::Dim, ") stops it in steps."),
+        ]);
+        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+            title: format!(
+                "deploy #{deploy} is running: stop starting, and leave when it has ended?"
+            ),
+            body,
+            yes: false,
+            typed: None,
+            effects: vec![Effect::Cancel(CancelRung::StopStarting)],
+            after: After::Leave,
+            stage: None,
+            scroll: 0,
+        })));
+    } else if let Some(s) = &state.view.staging {
+        state.frame.popup = Some(Popup::Confirm(Box::new(Confirm {
+            title: format!(
+                "stage #{} is being worked out: leave all the same?",
+                s.stage
+            ),
+            body: vec![line(
+                Role::Plain,
+                "Staging changes nothing: it can be done again.",
+            )],
+            yes: false,
+            typed: None,
+            effects: vec![Effect::Cancel(CancelRung::StopStarting)],
+            after: After::Quit,
+            stage: None,
+            scroll: 0,
+        })));
+    } else {
+        state.quit = true;
+    }
+}
+
+/// There is a shell that brings it back.
+pub fn has_shell(state: &State) -> Available {
+    if state.shell {
+        Ok(())
+    } else {
+        Err("there is no shell to go to: this terminal was opened for flightdeck alone".into())
+    }
+}
+
+pub fn suspend(state: &mut State, effects: &mut Vec<Effect>) {
+    let running = state.view.deploy.as_ref().filter(|d| d.summary.is_none());
+    let what = running.map_or_else(String::new, |d| {
+        format!(
+            "flightdeck: deploy #{} begins nothing while it is stopped; ",
+            d.deploy
+        )
+    });
+    effects.push(Effect::Suspend(if what.is_empty() {
+        what
+    } else {
+        what + "`bg` lets it go on, `fg` brings the console back"
+    }));
+}

@@ -1,0 +1,103 @@
+//! What is looked for: prompts for a word or a filter, and from one find to the next.
+
+use super::cursor::goto;
+use crate::app::entry::Entry;
+use crate::app::msg::Effect;
+use crate::app::state::*;
+use crate::app::text::contains;
+use crate::app::{layout, rows};
+
+pub(super) fn clear_search(state: &mut State) {
+    let list = state.list_mut();
+    list.filter.clear();
+    list.find.clear();
+}
+
+fn prompt(state: &mut State, kind: PromptKind) {
+    let list = state.list();
+    let text = if kind == PromptKind::Find {
+        &list.find
+    } else {
+        &list.filter
+    }
+    .clone();
+    state.frame.prompt = Some(Prompt {
+        kind,
+        entry: Entry::new(&text),
+        before: list.key.clone(),
+        text_before: text,
+    });
+}
+
+pub fn find(state: &mut State, _: &mut Vec<Effect>) {
+    prompt(state, PromptKind::Find);
+}
+
+pub fn filter(state: &mut State, _: &mut Vec<Effect>) {
+    prompt(state, PromptKind::Filter);
+}
+
+/// Goes to the next hit from an index on (itself included), round the end; in the detail where that
+/// has the keys.
+pub fn seek(state: &mut State, forward: bool, from_next: bool) {
+    let needle = state.list().find.to_lowercase();
+    if needle.is_empty() {
+        return;
+    }
+    if layout::detail_has_keys(state) {
+        seek_in_detail(state, &needle, forward, from_next);
+        return;
+    }
+    let context = state.context();
+    let (n, at) = (state.frame.rows.len(), state.list().index);
+    let hit = (usize::from(from_next)..n + usize::from(from_next))
+        .map(|step| {
+            if forward {
+                (at + step) % n
+            } else {
+                (at + n - step % n) % n
+            }
+        })
+        .find(|i| {
+            !state.frame.rows[*i].heading
+                && contains(&rows::text(state, context, &state.frame.rows[*i]), &needle)
+        });
+    match hit {
+        Some(i) => {
+            if context == Context::Logs {
+                state.log.follow = false;
+            }
+            goto(state, i);
+        }
+        None => state.complain(format!(
+            "nothing here has {:?} in it",
+            state.list().find.clone()
+        )),
+    }
+}
+
+fn seek_in_detail(state: &mut State, needle: &str, forward: bool, from_next: bool) {
+    let lines = crate::app::doc::wrap(&state.detail(), layout::detail_size(state).0);
+    let (n, at) = (lines.len(), state.list().scroll);
+    let hit = (usize::from(from_next)..n + usize::from(from_next))
+        .map(|step| {
+            if forward {
+                (at + step) % n
+            } else {
+                (at + n - step % n) % n
+            }
+        })
+        .find(|i| contains(&crate::app::doc::plain(&lines[*i]), needle));
+    match hit {
+        Some(i) => state.list_mut().scroll = i,
+        None => state.complain("nothing here has that in it"),
+    }
+}
+
+pub fn find_next(state: &mut State, _: &mut Vec<Effect>) {
+    seek(state, true, true);
+}
+
+pub fn find_previous(state: &mut State, _: &mut Vec<Effect>) {
+    seek(state, false, true);
+}

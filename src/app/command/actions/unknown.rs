@@ -1,0 +1,109 @@
+//! What to do about an object of which nobody knows whether it is there.
+
+use super::ready::can_stage;
+use crate::app::command::Available;
+use crate::app::doc::{Role, line};
+use crate::app::msg::Effect;
+use crate::app::state::*;
+use crate::engine::words::{Action, ChangeView, Unknown};
+
+/// Whether the object under the cursor was made by an earlier deploy is not known.
+pub fn on_unknown(state: &State) -> Available {
+    can_stage(state)?;
+    let unknown = |c: &&ChangeView| {
+        c.action == Action::Create && state.unknown_of(&c.address).is_some_and(|u| u.creation)
+    };
+    if state.change().filter(unknown).is_some() {
+        Ok(())
+    } else {
+        Err("nothing that was to be created here is unknown".into())
+    }
+}
+
+pub fn ask_forget(state: &mut State, _: &mut Vec<Effect>) {
+    let unknown = state
+        .change()
+        .and_then(|c| state.unknown_of(&c.address))
+        .cloned();
+    if let Some(u) = unknown {
+        state.frame.popup = Some(forget(&u));
+    }
+}
+
+/// The question before an object is taken for whole whose provisioners may not all have run.
+pub fn untaint(u: &Unknown) -> Popup {
+    Popup::Confirm(Box::new(Confirm {
+        title: format!("is {} as it should be?", u.address),
+        body: vec![
+            line(
+                Role::Plain,
+                format!(
+                    "The {} of it was begun in deploy #{}, and its end is not on record.",
+                    u.step, u.deploy
+                ),
+            ),
+            line(
+                Role::Warn,
+                "Yes takes the mark away that it is to be replaced: its provisioners do not run again.",
+            ),
+        ],
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Untaint(u.address.clone())],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    }))
+}
+
+/// The question before what is unknown is let go of.
+pub fn forget(u: &Unknown) -> Popup {
+    let (title, body) = if u.creation {
+        let body = vec![
+            line(
+                Role::Plain,
+                "An earlier deploy began to create it, and no answer is on record.",
+            ),
+            line(
+                Role::Warn,
+                "Look for it in the target system first: if it is there, the next deploy makes a second one.",
+            ),
+            line(
+                Role::Dim,
+                "Where it is there, take it in instead: i in the list of what is unknown, or an import block.",
+            ),
+        ];
+        (format!("was {} never made?", u.address), body)
+    } else {
+        let body = vec![
+            line(
+                Role::Plain,
+                format!(
+                    "The {} of it was begun in deploy #{}, and no answer is on record.",
+                    u.step, u.deploy
+                ),
+            ),
+            line(
+                Role::Warn,
+                "The object goes out of the state, and stays where it is: nothing here looks after it any more.",
+            ),
+            line(Role::Dim, "To keep it, stage instead: it is read back."),
+        ];
+        (format!("let go of {}?", u.name()), body)
+    };
+    let name = if u.creation {
+        u.address.clone()
+    } else {
+        u.name()
+    };
+    Popup::Confirm(Box::new(Confirm {
+        title,
+        body,
+        yes: false,
+        typed: None,
+        effects: vec![Effect::Forget(vec![name])],
+        after: After::Nothing,
+        stage: None,
+        scroll: 0,
+    }))
+}

@@ -1,0 +1,202 @@
+//! The line at the top: the workspace, who holds it, how its plugins are; what there is no room
+//! for goes first.
+
+use super::{Line, Role, cells_of, line, unknown_badge};
+use crate::app::format::{count, elapsed};
+use crate::app::state::State;
+use crate::engine::words::Action;
+use crate::engine::words::PluginState;
+
+/// Symbol, word and role of a plugin's state.
+pub fn status(s: &PluginState) -> (&'static str, &'static str, Role) {
+    let symbol_role = match s {
+        PluginState::Ready { .. } => ("●", Role::Ok),
+        PluginState::Launching { .. }
+        | PluginState::Handshaking { .. }
+        | PluginState::Registering { .. }
+        | PluginState::Draining => ("◐", Role::Busy),
+        PluginState::Backoff { .. } => ("◌", Role::Warn),
+        PluginState::Discovered | PluginState::Stopped | PluginState::Disabled => ("○", Role::Dim),
+        PluginState::Rejected { .. }
+        | PluginState::Crashed { .. }
+        | PluginState::GaveUp { .. }
+        | PluginState::Incompatible { .. } => ("✗", Role::Bad),
+    };
+    (symbol_role.0, s.word(), symbol_role.1)
+}
+
+/// A part of the header, and what stands for it where there is less room: the part shrinks to
+/// `forms[n].1` (empty: it goes) when its turn `forms[n].0` comes.
+struct Part {
+    line: Line,
+    forms: Vec<(u8, Line)>,
+}
+
+/// The parts in a row, shrunk one after the other by their turns until they fit.
+fn squeeze(mut parts: Vec<Part>, cells: usize) -> Line {
+    let mut turns: Vec<(u8, usize, Line)> = Vec::new();
+    for (i, p) in parts.iter_mut().enumerate() {
+        turns.extend(p.forms.drain(..).map(|(turn, line)| (turn, i, line)));
+    }
+    turns.sort_by_key(|(turn, ..)| *turn);
+    for (_, i, shorter) in turns {
+        if parts.iter().map(|p| cells_of(&p.line)).sum::<usize>() <= cells {
+            break;
+        }
+        parts[i].line = shorter;
+    }
+    parts.into_iter().flat_map(|p| p.line).collect()
+}
+
+/// Line 1 in so many cells: workspace, health, what goes on, who holds the lock. The clock is put
+/// at its right end by the drawing. Where it is narrow, what is as always goes first (that the lock
+/// is ours, the program's name), then what other screens show in full; what failed, what runs and
+/// who else holds the workspace stay.
+pub fn header(state: &State, cells: usize) -> Line {
+    let name = |text: &str| line(Role::Heading, text);
+    let mut parts = vec![
+        Part {
+            line: line(Role::Strong, " flightdeck  "),
+            forms: vec![(3, line(Role::Plain, " "))],
+        },
+        Part {
+            line: name(&state.workspace),
+            forms: vec![(14, name(&crate::app::text::fit(&state.workspace, 8)))],
+        },
+    ];
+    if let Some(h) = state.locked_by() {
+        let long = line(
+            Role::Bad,
+            format!("   read-only, locked by {} (pid {})", h.who, h.pid),
+        );
+        parts.push(Part {
+            line: long,
+            forms: vec![(10, line(Role::Bad, format!("  read-only: {}", h.who)))],
+        });
+    }
+    if !state.view.unknown.is_empty() {
+        let badge = |short| line(Role::Bad, unknown_badge(state, short));
+        parts.push(Part {
+            line: badge(false),
+            forms: vec![(8, badge(true))],
+        });
+    }
+    parts.extend(health(state));
+    calls(state, &mut parts);
+    work(state, &mut parts);
+    match (&state.view.lock, state.view.lock_is_ours) {
+        (Some(_), true) => parts.push(goes(1, line(Role::Plain, "  lock: you"))),
+        (Some(_), false) => {}
+        (None, _) => parts.push(goes(1, line(Role::Dim, "  lock: free"))),
+    }
+    squeeze(parts, cells)
+}
+
+/// A part that goes as a whole where there is no room for it.
+fn goes(turn: u8, line: Line) -> Part {
+    Part {
+        line,
+        forms: vec![(turn, Line::new())],
+    }
+}
+
+fn shrinks(long: String, turn: u8, short: String) -> Part {
+    Part {
+        line: line(Role::Busy, long),
+        forms: vec![(turn, line(Role::Busy, short))],
+    }
+}
+
+/// How many calls run, and how many wait for a slot.
+fn calls(state: &State, parts: &mut Vec<Part>) {
+    let running = state
+        .view
+        .calls
+        .values()
+        .filter(|c| c.started_at.is_some())
+        .count();
+    let waiting = state.view.calls.len() - running;
+    let (held, slots) = state.view.slots();
+    if slots > 0 {
+        parts.push(goes(
+            6,
+            line(Role::Plain, format!("  calls {held}/{slots}")),
+        ));
+    } else if running > 0 {
+        parts.push(goes(6, line(Role::Plain, format!("  calls {running}"))));
+    }
+    if waiting > 0 {
+        parts.push(goes(5, line(Role::Warn, format!(" +{waiting} waiting"))));
+    }
+}
+
+/// What goes on: a deploy, a staging, or the stage that there is.
+fn work(state: &State, parts: &mut Vec<Part>) {
+    if let Some(d) = state.view.deploy.as_ref().filter(|d| d.summary.is_none()) {
+        let since = elapsed(state.now - d.began);
+        parts.push(shrinks(
+            format!("  ◐ deploy #{} {since}", d.deploy),
+            11,
+            format!("  ◐ #{} {since}", d.deploy),
+        ));
+    } else if let Some(s) = &state.view.staging {
+        parts.push(shrinks(
+            format!("  ◐ staging #{}", s.stage),
+            11,
+            format!("  ◐ #{}", s.stage),
+        ));
+    } else if let Some(s) = &state.view.stage {
+        let all = s
+            .changes
+            .iter()
+            .filter(|c| c.action != Action::NoOp)
+            .count();
+        let taken = state.taken().count();
+        let short = line(Role::Plain, format!("  stage #{} {taken}/{all}", s.stage));
+        let long = line(
+            Role::Plain,
+            format!("  stage #{}: {taken} of {all} taken", s.stage),
+        );
+        parts.push(Part {
+            line: long,
+            forms: vec![(4, short), (7, Line::new())],
+        });
+    }
+}
+
+/// How the plugins are.
+fn health(state: &State) -> Vec<Part> {
+    let (mut ready, mut busy, mut failed) = (0, 0, 0);
+    for p in state.view.plugins.values() {
+        match status(&p.state).2 {
+            Role::Ok => ready += 1,
+            Role::Busy | Role::Warn => busy += 1,
+            Role::Bad => failed += 1,
+            _ => {}
+        }
+    }
+    let role = if ready > 0 { Role::Ok } else { Role::Dim };
+    let mut parts = vec![Part {
+        line: line(role, format!("  ● {} ready", count(ready, "plugin"))),
+        forms: vec![
+            (2, line(role, format!("  ● {ready} ready"))),
+            (9, line(role, format!("  ●{ready}"))),
+            (13, Line::new()),
+        ],
+    }];
+    if busy > 0 {
+        let short = line(Role::Busy, format!(" ◐{busy}"));
+        parts.push(Part {
+            line: line(Role::Busy, format!(" ◐ {busy} starting")),
+            forms: vec![(5, short), (12, Line::new())],
+        });
+    }
+    if failed > 0 {
+        let short = line(Role::Bad, format!(" ✗{failed}"));
+        parts.push(Part {
+            line: line(Role::Bad, format!(" ✗ {failed} failed")),
+            forms: vec![(9, short)],
+        });
+    }
+    parts
+}

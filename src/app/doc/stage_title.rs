@@ -1,0 +1,213 @@
+//! The titles of the Stage and Deploy screens: how far it is, how much of what.
+
+use super::deploy::{counts, mode, outcome_role};
+use super::{Line, Role, drift_role, span};
+use crate::app::format::{count, duration, elapsed};
+use crate::app::running;
+use crate::app::state::State;
+use crate::engine::words::{
+    Action, DeployOutcome, DriftKind, OperationState, Severity, StageMode, StageSummary,
+};
+
+pub(in crate::app) fn stage(state: &State, l: &mut Line) {
+    if let Some(s) = &state.view.staging {
+        l.push(span(
+            Role::Busy,
+            format!("◐ staging #{} ({})", s.stage, mode(s.mode)),
+        ));
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {}/{} · {} · {}",
+                s.done,
+                s.total,
+                elapsed(state.now - s.since),
+                s.now
+            ),
+        ));
+        return;
+    }
+    if state.view.stage_error.is_some() {
+        l.push(span(Role::Bad, "✗ staging failed"));
+        if let Some(s) = &state.view.stage {
+            l.push(span(
+                Role::Dim,
+                format!(" · stage #{} is still there: s stages again", s.stage),
+            ));
+        }
+        return;
+    }
+    let Some(s) = &state.view.stage else {
+        l.push(span(Role::Strong, "stage"));
+        return;
+    };
+    let all = s
+        .changes
+        .iter()
+        .filter(|c| c.action != Action::NoOp)
+        .count();
+    l.push(span(Role::Strong, format!("stage #{}", s.stage)));
+    if s.mode != StageMode::Normal {
+        l.push(span(Role::Warn, format!(" ({})", mode(s.mode))));
+    }
+    if s.mode == StageMode::RefreshOnly {
+        if s.drift.is_empty() {
+            l.push(span(Role::Ok, " · as the state has it"));
+        }
+        l.extend(said(state));
+    } else {
+        l.push(span(
+            Role::Plain,
+            format!(
+                " · {} · {} taken",
+                count(all, "change"),
+                state.taken().count()
+            ),
+        ));
+        l.extend(said(state));
+        l.push(span(Role::Plain, " · "));
+        l.extend(counts(&s.counts));
+    }
+    drifted(s, l);
+    aside(s, l);
+    l.push(span(Role::Dim, format!(" · in {}", duration(s.took_ms))));
+}
+
+/// How much of the world is not as the state has it.
+fn drifted(s: &StageSummary, l: &mut Line) {
+    let mut found = [DriftKind::Gone, DriftKind::Changed, DriftKind::Moved]
+        .map(|what| (what, s.drifted(what)))
+        .to_vec();
+    found.retain(|(_, n)| *n > 0);
+    for (i, (what, n)) in found.iter().enumerate() {
+        l.push(span(
+            drift_role(*what),
+            format!("{}{n} {}", if i == 0 { " · " } else { ", " }, what.word()),
+        ));
+    }
+    if !found.is_empty() && s.mode != StageMode::RefreshOnly {
+        l.push(span(Role::Dim, " in the world"));
+    }
+}
+
+/// What is not a change of an object: other outputs, other addresses.
+fn aside(s: &StageSummary, l: &mut Line) {
+    let outputs = s
+        .outputs
+        .iter()
+        .filter(|o| o.action != Action::NoOp)
+        .count();
+    if outputs > 0 {
+        l.push(span(
+            Role::Plain,
+            format!(" · {}", count(outputs, "output")),
+        ));
+    }
+    let moved = s
+        .changes
+        .iter()
+        .filter(|c| c.action == Action::NoOp && c.does_something())
+        .count();
+    if moved > 0 {
+        l.push(span(Role::Plain, format!(" · {moved} moved")));
+    }
+}
+
+/// How many errors and warnings there are, and the key that shows them.
+fn said(state: &State) -> Line {
+    let of = |severity| {
+        state
+            .view
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
+    };
+    let (errors, warnings, key) = (
+        of(Severity::Error),
+        of(Severity::Warning),
+        state.keys.first("stage-diagnostics"),
+    );
+    let mut l = Line::new();
+    for (n, one, role) in [
+        (errors, "error", Role::Bad),
+        (warnings, "warning", Role::Warn),
+    ] {
+        if n > 0 {
+            l.push(span(role, format!(" · {} ({key})", count(n, one))));
+        }
+    }
+    l
+}
+
+pub(in crate::app) fn deploy(state: &State, l: &mut Line) {
+    let Some((d, now)) = state.shown_deploy() else {
+        l.push(span(Role::Strong, "deploy"));
+        return;
+    };
+    l.push(span(Role::Strong, format!("deploy #{}", d.deploy)));
+    let queued = running::count_queued(state, d);
+    let of = |s: OperationState| match s {
+        OperationState::Running => d
+            .operations
+            .iter()
+            .filter(|o| o.state == s)
+            .count()
+            .saturating_sub(queued),
+        s => d.operations.iter().filter(|o| o.state == s).count(),
+    };
+    match &d.summary {
+        Some(s) => {
+            let (symbol, role) = outcome_role(s.outcome);
+            let took = s
+                .ended
+                .map_or(0, |e| u64::try_from(e - s.began).unwrap_or(0));
+            // When a killed run ended nobody knows.
+            let how = if s.outcome == DeployOutcome::Interrupted {
+                "last heard of after"
+            } else {
+                "in"
+            };
+            l.push(span(
+                role,
+                format!(" · {symbol} {} {how} {}", s.outcome.word(), duration(took)),
+            ));
+        }
+        None => {
+            let (symbol, role) = outcome_role(DeployOutcome::Running);
+            l.push(span(
+                role,
+                format!(" · {symbol} running {}", elapsed(now - d.began)),
+            ));
+        }
+    }
+    let parts = [
+        (OperationState::Done, Role::Ok, "done"),
+        (OperationState::Running, Role::Busy, "running"),
+        (OperationState::HalfReplaced, Role::Bad, "half replaced"),
+        (OperationState::Failed, Role::Bad, "failed"),
+        (OperationState::Unknown, Role::Warn, "unknown"),
+        (OperationState::Waiting, Role::Plain, "waiting"),
+        (OperationState::NotAttempted, Role::Warn, "not attempted"),
+    ];
+    for (s, role, word) in parts {
+        let n = of(s);
+        if n > 0 || s == OperationState::Done {
+            l.push(span(
+                if n > 0 { role } else { Role::Dim },
+                format!(" · {n} {word}"),
+            ));
+        }
+        if s == OperationState::Running && queued > 0 {
+            l.push(span(Role::Warn, format!(" · {queued} queued")));
+        }
+    }
+    if let Some(r) = d.cancel {
+        let word = match r {
+            crate::engine::words::CancelRung::StopStarting => "nothing new starts",
+            crate::engine::words::CancelRung::AskPlugins => "plugins were asked to stop",
+            crate::engine::words::CancelRung::KillPlugins => "plugins were killed",
+        };
+        l.push(span(Role::Warn, format!(" · cancelled: {word}")));
+    }
+}

@@ -1,0 +1,204 @@
+//! Options that commands share, and those of one command each.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::values::{stage_name, variable};
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct TaintArgs {
+    /// The resource instance
+    pub(super) address: String,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct ImportArgs {
+    /// The resource instance that it is to be; it must be in the configuration
+    pub(super) address: String,
+    /// Its id, as its provider has it
+    pub(super) id: String,
+    #[command(flatten)]
+    pub(super) variables: Variables,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What to stage, shared by `stage` and `deploy`.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Choice {
+    /// Only this address and what it needs; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) target: Vec<String>,
+    /// All but this address and what needs it; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(super) files: AddressFiles,
+    /// Replace this resource instance whatever the plan says; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) replace: Vec<String>,
+    /// What deploy N did not bring to an end, in its mode, with its replacements and variables
+    #[arg(long, value_name = "N", conflicts_with_all = ["target", "exclude", "target_file", "exclude_file", "replace", "destroy", "refresh_only"])]
+    pub(super) rest_of: Option<i64>,
+    /// Destroy everything
+    #[arg(long, conflicts_with = "refresh_only")]
+    pub(super) destroy: bool,
+    /// Only take over what changed in the world
+    #[arg(long)]
+    pub(super) refresh_only: bool,
+    /// Whether objects are read before they are planned
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) refresh: bool,
+    #[command(flatten)]
+    pub(super) values: Values,
+}
+
+/// What the variables of the root module are. Validating, only those count that decide where
+/// modules come from.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Variables {
+    /// Value of a variable; may be repeated
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    pub(super) vars: Vec<(String, String)>,
+    /// File with values of variables; may be repeated
+    #[arg(long = "var-file", value_name = "FILE")]
+    pub(super) var_files: Vec<PathBuf>,
+}
+
+/// Variables and limits, which `destroy` takes too.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct Values {
+    #[command(flatten)]
+    pub(super) variables: Variables,
+    /// How many operations at a time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(super) parallelism: Option<u16>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct ValidateArgs {
+    #[command(flatten)]
+    pub(super) variables: Variables,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct FmtArgs {
+    /// Files and directories, or `-` for standard input; the current directory where nothing is
+    /// named
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Change nothing, and end with 3 where something would change
+    #[arg(long)]
+    pub(super) check: bool,
+    /// Show what changes
+    #[arg(long)]
+    pub(super) diff: bool,
+    /// The directories below as well
+    #[arg(long)]
+    pub(super) recursive: bool,
+    /// Whether changed files are named
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) list: bool,
+    /// Whether files are written
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) write: bool,
+    /// One JSON object a line
+    #[arg(long, conflicts_with = "diff")]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct StageArgs {
+    #[command(flatten)]
+    pub(super) choice: Choice,
+    /// Name of the stage
+    #[arg(long, value_name = "NAME", value_parser = stage_name)]
+    pub(super) out: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write Terraform's plan representation, with mode 0600
+    #[arg(long, value_name = "FILE")]
+    pub(super) plan_json: Option<PathBuf>,
+    /// End with 2 where there are changes
+    #[arg(long)]
+    pub(super) detailed_exitcode: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct DeployArgs {
+    /// Number or name of a stage; without one, stage anew
+    pub(super) stage: Option<String>,
+    #[command(flatten)]
+    pub(super) choice: Choice,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) auto_approve: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Addresses from files, shared by whatever takes `--target` and `--exclude`.
+#[derive(Debug, Default, ClapArgs)]
+pub(super) struct AddressFiles {
+    /// The same for each address in a file, one a line; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) target_file: Vec<PathBuf>,
+    /// The same for each address in a file, one a line; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) exclude_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct DestroyArgs {
+    /// Only this address and what needs it; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) target: Vec<String>,
+    /// All but this address and what it needs; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(super) files: AddressFiles,
+    /// Whether objects are read before they are planned
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(super) refresh: bool,
+    #[command(flatten)]
+    pub(super) values: Values,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) auto_approve: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Choice {
+    /// The first of these flags that was given: a finished stage has been worked out already.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (!self.target.is_empty(), "--target"),
+            (!self.exclude.is_empty(), "--exclude"),
+            (!self.files.target_file.is_empty(), "--target-file"),
+            (!self.files.exclude_file.is_empty(), "--exclude-file"),
+            (!self.replace.is_empty(), "--replace"),
+            (self.rest_of.is_some(), "--rest-of"),
+            (self.destroy, "--destroy"),
+            (self.refresh_only, "--refresh-only"),
+            (!self.refresh, "--refresh=false"),
+            (!self.values.variables.vars.is_empty(), "--var"),
+            (!self.values.variables.var_files.is_empty(), "--var-file"),
+        ];
+        flags
+            .into_iter()
+            .find_map(|(given, name)| given.then_some(name))
+    }
+}

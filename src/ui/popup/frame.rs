@@ -1,0 +1,110 @@
+//! A popup in the middle of the screen: its border, its title, its lines.
+
+use ratatui::layout::{Position, Rect};
+
+use super::choose::{demo, import, ladder, unknown};
+use super::confirm::confirm;
+use super::palette::palette;
+use crate::app::doc::{Doc, Line, Role};
+use crate::app::state::{Popup, State};
+use crate::app::text::width;
+use crate::app::{doc, layout};
+use crate::ui::paint::Brush;
+
+/// Draws the popup, if there is one; answers where the terminal's cursor belongs.
+pub fn draw(state: &State, brush: &mut Brush<'_>) -> Option<Position> {
+    let popup = state.frame.popup.as_ref()?;
+    let cells = usize::from(layout::popup(state, popup, 1).width).saturating_sub(4);
+    match popup {
+        Popup::Help { scroll } => {
+            scrolled(
+                state,
+                popup,
+                brush,
+                "keys",
+                &doc::wrap(&doc::help(state), cells),
+                *scroll,
+            );
+            None
+        }
+        Popup::Message { title, doc, scroll } => {
+            scrolled(state, popup, brush, title, &doc::wrap(doc, cells), *scroll);
+            None
+        }
+        Popup::Palette { entry, selected } => Some(palette(state, popup, brush, entry, *selected)),
+        Popup::Ladder { selected } => {
+            ladder(state, popup, brush, *selected, cells);
+            None
+        }
+        Popup::Demo { selected } => {
+            demo(state, popup, brush, *selected);
+            None
+        }
+        Popup::Confirm(c) => confirm(state, popup, brush, c, cells),
+        Popup::Unknown { selected, refused } => {
+            unknown(state, popup, brush, *selected, *refused, cells);
+            None
+        }
+        Popup::Import { address, entry } => {
+            Some(import(state, popup, brush, address, entry, cells))
+        }
+    }
+}
+
+/// An empty frame for so many lines; answers what is inside.
+pub(super) fn open(
+    state: &State,
+    popup: &Popup,
+    brush: &mut Brush<'_>,
+    title: &str,
+    lines: usize,
+    role: Role,
+) -> Rect {
+    let area = layout::popup(state, popup, lines);
+    let ground = brush.theme.popup();
+    brush.clear(area, ground);
+    brush.frame(area, role, title);
+    Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+pub(super) fn lines(brush: &mut Brush<'_>, area: Rect, doc: &[Line]) {
+    for (i, l) in doc.iter().enumerate().take(usize::from(area.height)) {
+        brush.line(
+            area.x,
+            area.y + u16::try_from(i).unwrap_or(0),
+            area.width,
+            l,
+            false,
+        );
+    }
+}
+
+fn scrolled(
+    state: &State,
+    popup: &Popup,
+    brush: &mut Brush<'_>,
+    title: &str,
+    doc: &Doc,
+    scroll: usize,
+) {
+    let inner = open(state, popup, brush, title, doc.len(), Role::Key);
+    let height = usize::from(inner.height);
+    let from = scroll.min(doc.len().saturating_sub(height));
+    lines(brush, inner, &doc[from.min(doc.len())..]);
+    if from + height < doc.len() {
+        let text = format!(" {} more ↓ ", doc.len() - from - height);
+        let w = u16::try_from(width(&text)).unwrap_or(0);
+        brush.text(
+            inner.right().saturating_sub(w),
+            inner.bottom(),
+            w,
+            Role::Dim,
+            &text,
+        );
+    }
+}

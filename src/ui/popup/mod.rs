@@ -1,0 +1,8 @@
+//! What lies over the screen: help, palette, questions, the cancel ladder.
+
+mod choose;
+mod confirm;
+mod frame;
+mod palette;
+
+pub use frame::draw;

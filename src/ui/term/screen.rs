@@ -1,0 +1,305 @@
+//! The terminal as a surface: drawn on, listened to, given back.
+
+use std::future::poll_fn;
+use std::io;
+use std::io::{BufWriter, Stdout, Write, stdout};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::Ordering;
+
+use super::jobs::Jobs;
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{
+    DisableMouseCapture, EnableMouseCapture, Event, EventStream, KeyModifiers, MouseButton,
+    MouseEventKind,
+};
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use crossterm::{event, execute, queue, terminal};
+use futures_util::StreamExt;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use tui_logger::{TuiWidgetEvent, TuiWidgetState};
+
+use super::guard::{TAKEN, install_panic_hook, leave, on_this_thread, write_enter};
+use crate::app::State;
+use crate::app::key::{Input, Key, KeyCode, MouseAct};
+use crate::app::msg::{Effect, TracingMove};
+use crate::app::run::Surface;
+
+/// A frame is written in one piece: the standard output's own buffer of a kilobyte would tear it.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// The terminal while the console has it. Dropping it gives it back.
+pub struct Screen {
+    /// Never dropped: its end would write to the terminal by itself, and panic where that is gone.
+    /// Ours is [`leave`].
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    /// What is typed; `None` while the shell has the terminal.
+    input: Option<EventStream>,
+    jobs: Jobs,
+    mouse: bool,
+    tracing: TuiWidgetState,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When standard output is no terminal, or cannot be set up.
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        install_panic_hook();
+        on_this_thread();
+        crate::engine::room::at_the_end(leave);
+        let mut screen = Self {
+            terminal: ManuallyDrop::new(Terminal::new(CrosstermBackend::new(
+                BufWriter::with_capacity(FRAME_BYTES, stdout()),
+            ))?),
+            input: None,
+            jobs: Jobs::new()?,
+            mouse,
+            tracing: TuiWidgetState::new()
+                .set_default_display_level(tui_logger::LevelFilter::Debug),
+        };
+        screen.take()?;
+        Ok(screen)
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        // Whoever stopped us without asking may have left the terminal in another mode than we
+        // believe.
+        terminal::disable_raw_mode()?;
+        terminal::enable_raw_mode()?;
+        TAKEN.store(true, Ordering::SeqCst);
+        write_enter(self.terminal.backend_mut(), self.mouse)?;
+        self.forget()?;
+        self.input = Some(EventStream::new());
+        Ok(())
+    }
+
+    /// The next frame is drawn whole. (`Terminal::clear` would ask the terminal where its cursor
+    /// is, and wait for a terminal that does not say.)
+    fn forget(&mut self) -> io::Result<()> {
+        let (width, height) = self.size();
+        self.terminal.resize(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        })
+    }
+
+    /// To the shell. Nothing is drawn or read until the terminal is ours again, see
+    /// [`Surface::input`].
+    fn suspend(&mut self, words: &str) -> io::Result<()> {
+        // Its thread reads the terminal as long as it lives: the shell needs it now.
+        self.input = None;
+        leave();
+        if !words.is_empty() {
+            writeln!(stdout(), "{words}")?;
+        }
+        self.jobs.stop()
+    }
+
+    /// The next event; `None` where we were stopped meanwhile and go on.
+    async fn event(&mut self) -> Option<Option<io::Result<Event>>> {
+        let stream = self.input.as_mut()?;
+        let next = poll_fn(|cx| {
+            on_this_thread();
+            stream.poll_next_unpin(cx)
+        });
+        tokio::select! { biased;
+            () = self.jobs.continued() => {
+                // Stopped by others, and the terminal was not given back: the shell has made it its
+                // own since.
+                self.input = None;
+                TAKEN.store(false, Ordering::SeqCst);
+                None
+            }
+            event = next => Some(event),
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.input = None;
+        leave();
+    }
+}
+
+impl Surface for Screen {
+    fn size(&self) -> (u16, u16) {
+        self.terminal
+            .size()
+            .map_or((80, 24), |s| (s.width, s.height))
+    }
+
+    fn draw(&mut self, state: &State) -> io::Result<()> {
+        if self.input.is_none() {
+            return Ok(());
+        }
+        on_this_thread();
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let tracing = &self.tracing;
+        self.terminal.draw(|frame| {
+            if let Some(at) = super::super::draw(state, tracing, frame.buffer_mut()) {
+                frame.set_cursor_position(at);
+            }
+        })?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    async fn input(&mut self) -> Option<io::Result<Input>> {
+        loop {
+            match self.event().await {
+                Some(Some(Ok(event))) => {
+                    if let Some(input) = translate(event) {
+                        return Some(Ok(input));
+                    }
+                }
+                Some(Some(Err(e))) => return Some(Err(e)),
+                Some(None) => return None,
+                None => {
+                    self.jobs.back().await;
+                    if let Err(e) = self.take() {
+                        return Some(Err(e));
+                    }
+                    // It may have another size than it had.
+                    let (width, height) = self.size();
+                    return Some(Ok(Input::Resize(width, height)));
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Copy(text) => execute!(
+                self.terminal.backend_mut(),
+                CopyToClipboard::to_clipboard_from(text)
+            ),
+            Effect::Mouse(on) => {
+                self.mouse = on;
+                if on {
+                    execute!(self.terminal.backend_mut(), EnableMouseCapture)
+                } else {
+                    execute!(self.terminal.backend_mut(), DisableMouseCapture)
+                }
+            }
+            Effect::Suspend(words) => self.suspend(&words),
+            Effect::Redraw => self.forget(),
+            Effect::Tracing(to) => {
+                self.tracing.transition(match to {
+                    TracingMove::Up => TuiWidgetEvent::UpKey,
+                    TracingMove::Down => TuiWidgetEvent::DownKey,
+                    TracingMove::Left => TuiWidgetEvent::LeftKey,
+                    TracingMove::Right => TuiWidgetEvent::RightKey,
+                    TracingMove::PageUp => TuiWidgetEvent::PrevPageKey,
+                    TracingMove::PageDown => TuiWidgetEvent::NextPageKey,
+                    TracingMove::Follow => TuiWidgetEvent::EscapeKey,
+                    TracingMove::Targets => TuiWidgetEvent::HideKey,
+                    TracingMove::Focus => TuiWidgetEvent::FocusKey,
+                    TracingMove::More => TuiWidgetEvent::PlusKey,
+                    TracingMove::Less => TuiWidgetEvent::MinusKey,
+                });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The terminal library's event as the console knows it; `None` for what it does not.
+fn translate(event: Event) -> Option<Input> {
+    match event {
+        Event::Key(k) if k.kind != event::KeyEventKind::Release => {
+            let code = match k.code {
+                event::KeyCode::Char(c) => KeyCode::Char(c),
+                event::KeyCode::Enter => KeyCode::Enter,
+                event::KeyCode::Esc => KeyCode::Esc,
+                event::KeyCode::Tab => KeyCode::Tab,
+                event::KeyCode::BackTab => KeyCode::BackTab,
+                event::KeyCode::Backspace => KeyCode::Backspace,
+                event::KeyCode::Delete => KeyCode::Delete,
+                event::KeyCode::Up => KeyCode::Up,
+                event::KeyCode::Down => KeyCode::Down,
+                event::KeyCode::Left => KeyCode::Left,
+                event::KeyCode::Right => KeyCode::Right,
+                event::KeyCode::Home => KeyCode::Home,
+                event::KeyCode::End => KeyCode::End,
+                event::KeyCode::PageUp => KeyCode::PageUp,
+                event::KeyCode::PageDown => KeyCode::PageDown,
+                event::KeyCode::F(n) => KeyCode::F(n),
+                _ => return None,
+            };
+            let (ctrl, alt) = (
+                k.modifiers.contains(KeyModifiers::CONTROL),
+                k.modifiers.contains(KeyModifiers::ALT),
+            );
+            Some(Input::Key(Key { code, ctrl, alt }))
+        }
+        Event::Paste(text) => Some(Input::Paste(text)),
+        Event::Resize(w, h) => Some(Input::Resize(w, h)),
+        Event::Mouse(m) => {
+            let act = match m.kind {
+                MouseEventKind::Down(MouseButton::Left) => MouseAct::Down,
+                MouseEventKind::Drag(MouseButton::Left) => MouseAct::Drag,
+                MouseEventKind::Up(MouseButton::Left) => MouseAct::Up,
+                MouseEventKind::ScrollUp => MouseAct::WheelUp,
+                MouseEventKind::ScrollDown => MouseAct::WheelDown,
+                _ => return None,
+            };
+            Some(Input::Mouse {
+                act,
+                x: m.column,
+                y: m.row,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guard::{background_is_light, write_enter, write_leave};
+
+    #[test]
+    fn leaving_undoes_what_entering_did() {
+        let (mut entered, mut left) = (Vec::new(), Vec::new());
+        write_enter(&mut entered, true).unwrap();
+        write_leave(&mut left).unwrap();
+        let modes = |bytes: &[u8], end: char| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let mut found: Vec<String> = text
+                .split("\u{1b}[?")
+                .skip(1)
+                .filter_map(|p| {
+                    p.find(['h', 'l'])
+                        .filter(|i| p[*i..].starts_with(end))
+                        .map(|i| p[..i].to_owned())
+                })
+                .collect();
+            found.sort();
+            found
+        };
+        // Every mode switched on is switched off; the cursor (25) and the synchronized update
+        // (2026) the other way round.
+        for mode in modes(&entered, 'h') {
+            assert!(modes(&left, 'l').contains(&mode), "mode {mode} stays on");
+        }
+        assert!(
+            modes(&entered, 'l').contains(&"25".to_owned())
+                && modes(&left, 'h').contains(&"25".to_owned())
+        );
+        assert!(modes(&left, 'l').contains(&"2026".to_owned()));
+    }
+
+    #[test]
+    fn the_terminal_may_say_that_it_is_light() {
+        assert_eq!(background_is_light(Some("0;15")), Some(true));
+        assert_eq!(background_is_light(Some("15;default;0")), Some(false));
+        assert_eq!(background_is_light(Some("0;7")), Some(true));
+        assert_eq!(background_is_light(Some("nonsense")), None);
+        assert_eq!(background_is_light(None), None);
+    }
+}

@@ -1,0 +1,327 @@
+//! Keys of the Stage and Deploy screens: what is taken, asked, shown while it runs.
+
+use super::{Console, fixture};
+use crate::app::msg::{Answer, Effect};
+use crate::app::state::Screen;
+use crate::engine::words::*;
+
+#[test]
+fn a_change_is_left_with_what_needs_it_and_the_row_says_so() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 x");
+    let left = "aws_s3_bucket.logs".to_owned();
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(12, vec![Select::Leave(left.clone())])]
+    );
+    let along = vec![
+        ("aws_db_instance.main".to_owned(), left.clone()),
+        (
+            "aws_instance.web".to_owned(),
+            "aws_db_instance.main".to_owned(),
+        ),
+    ];
+    let taken = vec!["aws_iam_role.app".to_owned(), "aws_eip.old".to_owned()];
+    let all_left = vec![
+        left,
+        "aws_db_instance.main".to_owned(),
+        "aws_instance.web".to_owned(),
+    ];
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: taken.clone(),
+        left: all_left.clone(),
+    });
+    c.answer(Answer::Selected {
+        stage: 12,
+        selection: Selection {
+            taken,
+            left: all_left,
+            along,
+        },
+    });
+    assert!(
+        c.line("aws_db_instance.main ")
+            .contains("▼ with aws_s3_bucket.logs")
+    );
+    assert!(c.line("aws_instance.web ").contains("[ ]"));
+    c.shows("aws_db_instance.main and 1 more left along with aws_s3_bucket.logs");
+    c.press("space");
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(
+            12,
+            vec![Select::Take("aws_s3_bucket.logs".to_owned())]
+        )]
+    );
+}
+
+#[test]
+fn hidden_rows_are_never_taken_or_left() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 + 0");
+    c.hides("aws_eip.old");
+    let leave = |a: &str| Select::Leave(a.to_owned());
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Select(
+            12,
+            vec![leave("aws_s3_bucket.logs"), leave("aws_db_instance.main")]
+        )]
+    );
+    c.press("+ 0");
+    assert_eq!(c.take_effects(), [Effect::Select(12, vec![Select::None])]);
+}
+
+#[test]
+fn the_diff_shows_json_by_its_structure_and_hides_what_is_sensitive() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 j enter");
+    c.shows("-       \"N\": 1");
+    c.shows("+       \"N\": 2");
+    c.shows("\"app\"");
+    c.press("esc j enter");
+    c.shows("(sensitive)");
+    c.hides("hunter");
+    c.press("esc j");
+    c.shows("forces replacement");
+    c.shows("(known after apply)");
+    c.press("w");
+    c.shows("it needs");
+    c.shows("aws_iam_role.app");
+}
+
+#[test]
+fn applying_names_what_is_destroyed_and_defaults_to_no() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.shows("apply stage #12?");
+    c.shows("1 object destroyed:");
+    c.shows("- aws_eip.old");
+    c.shows("1 object replaced");
+    c.press("enter");
+    assert!(c.take_effects().is_empty());
+    c.press("a tab enter");
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Deploy(DeployRequest {
+            stage: 12,
+            only: None,
+            parallelism: 10
+        })]
+    );
+    assert_eq!(c.state.screen, Screen::Deploy);
+}
+
+#[test]
+fn many_destroys_must_be_typed() {
+    let mut c = Console::staged(120, 40);
+    c.state.typed_from = 2;
+    c.press("3 a y");
+    c.press("enter");
+    assert!(c.take_effects().is_empty());
+    c.press("a");
+    c.type_text("destroy 2");
+    c.press("enter");
+    assert!(matches!(c.take_effects().as_slice(), [Effect::Deploy(_)]));
+}
+
+#[test]
+fn a_question_is_withdrawn_when_the_stage_changes_under_it() {
+    let mut c = Console::staged(120, 40);
+    c.press("3 a");
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_eip.old".into()],
+    });
+    c.hides("apply stage #12?");
+    c.shows("look again");
+    c.press("y");
+    assert!(!c.effects.iter().any(|e| matches!(e, Effect::Deploy(_))));
+}
+
+#[test]
+fn only_what_was_read_is_applied_after_something_was_left() {
+    let mut c = Console::staged(120, 40);
+    c.event(EventKind::Selected {
+        stage: 12,
+        taken: vec![],
+        left: vec!["aws_eip.old".into()],
+    });
+    c.press("3 a y");
+    let effects = c.take_effects();
+    let [Effect::Deploy(r)] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    let only = r.only.as_ref().unwrap();
+    assert!(
+        only.contains(&"aws_instance.web".to_owned())
+            && !only.contains(&"aws_eip.old".to_owned())
+            && !only.contains(&"aws_vpc.main".to_owned())
+    );
+}
+
+#[test]
+fn a_deploy_shows_what_runs_what_failed_and_what_waits() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    assert!(c.line("aws_db_instance.main ").contains("creating"));
+    assert!(c.line("aws_db_instance.main ").contains("1m01s"));
+    assert!(c.line("aws_iam_role.app ").contains("bad input: policy"));
+    assert!(c.line("aws_instance.web ").contains("waiting"));
+    c.press("j");
+    c.shows("unexpected end of input");
+    c.shows("MalformedPolicyDocument");
+    c.press("enter");
+    c.shows("last lines of hashicorp/aws");
+}
+
+#[test]
+fn what_runs_is_looked_at_until_the_operator_looks_elsewhere() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4");
+    c.shows("+ aws_db_instance.main");
+    let next = |c: &mut Console, index, address: &str, action, state| {
+        let mut op = fixture::operation(index, address, action, state);
+        (op.began, op.step) = (Some(fixture::NOW), "working".into());
+        c.event(EventKind::Operation(op));
+        c.frame();
+    };
+    next(
+        &mut c,
+        2,
+        "aws_db_instance.main",
+        Action::Create,
+        OperationState::Done,
+    );
+    next(
+        &mut c,
+        4,
+        "aws_eip.old",
+        Action::Destroy,
+        OperationState::Running,
+    );
+    assert_eq!(
+        c.state.operation().map(|o| o.address.as_str()),
+        Some("aws_eip.old")
+    );
+    c.press("j k");
+    next(
+        &mut c,
+        4,
+        "aws_eip.old",
+        Action::Destroy,
+        OperationState::Done,
+    );
+    next(
+        &mut c,
+        3,
+        "aws_instance.web",
+        Action::Replace,
+        OperationState::Running,
+    );
+    assert_eq!(
+        c.state.operation().map(|o| o.address.as_str()),
+        Some("aws_eip.old")
+    );
+}
+
+#[test]
+fn a_deploy_that_ends_shows_what_failed_unless_the_operator_looks_elsewhere() {
+    for (keys, selected) in [("4", "aws_iam_role.app"), ("4 G", "aws_s3_bucket.logs")] {
+        let mut c = Console::deploying(80, 24);
+        c.press(keys);
+        c.frame();
+        let all = c.state.view.deploy.iter().flat_map(|d| &d.operations);
+        for mut op in all
+            .filter(|o| o.state == OperationState::Running)
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            op.state = OperationState::Done;
+            c.event(EventKind::Operation(op));
+        }
+        c.event(EventKind::DeployFinished(fixture::finished(
+            DeployOutcome::Failed,
+        )));
+        c.frame();
+        assert_eq!(
+            c.state.operation().map(|o| o.address.as_str()),
+            Some(selected),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn the_ladder_names_what_each_rung_hits_and_killing_is_asked_again() {
+    let mut c = Console::deploying(120, 40);
+    c.press("4 c");
+    c.shows("stop starting");
+    c.shows("ApplyResourceChange aws_db_instance.main");
+    c.press("enter");
+    assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
+    c.press("c 3 enter");
+    assert!(c.take_effects().is_empty());
+    c.shows("kill the plugins?");
+    c.press("enter");
+    assert!(c.take_effects().is_empty());
+    c.press("c 3 enter y");
+    assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::KillPlugins)]);
+}
+
+#[test]
+fn leaving_during_a_deploy_asks_and_waits_for_it() {
+    let mut c = Console::deploying(120, 40);
+    c.press("q");
+    c.shows("deploy #31 is running");
+    c.press("enter");
+    assert!(!c.state.quit);
+    c.press("q y");
+    assert_eq!(c.take_effects(), [Effect::Cancel(CancelRung::StopStarting)]);
+    assert!(!c.state.quit);
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Cancelled,
+    )));
+    assert!(c.state.quit);
+}
+
+#[test]
+fn control_c_never_kills_a_deploy() {
+    let mut c = Console::deploying(120, 40);
+    c.press("ctrl-c");
+    c.shows("cancel ladder");
+    c.press("ctrl-c ctrl-c ctrl-c");
+    assert!(!c.state.quit);
+    assert!(c.take_effects().is_empty());
+}
+
+#[test]
+fn what_failed_is_staged_again_alone() {
+    let mut c = Console::deploying(120, 40);
+    let mut rest = fixture::operation(
+        3,
+        "aws_instance.web",
+        Action::Replace,
+        OperationState::NotAttempted,
+    );
+    rest.waits_for = vec!["aws_iam_role.app".into()];
+    c.event(EventKind::Operation(rest));
+    c.event(EventKind::DeployFinished(fixture::finished(
+        DeployOutcome::Failed,
+    )));
+    c.take_effects();
+    c.press("4 v");
+    c.hides("aws_s3_bucket.logs");
+    c.press("t");
+    // What that is, with the replacements and variables of then, the engine finds on record.
+    assert_eq!(
+        c.take_effects(),
+        [Effect::Stage(StageRequest {
+            rest_of: Some(31),
+            ..StageRequest::default()
+        })]
+    );
+    c.shows("staging 2 resources of deploy #31");
+}

@@ -1,0 +1,206 @@
+//! Keys of the Plugins and Calls screens.
+
+use super::{Console, fixture};
+use crate::app::msg::{Answer, Effect};
+use crate::engine::words::*;
+
+#[test]
+fn the_builtin_provider_waits_for_no_launch() {
+    let mut c = Console::new(120, 40);
+    let found = PluginFound {
+        address: "terraform.io/builtin/terraform".into(),
+        version: None,
+        dialect: Some("builtin".into()),
+        executable: None,
+        source: "builtin".into(),
+        why: "part of flightdeck".into(),
+    };
+    let plugin = fixture::id("builtin/terraform");
+    c.event(EventKind::Plugin(PluginEvent::Found {
+        plugin: plugin.clone(),
+        found,
+    }));
+    c.event(EventKind::Plugin(PluginEvent::State {
+        plugin,
+        state: PluginState::Ready {
+            since: fixture::NOW,
+        },
+    }));
+    c.press("1");
+    c.shows("it needs no process, and is never launched");
+    c.hides("not launched yet");
+    for key in ["s", "R", "S", "E"] {
+        c.take_effects();
+        c.press(key);
+        c.shows("it is part of flightdeck and has no process");
+        assert!(
+            !c.take_effects()
+                .iter()
+                .any(|e| matches!(e, Effect::Plugin(..))),
+            "{key}"
+        );
+        c.press("esc");
+    }
+}
+
+#[test]
+fn plugins_tell_how_each_launch_went() {
+    let mut c = Console::staged(120, 40);
+    assert!(c.line("acme/legacy ").contains("✗ gave up"));
+    assert!(c.line("hashicorp/aws ").contains("● ready"));
+    c.shows("1 failed");
+}
+
+#[test]
+fn plugin_panes_turn_with_arrows_and_open_with_enter() {
+    let mut c = Console::staged(120, 40);
+    // acme/legacy sorts first.
+    c.shows("#5");
+    c.shows("exec 2 ms ▸ output 29 ms ▸ ✗ exited (exit code 2, after 44 ms)");
+    c.press("right right");
+    c.shows("no calls yet");
+    let latency = Latency {
+        count: 3,
+        errors: 3,
+        ..Latency::default()
+    };
+    c.event(EventKind::CallFinished(CallFinished {
+        call: 1,
+        plugin: fixture::id("acme/legacy"),
+        method: "ReadResource".into(),
+        resource: None,
+        resource_type: None,
+        action: None,
+        took_ms: 4,
+        outcome: CallOutcome::Error,
+        error: Some("no".into()),
+        again: None,
+        measured: Some(Measured {
+            method: latency,
+            plugin: latency,
+        }),
+    }));
+    let words: Vec<String> = c
+        .line("ReadResource")
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        words[..6],
+        ["ReadResource", "3", "3", "–", "–", "–"],
+        "how long one takes that goes well is not known"
+    );
+    c.press("right");
+    c.shows("it has said nothing yet");
+    c.press("left left left enter");
+    c.hides("hashicorp/random");
+    c.press("esc");
+    c.shows("hashicorp/random");
+}
+
+#[test]
+fn a_schema_is_asked_for_when_it_is_looked_at_and_unfolds() {
+    let mut c = Console::staged(120, 40);
+    c.press("j j right");
+    assert_eq!(
+        c.take_effects(),
+        [Effect::LoadSchema(fixture::id("hashicorp/aws"))]
+    );
+    let row = fixture::schema_row;
+    let rows = vec![
+        row("resources", 0, true),
+        row("resources/aws_vpc", 1, true),
+        row("resources/aws_vpc/cidr", 2, false),
+        row("resources/aws_eip", 1, true),
+    ];
+    c.answer(Answer::Schema(fixture::id("hashicorp/aws"), rows));
+    c.press("enter");
+    c.shows("+ aws_vpc");
+    c.hides("cidr");
+    c.press("j enter");
+    c.shows("- aws_vpc");
+    c.shows("cidr");
+    c.press("&");
+    c.type_text("eip");
+    c.press("enter");
+    c.hides("aws_vpc");
+    c.press("esc esc");
+    c.shows("hashicorp/random");
+}
+
+#[test]
+fn a_plugin_without_a_process_is_not_stopped() {
+    let mut c = Console::staged(120, 40);
+    let states = [
+        (
+            PluginState::GaveUp {
+                why: "no handshake".into(),
+            },
+            "it has no process that could be stopped",
+        ),
+        (
+            PluginState::Stopped,
+            "it has no process that could be stopped",
+        ),
+    ];
+    for (state, words) in states {
+        c.event(EventKind::Plugin(PluginEvent::State {
+            plugin: fixture::id("hashicorp/aws"),
+            state,
+        }));
+        c.press("1 g j j");
+        c.hides("S stop");
+        c.press("S");
+        c.shows(words);
+        assert!(
+            !c.take_effects()
+                .iter()
+                .any(|e| matches!(e, Effect::Plugin(..)))
+        );
+    }
+}
+
+#[test]
+fn stopping_a_plugin_in_use_names_the_calls_and_defaults_to_no() {
+    let mut c = Console::deploying(120, 40);
+    c.press("1 g j j S");
+    c.shows("stop hashicorp/aws?");
+    c.shows("ApplyResourceChange aws_db_instance.main");
+    c.press("enter");
+    assert!(!c.effects.iter().any(|e| matches!(e, Effect::Plugin(..))));
+    c.press("S y");
+    assert!(c.effects.contains(&Effect::Plugin(
+        fixture::id("hashicorp/aws"),
+        PluginCommand::Stop
+    )));
+}
+
+#[test]
+fn calls_name_who_waits_for_whom() {
+    let mut c = Console::deploying(120, 40);
+    c.press("2");
+    c.shows("longest: aws_db_instance.main (ApplyResourceChange");
+    c.shows("1 behind it");
+    assert!(
+        c.line("PlanResourceChange")
+            .contains("slot of hashicorp/aws, held by")
+    );
+    assert!(c.line("1/1").contains("past p95"));
+    c.press("j b");
+    assert_eq!(c.state.selected().and_then(|r| r.key.number()), Some(7));
+}
+
+#[test]
+fn without_calls_the_charts_stay_and_words_stand_below_them() {
+    for (width, height) in [(120, 40), (80, 24), (40, 12)] {
+        let mut c = Console::staged(width, height);
+        c.press("2");
+        // The smallest screen has no room for charts.
+        let charts = c
+            .frame()
+            .lines()
+            .any(|l| l.trim_start().starts_with("waiting") && l.contains("finished a second"));
+        assert_eq!(charts, height > 12);
+        c.shows("   No call is running or waiting.");
+    }
+}

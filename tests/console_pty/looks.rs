@@ -1,0 +1,97 @@
+//! How the console looks on terminals: without colours, without a cursor, of any size.
+
+use crate::kit::*;
+
+#[test]
+fn a_terminal_that_cannot_place_its_cursor_is_told_so() {
+    let (c, place) = demo(80, 24, &[("TERM", "dumb")]);
+    c.wait("TERM=dumb", SOON).unwrap();
+    assert!(!c.bytes().contains(&0x1b), "{:?}", c.text());
+    let (code, screen) = c.end(SOON).unwrap();
+    assert_eq!(code, 1);
+    given_back(&screen);
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// Parameters of the SGR sequences in what was written, those of colours alone.
+fn colours(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let sequences = text.split("\u{1b}[").skip(1).filter_map(|p| {
+        let (parameters, rest) = p.split_at(p.find(|c: char| c.is_ascii_alphabetic())?);
+        rest.starts_with('m').then(|| parameters.to_owned())
+    });
+    let is_colour = |n: u32| matches!(n, 30..=38 | 40..=48 | 90..=97 | 100..=107);
+    sequences
+        .filter(|s| s.split(';').any(|n| n.parse().is_ok_and(is_colour)))
+        .collect()
+}
+
+#[test]
+fn without_colour_none_is_written_and_signs_still_tell_the_state() {
+    let (mut c, _place) = demo(120, 40, &[("NO_COLOR", "1")]);
+    c.wait("✗ gave up", LONG).unwrap();
+    c.wait("● ready", LONG).unwrap();
+    c.keys("3s").unwrap();
+    c.wait("[x] +", LONG).unwrap();
+    // The tab of the screen and the row under the cursor are still seen.
+    c.with_screen(|s| {
+        let inverse = |row: u16, text: &str| {
+            let line: String = (0..120)
+                .filter_map(|x| s.cell(row, x))
+                .filter(|c| c.inverse())
+                .map(|c| c.contents().to_owned())
+                .collect();
+            assert!(line.contains(text), "line {row}: {line:?}");
+        };
+        inverse(1, "3 Stage");
+        inverse(5, "lab_bucket.store");
+    });
+    c.keys("q").unwrap();
+    c.wait_until(|s| !s.contains("Stage"), SOON).unwrap();
+    assert_eq!(colours(&c.bytes()), Vec::<String>::new());
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+    assert_eq!(colours(b"\x1b[38;5;110mx\x1b[0;7m\x1b[1m"), ["38;5;110"]);
+}
+
+#[test]
+fn it_follows_the_size_of_its_terminal_from_too_small_to_large_and_back() {
+    let (mut c, _place) = demo(20, 5, &[]);
+    c.wait("flightdeck needs", LONG).unwrap();
+    // Keys of screens that cannot be seen do nothing.
+    c.keys("3s").unwrap();
+    c.resize(40, 12).unwrap();
+    c.wait("1 Plugins", SOON).unwrap();
+    c.wait("gave up", LONG).unwrap();
+    c.resize(80, 24).unwrap();
+    c.wait("7 Logs", SOON).unwrap();
+    c.wait("exec", SOON).unwrap();
+    c.keys("3").unwrap();
+    c.wait("Nothing staged yet", SOON).unwrap();
+    c.resize(120, 40).unwrap();
+    // At the very moment of a change of size.
+    c.keys("s").unwrap();
+    // Not an address: the title names it while the list is still empty.
+    c.wait("18 changes", LONG).unwrap();
+    // While a list is long and its end is looked at.
+    c.keys("G").unwrap();
+    c.resize(40, 12).unwrap();
+    c.wait_until(
+        |s| s.lines().count() <= 12 && s.contains("lab_thing.release"),
+        SOON,
+    )
+    .unwrap();
+    c.resize(200, 60).unwrap();
+    c.wait("lock: you", SOON).unwrap();
+    c.wait("create", SOON).unwrap();
+    c.resize(20, 5).unwrap();
+    c.wait("flightdeck needs", SOON).unwrap();
+    c.resize(1, 1).unwrap();
+    c.resize(80, 24).unwrap();
+    c.wait("lab_thing.release", SOON).unwrap();
+    c.keys("q").unwrap();
+    let (code, screen) = c.end(LONG).unwrap();
+    assert_eq!(code, 0);
+    given_back(&screen);
+}

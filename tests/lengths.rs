@@ -1,0 +1,214 @@
+//! How long files and functions may be, at rustfmt's 100 columns: what cannot be read in one go is
+//! split by subject, or has its reason here.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+use std::path::{Path, PathBuf};
+
+/// Files past 400 lines, each with its reason; none passes 600. The engine's own are not measured
+/// here.
+const LONG_FILES: &[(&str, &str)] = &[
+    (
+        "crates/providers/src/lab/lab_file_tests.rs",
+        "the life of one file format, on places that all of it shares",
+    ),
+    (
+        "crates/sdk/src/methods.rs",
+        "one trait of the protocol, and an implementation stands in one file",
+    ),
+    ("tests/cli/language/provisioners.rs", "two tables"),
+    ("tests/misbehaving/failing.rs", "a table"),
+];
+
+const ARMS: &str = "a match with an arm for each case, and little else";
+const BLOCK: &str = "one block of the language, argument by argument, in the order of its errors";
+const GRAMMAR: &str = "what may come next, with the words for all that may not";
+const STEPS: &str = "steps of which each goes on with what the one before found; to be parted";
+
+/// Functions past 70 lines of code, each with its reason. Those of tests are not measured: a test
+/// is a story that is told in one piece, or a table. The engine's own are not measured here.
+const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("crates/cty/src/convert/apply.rs", "known", ARMS),
+    ("crates/cty/src/debug.rs", "write", ARMS),
+    ("crates/cty/src/msgpack/encode.rs", "write", ARMS),
+    ("crates/cty/src/plan/valid.rs", "nested_block", ARMS),
+    ("crates/lang/src/config/check.rs", "passed", STEPS),
+    ("crates/lang/src/config/check.rs", "within", STEPS),
+    ("crates/lang/src/config/files.rs", "read_body", STEPS),
+    ("crates/lang/src/config/inputs.rs", "collect", STEPS),
+    ("crates/lang/src/config/load.rs", "child", STEPS),
+    ("crates/lang/src/config/parts.rs", "provider_ref", GRAMMAR),
+    ("crates/lang/src/config/pbkdf2.rs", "pbkdf2", BLOCK),
+    ("crates/lang/src/config/providers.rs", "provider", BLOCK),
+    (
+        "crates/lang/src/config/providers.rs",
+        "required_providers",
+        BLOCK,
+    ),
+    (
+        "crates/lang/src/config/provisioner.rs",
+        "provisioner",
+        BLOCK,
+    ),
+    ("crates/lang/src/config/refactor.rs", "removed", BLOCK),
+    ("crates/lang/src/config/resource.rs", "resource", BLOCK),
+    ("crates/lang/src/config/statics.rs", "named", ARMS),
+    ("crates/lang/src/config/types.rs", "object", GRAMMAR),
+    ("crates/lang/src/config/values.rs", "variable", BLOCK),
+    ("crates/lang/src/eval/conditional.rs", "conditional", STEPS),
+    ("crates/lang/src/eval/iterate.rs", "for_each", STEPS),
+    ("crates/lang/src/eval/splat.rs", "splat", STEPS),
+    ("crates/lang/src/functions/clock/time.rs", "verb", ARMS),
+    ("crates/lang/src/syntax/block.rs", "block", GRAMMAR),
+    ("crates/lang/src/syntax/for_expr.rs", "for_inner", GRAMMAR),
+    ("crates/lang/src/syntax/json/parser.rs", "object", GRAMMAR),
+    ("crates/lang/src/syntax/strings.rs", "unescape", GRAMMAR),
+    ("crates/wire/src/handshake.rs", "parse", GRAMMAR),
+    ("src/app/arrivals.rs", "on_answer", ARMS),
+    ("src/app/doc/change.rs", "change", STEPS),
+    ("src/app/doc/popup.rs", "ladder", STEPS),
+    ("src/app/effects.rs", "answer", ARMS),
+    ("src/app/entry.rs", "key", ARMS),
+    ("src/cli/commands/mod.rs", "run", ARMS),
+    ("src/ui/bars.rs", "draw", STEPS),
+    ("src/ui/popup/confirm.rs", "confirm", STEPS),
+    ("xtask/src/shots.rs", "tour", ARMS),
+];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            all.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            all.push(path);
+        }
+    }
+    all
+}
+
+/// All sources that people of this tree read and write, but for those of the engine.
+fn house() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    for folder in ["src", "crates", "tests", "benches", "fuzz", "xtask"] {
+        for file in sources(&root.join(folder)) {
+            let name = file.strip_prefix(root).unwrap().display().to_string();
+            if !name.starts_with("src/engine/") {
+                all.push((name, std::fs::read_to_string(&file).unwrap()));
+            }
+        }
+    }
+    all
+}
+
+fn is_test(name: &str) -> bool {
+    name.starts_with("tests/")
+        || name.starts_with("benches/")
+        || name.contains("/tests/")
+        || name.contains("/testing/")
+        || name.ends_with("tests.rs")
+}
+
+/// Functions with their lines of code, by the shape that rustfmt gives them: from the line with
+/// `fn` to the brace under its beginning. Blank lines and comments do not count.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let text = text.split("\nmod tests {\n").next().unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let head = line.trim_start();
+        let margin = &line[..line.len() - head.len()];
+        let Some(name) = name_of_function(head) else {
+            continue;
+        };
+        let (close, no_body) = (format!("{margin}}}"), format!("{margin})"));
+        let rest = &lines[at..];
+        let end = rest.iter().position(|l| {
+            *l == close
+                || l.starts_with(&no_body) && l.ends_with(';')
+                || *l == *line && l.ends_with([';', '}'])
+        });
+        let body = &rest[..=end.unwrap_or(0)];
+        let code = body
+            .iter()
+            .map(|l| l.trim_start())
+            .filter(|l| !l.is_empty() && !l.starts_with("//"));
+        found.push((name, code.count()));
+    }
+    found
+}
+
+/// The name of the function that begins on a line.
+fn name_of_function(mut head: &str) -> Option<String> {
+    if let Some(rest) = head.strip_prefix("pub(") {
+        head = rest.split_once(") ")?.1;
+    }
+    for word in ["pub ", "const ", "async ", "unsafe "] {
+        head = head.strip_prefix(word).unwrap_or(head);
+    }
+    let name = head.strip_prefix("fn ")?;
+    Some(name.split(['(', '<']).next()?.to_owned())
+}
+
+/// At 100 columns. What is longer is split by subject; where that would tear something apart, its
+/// reason stands in the list above.
+#[test]
+fn a_file_has_at_most_400_lines_or_a_reason() {
+    let mut found = Vec::new();
+    for (name, text) in house() {
+        let lines = text.lines().count();
+        let listed = LONG_FILES.iter().any(|(file, _)| *file == name);
+        if lines > 600 || (lines > 400) != listed {
+            found.push(format!("{name}: {lines} lines, listed: {listed}"));
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn a_function_has_at_most_70_lines_of_code_or_a_reason() {
+    let mut long = Vec::new();
+    for (name, text) in house().into_iter().filter(|(name, _)| !is_test(name)) {
+        let of_file = functions(&text)
+            .into_iter()
+            .filter(|(_, lines)| *lines > 70);
+        long.extend(of_file.map(|(function, _)| (name.clone(), function)));
+    }
+    let listed = |(file, function): &(String, String)| {
+        LONG_FUNCTIONS
+            .iter()
+            .any(|(f, n, _)| f == file && n == function)
+    };
+    let unlisted: Vec<_> = long.iter().filter(|one| !listed(one)).collect();
+    assert!(unlisted.is_empty(), "no reason is given for {unlisted:#?}");
+    for (file, function, _) in LONG_FUNCTIONS {
+        let still = long.contains(&((*file).to_owned(), (*function).to_owned()));
+        assert!(
+            still,
+            "{file}: {function} is short now: off the list with it"
+        );
+    }
+}
+
+#[test]
+fn a_function_is_measured_by_its_code() {
+    let text = "fn one() {}\ntrait T {\n    fn none(\n        &self,\n    ) -> u8;\n    fn some(&self);\n}\n\
+                pub(crate) async fn two<T>(\n    t: T,\n) {\n    // why\n\n    t();\n}\n";
+    let found: Vec<(String, usize)> = functions(text);
+    let found: Vec<(&str, usize)> = found.iter().map(|(n, l)| (n.as_str(), *l)).collect();
+    assert_eq!(found, [("one", 1), ("none", 3), ("some", 1), ("two", 5)]);
+}
+
+#[test]
+fn only_tests_take_all_that_a_parent_has() {
+    let mut found = Vec::new();
+    for (name, text) in house().into_iter().filter(|(name, _)| !is_test(name)) {
+        let text = text.split("\nmod tests {\n").next().unwrap_or_default();
+        if text.lines().any(|line| line == "use super::*;") {
+            found.push(name);
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}

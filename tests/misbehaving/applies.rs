@@ -1,0 +1,334 @@
+//! Applies that go wrong: what the plugin does, and what is kept of it.
+
+use serde_json::Value;
+
+use super::calls::good;
+use crate::bench::{Bench, each, says};
+
+/// One misbehaviour in an apply.
+pub(super) struct Row {
+    pub(super) fake: &'static str,
+    /// How the operation ends: `failed` where the plugin said so, `unknown` where nobody knows what
+    /// it did.
+    pub(super) state: &'static str,
+    pub(super) class: &'static str,
+    /// Summary and detail of the failure.
+    pub(super) words: &'static [&'static str],
+    /// Exit code or signal of the crash, where it is one.
+    pub(super) crash: Option<(Option<i64>, Option<i64>)>,
+    /// The last line of the plugin's that the failure keeps.
+    pub(super) last_line: Option<&'static str>,
+    /// What the state has of the object: whether it is tainted.
+    pub(super) object: Option<bool>,
+    pub(super) memory: u64,
+}
+
+pub(super) const ROW: Row = Row {
+    fake: "",
+    state: "failed",
+    class: "unexpected",
+    words: &[],
+    crash: None,
+    last_line: None,
+    object: None,
+    memory: 110,
+};
+
+/// Where nobody knows what the plugin did the words say what to do about it.
+pub(super) const LOOK: &str = "look whether the object is there before the next stage";
+
+pub(super) const PANIC: &str =
+    "panic: runtime error: invalid memory address or nil pointer dereference";
+
+const APPLIES: &[Row] = &[
+    // It dies.
+    Row {
+        fake: "panics-in-apply",
+        state: "unknown",
+        class: "plugin_crashed",
+        words: &[
+            "test.local/fakes/panics-in-apply died during ApplyResourceChange",
+            "exit code 2",
+            PANIC,
+            LOOK,
+        ],
+        crash: Some((Some(2), None)),
+        last_line: Some("\tacme/internal/provider/thing.go:117 +0x31"),
+        ..ROW
+    },
+    Row {
+        fake: "exits-in-apply",
+        state: "unknown",
+        class: "plugin_crashed",
+        words: &[
+            "died during ApplyResourceChange",
+            "exit code 3: enough of it",
+            LOOK,
+        ],
+        crash: Some((Some(3), None)),
+        last_line: Some("enough of it"),
+        ..ROW
+    },
+    Row {
+        fake: "dies-of-segv-in-apply",
+        state: "unknown",
+        class: "plugin_crashed",
+        words: &[
+            "died during ApplyResourceChange",
+            "killed by SIGSEGV (11)",
+            LOOK,
+        ],
+        crash: Some((None, Some(11))),
+        ..ROW
+    },
+    Row {
+        fake: "flood-and-die-in-apply",
+        state: "unknown",
+        class: "plugin_crashed",
+        words: &[
+            "died during ApplyResourceChange",
+            "exit code 2",
+            PANIC,
+            LOOK,
+        ],
+        crash: Some((Some(2), None)),
+        last_line: Some("\tacme/internal/provider/thing.go:117 +0x31"),
+        ..ROW
+    },
+    Row {
+        fake: "hangs-up-in-apply",
+        state: "unknown",
+        class: "plugin_crashed",
+        words: &[
+            "it closed its connection and went on running, so that it was ended; this is an error of the plugin",
+            LOOK,
+        ],
+        crash: Some((None, None)),
+        last_line: Some("the connection is cut"),
+        ..ROW
+    },
+    // It answers what is no answer.
+    Row {
+        fake: "refuses-in-apply",
+        state: "unknown",
+        words: &[
+            "refused ApplyResourceChange: the database is locked (gRPC Internal)",
+            LOOK,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "apply-nonsense",
+        state: "unknown",
+        words: &[
+            "answered ApplyResourceChange with something that cannot be read",
+            "this is an error of the plugin",
+            LOOK,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "apply-other-type",
+        state: "unknown",
+        words: &[
+            "cannot be read: an object is required",
+            "this is an error of the plugin",
+            LOOK,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "apply-not-text",
+        state: "unknown",
+        words: &[
+            "cannot be read",
+            "not UTF-8",
+            "this is an error of the plugin",
+            LOOK,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "apply-value-not-text",
+        state: "unknown",
+        words: &[
+            "cannot be read",
+            "note",
+            "the text is not valid UTF-8",
+            "this is an error of the plugin",
+            LOOK,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "apply-too-large",
+        state: "unknown",
+        words: &[
+            "cannot be read: the message is larger than the 256 MiB that are taken",
+            "this is an error of the plugin",
+            LOOK,
+        ],
+        ..ROW
+    },
+    // It answers what no state can hold.
+    Row {
+        fake: "apply-endless",
+        state: "unknown",
+        words: &[
+            "Object cannot be kept",
+            "fake_thing.x cannot be kept",
+            "cannot serialize infinity as JSON",
+            "report it there",
+            LOOK,
+        ],
+        ..ROW
+    },
+    // It answers something else than it had planned.
+    Row {
+        fake: "apply-unknown",
+        class: "inconsistent_result",
+        words: &["it left values unknown after the apply", "report it there"],
+        object: Some(true),
+        ..ROW
+    },
+    Row {
+        fake: "apply-other-value",
+        class: "inconsistent_result",
+        words: &[".name: was \"x\", but now \"another\"", "report it there"],
+        object: Some(true),
+        ..ROW
+    },
+    Row {
+        fake: "apply-nothing",
+        class: "inconsistent_result",
+        words: &["it left no object after the apply", "report it there"],
+        ..ROW
+    },
+    // It answers an error.
+    Row {
+        fake: "apply-half",
+        words: &["half of it is there", "its note was not written"],
+        object: Some(true),
+        ..ROW
+    },
+    Row {
+        fake: "apply-last-words",
+        words: &["not this time"],
+        last_line: Some("the very last line"),
+        ..ROW
+    },
+    Row {
+        fake: "apply-no-severity",
+        words: &["is this an error?"],
+        ..ROW
+    },
+    Row {
+        fake: "apply-wild-path",
+        class: "bad_input",
+        words: &["wrong at a place"],
+        ..ROW
+    },
+    Row {
+        fake: "apply-long-words",
+        words: &["long long", "bytes more)", "longer longer"],
+        memory: 200,
+        ..ROW
+    },
+    Row {
+        fake: "apply-many-words",
+        words: &["wrong for the 1th time"],
+        ..ROW
+    },
+];
+
+fn applies(row: &Row) {
+    let bench = Bench::new(row.fake);
+    let seen = bench
+        .run(&["deploy", "--auto-approve", "--json"], &[])
+        .expect(5);
+    good(&seen);
+    let counts = &seen.result()["operations"];
+    assert_eq!(
+        (&counts["done"], &counts[row.state]),
+        (&1.into(), &1.into()),
+        "{counts}"
+    );
+    let operation = seen.operation("fake_thing.x");
+    let failure = &operation["failure"];
+    assert_eq!(
+        (&operation["state"], &failure["class"]),
+        (&row.state.into(), &row.class.into()),
+        "{operation}"
+    );
+    let text = format!(
+        "{}\n{}",
+        failure["summary"].as_str().unwrap(),
+        failure["detail"].as_str().unwrap()
+    );
+    assert!(text.len() < 100_000, "{} bytes", text.len());
+    says(&text, row.words);
+    let told = seen.of_type("diagnostic");
+    let told: Vec<&Value> = told
+        .iter()
+        .filter(|d| d["address"] == "fake_thing.x")
+        .collect();
+    assert!(
+        told.iter().any(|d| d["range"]["filename"] == "main.tf"
+            || d["range"]["filename"]
+                .as_str()
+                .is_some_and(|f| f.ends_with("/main.tf"))),
+        "{told:?}"
+    );
+    says(&seen.diagnostics().join("\n"), row.words);
+    let crashes = seen.crashes();
+    match row.crash {
+        Some((code, signal)) => {
+            assert_eq!(crashes.len(), 1, "{crashes:?}");
+            assert_eq!(
+                (crashes[0]["code"].as_i64(), crashes[0]["signal"].as_i64()),
+                (code, signal),
+                "{crashes:?}"
+            );
+            assert_eq!(
+                failure["incident"], crashes[0]["incident"],
+                "the failure points to the crash"
+            );
+        }
+        None => assert!(
+            crashes.is_empty() && failure["incident"].is_null(),
+            "{crashes:?}"
+        ),
+    }
+    if let Some(line) = row.last_line {
+        assert_eq!(
+            failure["last_lines"].as_array().unwrap().last().unwrap(),
+            line,
+            "{failure}"
+        );
+    }
+    assert!(seen.peak_mb < row.memory, "{} MB", seen.peak_mb);
+    assert!(
+        seen.stdout.len() < 2_000_000,
+        "{} bytes of output",
+        seen.stdout.len()
+    );
+    let state = bench
+        .run(&["state", "list", "--json"], &[])
+        .expect(0)
+        .result();
+    let objects = state["resources"].as_array().unwrap();
+    assert!(
+        objects.iter().any(|o| o["address"] == "lab_bucket.good"),
+        "{state}"
+    );
+    let object = objects
+        .iter()
+        .find(|o| o["address"] == "fake_thing.x")
+        .map(|o| o["tainted"].as_bool().unwrap());
+    assert_eq!(object, row.object, "{state}");
+}
+
+#[test]
+fn an_apply_that_goes_wrong_is_kept_as_what_it_was_and_the_neighbour_is_done() {
+    each(APPLIES, |row| row.fake, applies);
+}

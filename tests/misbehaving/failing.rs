@@ -1,0 +1,509 @@
+//! Plugins that do not come up: what each does, and what is said of it.
+
+/// One misbehaviour before a plugin can be called.
+pub(super) struct Row {
+    pub(super) fake: &'static str,
+    /// What lies in the plugin's place, with its mode; the fake program where nothing is said.
+    pub(super) file: Option<(&'static [u8], u32)>,
+    pub(super) env: &'static [(&'static str, &'static str)],
+    pub(super) verdict: &'static str,
+    /// Whether another launch is tried: then all attempts end alike.
+    pub(super) retried: bool,
+    /// How far it gets, as the record says it.
+    pub(super) phases: &'static [&'static str],
+    /// How the process ends by itself.
+    pub(super) code: Option<i64>,
+    pub(super) signal: Option<i64>,
+    /// What the verdict says: what and why, and what to do.
+    pub(super) words: &'static [&'static str],
+    /// Most memory that flightdeck may take, in MB.
+    pub(super) memory: u64,
+}
+
+const EXEC: &[&str] = &["exec"];
+
+pub(super) const SAID: &[&str] = &["exec", "first_output"];
+
+const SHOOK: &[&str] = &["exec", "first_output", "handshake"];
+
+const CONNECTED: &[&str] = &["exec", "first_output", "handshake", "connected"];
+
+pub(super) const ALL: &[&str] = &["exec", "first_output", "handshake", "connected", "schema"];
+
+/// A debug build of flightdeck with two plugins takes some 45 MB, most of it its own program.
+pub(super) const SMALL: u64 = 100;
+
+const OTHER_RELEASE: &str = "this is an error of the plugin: take another release of it";
+
+const NO_PLUGIN: &str = "is it a plugin? install the provider's package again";
+
+const ROW: Row = Row {
+    fake: "",
+    file: None,
+    env: &[],
+    verdict: "exited",
+    retried: true,
+    phases: EXEC,
+    code: None,
+    signal: None,
+    words: &[],
+    memory: SMALL,
+};
+
+/// A file that is no program: nothing is started.
+const FILE: Row = Row {
+    verdict: "not_executable",
+    retried: false,
+    phases: &[],
+    ..ROW
+};
+
+/// A first line that is no handshake.
+const LINE: Row = Row {
+    verdict: "unrecognised_line",
+    phases: SAID,
+    ..ROW
+};
+
+/// A handshake that another launch cannot change.
+const WRONG: Row = Row {
+    retried: false,
+    phases: SAID,
+    ..ROW
+};
+
+/// The head of a program for a machine with another processor, of little and of big endian.
+const FOREIGN: &[u8] = b"\x7fELF\x02\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x16\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
+/// A flood takes its time on a machine that has much else to do, and it is not its end that is
+/// looked at.
+pub(super) const PATIENT: &[(&str, &str)] = &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "600000")];
+
+const SHORT_CONNECT: &[(&str, &str)] = &[("FLIGHTDECK_CONNECT_DEADLINE_MS", "15000")];
+
+pub(super) const FAILING: &[Row] = &[
+    // The file.
+    Row {
+        fake: "not-marked",
+        file: Some((b"#!/bin/sh\n", 0o644)),
+        words: &["cannot be executed", "run `chmod +x` on it"],
+        ..FILE
+    },
+    Row {
+        fake: "empty",
+        file: Some((b"", 0o755)),
+        words: &["it is empty; install the package again"],
+        ..FILE
+    },
+    Row {
+        fake: "text",
+        file: Some((b"hello\n", 0o755)),
+        words: &["neither a program nor a script"],
+        ..FILE
+    },
+    Row {
+        fake: "no-interpreter",
+        file: Some((b"#!/nonexistent/python\n", 0o755)),
+        words: &[
+            "the interpreter or loader that it names, or its working directory, does not exist on this system",
+        ],
+        ..FILE
+    },
+    Row {
+        fake: "other-machine",
+        file: Some((FOREIGN, 0o755)),
+        verdict: "wrong_architecture",
+        words: &[
+            "is built for linux s390x, this machine is linux",
+            "install the package for this system",
+        ],
+        ..FILE
+    },
+    Row {
+        fake: "other-system",
+        file: Some((b"MZ\x90\0\x03\0\0\0", 0o755)),
+        verdict: "wrong_architecture",
+        words: &[
+            "is built for windows",
+            "install the package for this system",
+        ],
+        ..FILE
+    },
+    Row {
+        fake: "cut-off",
+        file: Some((
+            b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0",
+            0o755,
+        )),
+        words: &["it is cut off; install the package again"],
+        ..FILE
+    },
+    // Ends before the handshake.
+    Row {
+        fake: "exit-0",
+        code: Some(0),
+        words: &[
+            "ended before its handshake: exit code 0; it said nothing",
+            NO_PLUGIN,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "exit-1-mute",
+        code: Some(1),
+        words: &["exit code 1; it said nothing", NO_PLUGIN],
+        ..ROW
+    },
+    Row {
+        fake: "exit-1",
+        code: Some(1),
+        phases: SAID,
+        words: &[
+            "exit code 1; its last words: /etc/acme.conf cannot be read: permission denied (`flightdeck logs` has all of them)",
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "panics",
+        code: Some(2),
+        phases: SAID,
+        words: &["exit code 2; its last words: panic: runtime error: invalid memory address"],
+        ..ROW
+    },
+    Row {
+        fake: "dies-of-segv",
+        signal: Some(11),
+        words: &["killed by SIGSEGV (11)", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "dies-of-abrt",
+        signal: Some(6),
+        words: &["killed by SIGABRT (6)", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "dies-of-kill",
+        signal: Some(9),
+        words: &["killed by SIGKILL (9)", "memory"],
+        ..ROW
+    },
+    Row {
+        fake: "flood-and-exit",
+        env: PATIENT,
+        code: Some(1),
+        phases: SAID,
+        words: &["exit code 1; its last words: the very last line"],
+        ..ROW
+    },
+    Row {
+        fake: "grandchild",
+        code: Some(1),
+        phases: SAID,
+        words: &["its last words: left a child behind"],
+        ..ROW
+    },
+    Row {
+        fake: "vanishes",
+        code: Some(7),
+        phases: SHOOK,
+        words: &[
+            "after its handshake and before it could be called: exit code 7; its last words: nothing to serve",
+        ],
+        ..ROW
+    },
+    // Says nothing, or something else.
+    Row {
+        fake: "silent",
+        env: &[("FLIGHTDECK_LAUNCH_DEADLINE_MS", "15000")],
+        verdict: "timed_out",
+        phases: SAID,
+        words: &[
+            "no handshake within 15 s; its last words: warming up; raise FLIGHTDECK_LAUNCH_DEADLINE_MS if it needs longer",
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "closes-stdout",
+        phases: EXEC,
+        words: &["closed its standard output without a handshake", NO_PLUGIN],
+        ..LINE
+    },
+    Row {
+        fake: "usage",
+        code: Some(1),
+        words: &[
+            "is not a handshake",
+            "This binary is a plugin. It is not meant to be executed directly.",
+            NO_PLUGIN,
+        ],
+        ..LINE
+    },
+    Row {
+        fake: "garbage",
+        words: &[
+            "is not a handshake (it has 1 of the 4 to 7 fields",
+            "acme 4.2: reading /etc/acme.conf",
+            NO_PLUGIN,
+        ],
+        ..LINE
+    },
+    Row {
+        fake: "garbage-bytes",
+        words: &[
+            "is not text and cannot be a handshake",
+            "\\u{1b}[2J",
+            NO_PLUGIN,
+        ],
+        ..LINE
+    },
+    Row {
+        fake: "empty-line",
+        words: &["the first line of output is empty", NO_PLUGIN],
+        ..LINE
+    },
+    Row {
+        fake: "endless-line",
+        words: &["longer than 16384 bytes", "xxxx", NO_PLUGIN],
+        ..LINE
+    },
+    Row {
+        fake: "two-fields",
+        words: &["it has 2 of the 4 to 7 fields", "1|6", NO_PLUGIN],
+        ..LINE
+    },
+    Row {
+        fake: "other-network",
+        words: &["the network `quic` is unknown", OTHER_RELEASE],
+        ..LINE
+    },
+    Row {
+        fake: "long-path",
+        words: &[
+            "has 121 bytes and the system takes at most 107",
+            OTHER_RELEASE,
+        ],
+        ..LINE
+    },
+    // A handshake that is none of ours.
+    Row {
+        fake: "core-version-2",
+        verdict: "core_version",
+        words: &[
+            "handshake version 2 and only version 1 is known",
+            "a newer or older release of the provider is needed",
+        ],
+        ..WRONG
+    },
+    Row {
+        fake: "protocol-4",
+        verdict: "protocol_version",
+        words: &[
+            "protocol 4; supported are 5 and 6",
+            "take a release of the provider that speaks one of them",
+        ],
+        ..WRONG
+    },
+    Row {
+        fake: "protocol-7",
+        verdict: "protocol_version",
+        words: &[
+            "protocol 7; supported are 5 and 6",
+            "take a release of the provider that speaks one of them",
+        ],
+        ..WRONG
+    },
+    Row {
+        fake: "net-rpc",
+        verdict: "net_rpc",
+        words: &["net/rpc", "take a newer release of the provider"],
+        ..WRONG
+    },
+    Row {
+        fake: "net-rpc-tcp",
+        verdict: "net_rpc",
+        words: &["net/rpc", "take a newer release of the provider"],
+        ..WRONG
+    },
+    Row {
+        fake: "net-rpc-old",
+        verdict: "net_rpc",
+        words: &["net/rpc", "take a newer release of the provider"],
+        ..WRONG
+    },
+    // Where nobody answers.
+    Row {
+        fake: "socket-missing",
+        verdict: "connect",
+        phases: SHOOK,
+        words: &[
+            "no connection to the plugin at /nonexistent/fake.sock: No such file",
+            OTHER_RELEASE,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "port-closed",
+        verdict: "connect",
+        phases: SHOOK,
+        words: &[
+            "no connection to the plugin at 127.0.0.1:",
+            "Connection refused",
+            OTHER_RELEASE,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "deaf",
+        env: SHORT_CONNECT,
+        verdict: "connect",
+        phases: SHOOK,
+        words: &["no answer within 15 s; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        ..ROW
+    },
+    Row {
+        fake: "mute",
+        env: SHORT_CONNECT,
+        verdict: "connect",
+        phases: SHOOK,
+        words: &["no answer within 15 s; raise FLIGHTDECK_CONNECT_DEADLINE_MS"],
+        ..ROW
+    },
+    // Certificates and what is behind them.
+    Row {
+        fake: "certificate-not-base64",
+        verdict: "certificate",
+        phases: SAID,
+        words: &["is not base64 without padding", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "certificate-not-der",
+        verdict: "certificate",
+        phases: SHOOK,
+        words: &["certificate cannot be read", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "certificate-of-another",
+        verdict: "certificate",
+        phases: SHOOK,
+        words: &[
+            "showed a certificate that is not the one it announced",
+            OTHER_RELEASE,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "tcp-without-certificate",
+        verdict: "certificate",
+        phases: SHOOK,
+        words: &[
+            "announced no certificate, and its tcp port is open",
+            "TF_DISABLE_PLUGIN_TLS=1",
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "certificate-missing",
+        verdict: "connect",
+        phases: SHOOK,
+        words: &["the plugin hung up", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "plain-behind-certificate",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &[
+            "no encrypted connection",
+            "the tls handshake failed",
+            OTHER_RELEASE,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "refuses-the-host",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &["no encrypted connection", "hung up", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "without-alpn",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &["does not speak http/2 over tls", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "other-alpn",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &["does not speak http/2 over tls", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "hangs-up",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &["no encrypted connection", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "speaks-http-1",
+        verdict: "tls",
+        phases: SHOOK,
+        words: &["the plugin hung up", OTHER_RELEASE],
+        ..ROW
+    },
+    // The schema.
+    Row {
+        fake: "schema-never",
+        env: &[("FLIGHTDECK_SCHEMA_DEADLINE_MS", "15000")],
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &[
+            "did not give its schema: no answer within 15 s; raise FLIGHTDECK_SCHEMA_DEADLINE_MS",
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "schema-nonsense",
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &["failed to decode Protobuf message", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "schema-not-text",
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &["not UTF-8", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "schema-error",
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &[
+            "fake_thing: id is both required and computed",
+            OTHER_RELEASE,
+        ],
+        ..ROW
+    },
+    Row {
+        fake: "schema-unknown",
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &["unknown method GetProviderSchema", OTHER_RELEASE],
+        ..ROW
+    },
+    Row {
+        fake: "schema-too-large",
+        verdict: "schema",
+        phases: CONNECTED,
+        words: &["larger than the 256 MiB that are taken", OTHER_RELEASE],
+        ..ROW
+    },
+];

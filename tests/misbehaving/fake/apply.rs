@@ -1,0 +1,123 @@
+//! Applies of the fake, and what it does wrong in each.
+
+use cty::{Type, Value};
+use prost::Message;
+use proto::{Bytes, tfplugin6 as pb};
+use tonic::Status;
+
+use super::provider::{NONSENSE, bad, encoded, error, not_text, sent, thing, value, with};
+
+pub(super) fn apply(name: &str, request: Bytes) -> Result<Bytes, Status> {
+    let request = pb::apply_resource_change::Request::decode(request).map_err(bad)?;
+    let planned = value(request.planned_state)?;
+    let made = if planned.is_null() {
+        planned.clone()
+    } else {
+        with(&planned, "id", Value::string("made"))
+    };
+    let mut reply = pb::apply_resource_change::Response {
+        new_state: sent(&made)?,
+        ..Default::default()
+    };
+    match name {
+        // As providers on the old SDK may: what was planned is not what is there after a change.
+        "legacy-other-note" => {
+            reply.legacy_type_system = true;
+            if !planned.is_null() && !value(request.prior_state)?.is_null() {
+                reply.new_state = sent(&with(&made, "note", Value::string("another")))?;
+            }
+        }
+        "apply-unknown" => reply.new_state = sent(&planned)?,
+        "apply-other-type" => {
+            let list = Value::list(Type::Number, vec![Value::int(1), Value::int(2)]);
+            let msgpack = cty::msgpack::encode(&list, &Type::list(Type::Number)).map_err(bad)?;
+            reply.new_state = Some(pb::DynamicValue {
+                msgpack: msgpack.into(),
+                json: Bytes::new(),
+            });
+        }
+        "apply-other-value" => {
+            reply.new_state = sent(&with(&made, "name", Value::string("another")))?
+        }
+        // A number that the wire can carry, and no state.
+        "apply-endless" => {
+            reply.new_state = sent(&with(&made, "size", Value::number(cty::Number::infinity())))?
+        }
+        "destroy-endless" if planned.is_null() => {
+            reply
+                .diagnostics
+                .push(error("it is not gone", "and it has grown"));
+            reply.new_state = sent(&with(
+                &value(request.prior_state)?,
+                "size",
+                Value::number(cty::Number::infinity()),
+            ))?;
+        }
+        "apply-nothing" => reply.new_state = sent(&Value::null(thing()))?,
+        "apply-nonsense" => return Ok(Bytes::from_static(NONSENSE)),
+        "apply-half" => reply.diagnostics.push(error(
+            "half of it is there",
+            "the thing was made and its note was not written",
+        )),
+        "apply-last-words" => {
+            // Said right before the answer: the pipe may be read after it.
+            let many: String = (1..=600)
+                .map(|n| format!("[INFO] line {n} {}\n", "x".repeat(80)))
+                .collect();
+            eprintln!("{many}[ERROR] the very last line");
+            reply
+                .diagnostics
+                .push(error("not this time", "see the log"));
+            reply.new_state = None;
+        }
+        "apply-no-severity" => {
+            reply.diagnostics.push(pb::Diagnostic {
+                severity: 0,
+                summary: "is this an error?".to_owned(),
+                ..Default::default()
+            });
+            reply.new_state = None;
+        }
+        "apply-wild-path" => {
+            use pb::attribute_path::{Step, step::Selector};
+            let steps = [
+                Selector::AttributeName("nowhere".into()),
+                Selector::ElementKeyInt(-7),
+                Selector::ElementKeyString("\u{1b}[2J".into()),
+            ];
+            let steps = steps
+                .into_iter()
+                .map(|s| Step { selector: Some(s) })
+                .collect();
+            let attribute = Some(pb::AttributePath { steps });
+            reply.diagnostics.push(pb::Diagnostic {
+                attribute,
+                ..error("wrong at a place", "that the schema does not have")
+            });
+            reply.new_state = None;
+        }
+        "apply-not-text" => {
+            reply.diagnostics.push(error("MARK", "MARK"));
+            return Ok(not_text(&encoded(&reply)));
+        }
+        "apply-value-not-text" => {
+            reply.new_state = sent(&with(&made, "note", Value::string("MARK")))?;
+            return Ok(not_text(&encoded(&reply)));
+        }
+        "apply-long-words" => {
+            reply.diagnostics.push(error(
+                &"long ".repeat(2_000_000),
+                &"longer ".repeat(3_000_000),
+            ));
+            reply.new_state = None;
+        }
+        "apply-many-words" => {
+            let every = |n| error(&format!("wrong for the {n}th time"), "and it will be again");
+            reply.diagnostics = (1..=20_000).map(every).collect();
+            reply.new_state = None;
+        }
+        "apply-too-large" => reply.private = vec![0; 300 << 20].into(),
+        _ => {}
+    }
+    Ok(encoded(&reply))
+}

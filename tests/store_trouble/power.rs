@@ -1,0 +1,275 @@
+//! The loss of power at any moment of a deploy: what had reached the disk by then, and no more.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+
+use super::{Dice, consistent};
+use crate::support::Workspace;
+
+/// A store as it lies on the disk at one moment, and how much of its log had been moved into the
+/// file by then.
+struct Snapshot {
+    db: Vec<u8>,
+    wal: Vec<u8>,
+    /// Bytes of the log that must not be cut: they were synced before the file was changed by them.
+    safe: usize,
+    /// Operations that had been told as done.
+    told: BTreeSet<String>,
+}
+
+const WAL_HEADER: usize = 32;
+
+const FRAME: usize = 24 + 4096;
+
+fn copy(dir: &Path, told: &BTreeSet<String>) -> Snapshot {
+    let read = |name: &str| std::fs::read(dir.join(name)).unwrap_or_default();
+    let shm = read("flightdeck.db-shm");
+    // The index of the log: how many frames a checkpoint has taken, or tried to (`nBackfill`,
+    // `nBackfillAttempted`).
+    let number = |at: usize| {
+        shm.get(at..at + 4)
+            .map_or(0, |b| u32::from_ne_bytes(b.try_into().unwrap()) as usize)
+    };
+    let frames = number(96).max(number(128));
+    let safe = if frames == 0 {
+        0
+    } else {
+        WAL_HEADER + frames * FRAME
+    };
+    Snapshot {
+        db: read("flightdeck.db"),
+        wal: read("flightdeck.db-wal"),
+        safe,
+        told: told.clone(),
+    }
+}
+
+fn put(w: &Path, db: &[u8], wal: &[u8]) -> PathBuf {
+    let dir = w.join(".flightdeck");
+    drop(std::fs::remove_dir_all(&dir));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("flightdeck.db"), db).unwrap();
+    std::fs::write(dir.join("flightdeck.db-wal"), wal).unwrap();
+    dir.join("flightdeck.db")
+}
+
+/// How many things are made before the next ones may begin.
+const GROUP: usize = 12;
+
+const GROUPS: usize = 5;
+
+/// Groups of things that wait, each but the first, until the test lets them begin: however fast the
+/// deploy is and however slow the test, there is always something left to do when it is stopped.
+fn groups() -> String {
+    let thing = |n: usize| {
+        let waits = match n / GROUP {
+            0 if n == 0 => String::new(),
+            0 => "  depends_on = [terraform_data.t0]\n".to_owned(),
+            group => format!("  depends_on = [terraform_data.gate{group}]\n"),
+        };
+        format!(
+            "resource \"terraform_data\" \"t{n}\" {{\n  input = \"{}\"\n{waits}}}\n",
+            "x".repeat(n * 37)
+        )
+    };
+    let gate = |group: usize| {
+        format!(
+            "resource \"terraform_data\" \"gate{group}\" {{\n  provisioner \"local-exec\" {{\n    \
+             command = \"until [ -e go{group} ]; do sleep 0.02; done\"\n  }}\n}}\n"
+        )
+    };
+    (0..GROUP * GROUPS)
+        .map(thing)
+        .chain((1..GROUPS).map(gate))
+        .collect()
+}
+
+/// A deploy that is stopped in its tracks while each group is made, and its store copied.
+fn snapshots(w: &Workspace) -> Vec<Snapshot> {
+    let mut child = w
+        .command(&["deploy", "--auto-approve", "--json"])
+        .spawn()
+        .unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    let (mut told, mut out) = (BTreeSet::new(), Vec::new());
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if line["type"] == "operation"
+            && line["state"] == "done"
+            && line["address"]
+                .as_str()
+                .unwrap()
+                .starts_with("terraform_data.t")
+            && told.insert(line["address"].as_str().unwrap().to_owned())
+            && told.len() % GROUP == GROUP - 1
+        {
+            rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+            stopped(child.id());
+            out.push(copy(w.store().parent().unwrap(), &told));
+            w.write(&format!("go{}", out.len()), "");
+            rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    out
+}
+
+/// Waits until no thread of a process runs any more.
+fn stopped(pid: u32) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(200);
+    loop {
+        let threads: Vec<PathBuf> = std::fs::read_dir(format!("/proc/{pid}/task"))
+            .unwrap()
+            .flatten()
+            .map(|e| e.path().join("stat"))
+            .collect();
+        let stat = |p: &PathBuf| std::fs::read_to_string(p).unwrap_or_default();
+        if threads
+            .iter()
+            .map(stat)
+            .all(|s| s.is_empty() || s.contains(") T ") || s.contains(") t "))
+        {
+            return;
+        }
+        assert!(std::time::Instant::now() < end, "the process does not stop");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Intents by id with their outcome: what was done, in its order.
+fn intents(conn: &Connection) -> Vec<(String, Option<bool>)> {
+    let mut query = conn
+        .prepare("SELECT address, ok FROM intent ORDER BY id")
+        .unwrap();
+    query
+        .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect()
+}
+
+fn serial(conn: &Connection) -> i64 {
+    conn.query_row(
+        "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'serial'",
+        [],
+        |r| r.get(0),
+    )
+    .unwrap()
+}
+
+/// The log of the store ends at any byte, whole or torn: what is left is a moment of the deploy, an
+/// earlier one.
+#[test]
+fn the_loss_of_power_at_any_moment_leaves_an_earlier_moment() {
+    let things = groups();
+    let w = Workspace::new(&[("main.tf", &things)]);
+    w.run(&["stage"]).expect(0);
+    let shots = snapshots(&w);
+    assert_eq!(shots.len(), GROUPS);
+    let complete = Connection::open(w.store()).unwrap();
+    let (all, last) = (intents(&complete), serial(&complete));
+    // A gate is made, and its command is run: two.
+    assert_eq!(all.len(), GROUP * GROUPS + 2 * (GROUPS - 1));
+    consistent(&complete, "at the end");
+    drop(complete);
+
+    let mut dice = Dice(0x5EED_0002);
+    let copies = tempfile::tempdir().unwrap();
+    let (mut earlier, mut interrupted) = (0, 0);
+    for (n, shot) in shots.iter().enumerate() {
+        assert!(
+            shot.wal.len() > WAL_HEADER || shot.safe > 0,
+            "snapshot {n} has no log"
+        );
+        for cut in 0..60 {
+            // The first of each is whole: what was told is on record.
+            let at = if cut == 0 {
+                shot.wal.len()
+            } else {
+                shot.safe + dice.roll(shot.wal.len().saturating_sub(shot.safe) + 1)
+            };
+            let mut wal = shot.wal[..at].to_vec();
+            // What was not synced may be there all the same, torn: as noise or as zeros.
+            match cut % 4 {
+                1 => wal.extend(std::iter::repeat_n(0, dice.roll(2 * FRAME))),
+                2 => wal.extend(
+                    (0..dice.roll(2 * FRAME))
+                        .map(|_| dice.roll(256) as u8)
+                        .collect::<Vec<_>>(),
+                ),
+                3 if at > shot.safe + FRAME => {
+                    let hit = at - 1 - dice.roll(FRAME);
+                    wal[hit] ^= 0x5A;
+                }
+                _ => {}
+            }
+            let name = format!("snapshot {n}, cut {cut} at {at} of {}", shot.wal.len());
+            let path = put(copies.path(), &shot.db, &wal);
+            {
+                let conn =
+                    Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+                let tables: i64 = conn
+                    .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+                    .unwrap_or_else(|e| panic!("{name}: {e}"));
+                assert!(tables > 10, "{name}: the tables are never lost: {tables}");
+                consistent(&conn, &name);
+                let kept = intents(&conn);
+                assert!(kept.len() <= all.len(), "{name}");
+                for (one, whole) in kept.iter().zip(&all) {
+                    assert_eq!(one.0, whole.0, "{name}: the order of intents");
+                    assert!(
+                        one.1.is_none() || one.1 == whole.1,
+                        "{name}: an outcome that never was: {one:?}"
+                    );
+                }
+                assert!(serial(&conn) <= last, "{name}");
+                earlier += usize::from(kept.len() < all.len());
+                if cut == 0 {
+                    let done: BTreeSet<&String> = kept
+                        .iter()
+                        .filter(|(_, ok)| *ok == Some(true))
+                        .map(|(a, _)| a)
+                        .collect();
+                    let missing: Vec<_> = shot.told.iter().filter(|a| !done.contains(a)).collect();
+                    assert!(
+                        missing.is_empty(),
+                        "{name}: told as done and not on record: {missing:?}"
+                    );
+                }
+            }
+            // The next flightdeck makes something of it.
+            if cut % 20 == 0 {
+                std::fs::write(copies.path().join("main.tf"), &things).unwrap();
+                let run =
+                    |args: &[&str]| w.command(args).current_dir(copies.path()).output().unwrap();
+                let output = run(&["stage", "--json"]);
+                assert!(output.status.success(), "{name}: {output:?}");
+                let open = intents(&Connection::open(&path).unwrap())
+                    .iter()
+                    .filter(|(_, ok)| ok.is_none())
+                    .count();
+                let text = String::from_utf8(output.stdout).unwrap();
+                assert_eq!(
+                    text.matches("\"Unknown outcome\"").count(),
+                    open,
+                    "{name}: each open intent is named"
+                );
+                let history = String::from_utf8(run(&["history", "--json"]).stdout).unwrap();
+                assert!(!history.contains("\"running\""), "{name}: {history}");
+                interrupted += usize::from(history.contains("\"interrupted\""));
+                consistent(
+                    &Connection::open(&path).unwrap(),
+                    &format!("{name}, after the next stage"),
+                );
+            }
+        }
+    }
+    assert!(
+        earlier > 100 && interrupted >= shots.len(),
+        "{earlier} earlier moments, {interrupted} of them interrupted"
+    );
+}
