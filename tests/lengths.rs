@@ -18,6 +18,10 @@ const LONG_FILES: &[(&str, &str)] = &[
     ),
     ("tests/cli/language/provisioners.rs", "two tables"),
     ("tests/misbehaving/failing.rs", "a table"),
+    (
+        "tests/rooms.rs",
+        "the rules of the rooms, and the reader of paths that all of them share",
+    ),
 ];
 
 const ARMS: &str = "a match with an arm for each case, and little else";
