@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use cty::schema::Schema;
 use cty::{Type, Value};
-use futures_util::stream::StreamExt;
 use proto::tfplugin6::DynamicValue;
 use proto::{Bytes, tfplugin6 as pb};
 
