@@ -1,0 +1,288 @@
+//! Archives are unpacked into a directory, and never anywhere else: a path that leads out of it, a
+//! link that does, or a file behind a link refuses the whole archive.
+
+use crate::error::FetchError;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::path::{Component, Path, PathBuf};
+
+/// Most files of one archive.
+const MAX_FILES: usize = 200_000;
+/// Most bytes of all of its files.
+const MAX_BYTES: u64 = 32 << 30;
+/// Most bytes of a link's target.
+const MAX_LINK: u64 = 4096;
+
+/// How an archive is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Zip,
+    Tar,
+    TarGz,
+    TarBz2,
+    TarXz,
+}
+
+impl Kind {
+    /// By the end of a file's name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        const ENDS: [(&str, Kind); 9] = [
+            (".zip", Kind::Zip),
+            (".tar.gz", Kind::TarGz),
+            (".tgz", Kind::TarGz),
+            (".tar.bz2", Kind::TarBz2),
+            (".tbz2", Kind::TarBz2),
+            (".tar.tbz2", Kind::TarBz2),
+            (".tar.xz", Kind::TarXz),
+            (".txz", Kind::TarXz),
+            (".tar", Kind::Tar),
+        ];
+        let found = ENDS.iter().find(|(end, _)| name.ends_with(end));
+        found.map(|(_, kind)| *kind)
+    }
+
+    /// By what a file begins with.
+    #[must_use]
+    pub fn of_content(head: &[u8]) -> Option<Self> {
+        const HEADS: [(&[u8], Kind); 4] = [
+            (b"PK\x03\x04", Kind::Zip),
+            (b"\x1f\x8b", Kind::TarGz),
+            (b"BZh", Kind::TarBz2),
+            (b"\xfd7zXZ\0", Kind::TarXz),
+        ];
+        let found = HEADS.iter().find(|(begin, _)| head.starts_with(begin));
+        found.map(|(_, kind)| *kind)
+    }
+}
+
+/// Unpacks an archive into a directory that is there. Blocking. With an error, part of it may be
+/// there, and none of it elsewhere.
+///
+/// # Errors
+/// It is damaged, or leads out of the directory.
+pub fn unpack(archive: &Path, kind: Kind, into: &Path) -> Result<(), FetchError> {
+    let mut to = Target {
+        root: into,
+        files: 0,
+        bytes: 0,
+    };
+    let mut unpack = || -> io::Result<()> {
+        let file = BufReader::new(File::open(archive)?);
+        match kind {
+            Kind::Zip => zip(file, &mut to),
+            Kind::Tar => tar(file, &mut to),
+            Kind::TarGz => tar(flate2::read::MultiGzDecoder::new(file), &mut to),
+            Kind::TarBz2 => tar(bzip2::read::MultiBzDecoder::new(file), &mut to),
+            Kind::TarXz => tar(lzma_rust2::XzReader::new(file, true), &mut to),
+        }
+    };
+    unpack().map_err(|e| FetchError::Archive {
+        name: archive
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        why: e.to_string(),
+    })
+}
+
+fn zip(file: BufReader<File>, to: &mut Target<'_>) -> io::Result<()> {
+    let mut archive = zip::ZipArchive::new(file).map_err(io::Error::other)?;
+    for at in 0..archive.len() {
+        let mut entry = archive.by_index(at).map_err(io::Error::other)?;
+        let name = entry.name().map_err(io::Error::other)?.into_owned();
+        if entry.is_dir() {
+            to.directory(&name)?;
+        } else if entry.is_symlink() {
+            let mut target = String::new();
+            entry.by_ref().take(MAX_LINK).read_to_string(&mut target)?;
+            to.link(&name, &target)?;
+        } else {
+            let mode = entry.unix_mode().unwrap_or(0o644);
+            to.file(&name, mode, &mut entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn tar(packed: impl Read, to: &mut Target<'_>) -> io::Result<()> {
+    use tar::EntryType;
+    let mut archive = tar::Archive::new(packed);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let text = |bytes: &[u8]| {
+            String::from_utf8(bytes.to_vec())
+                .map_err(|_| io::Error::other("a file's name is not text"))
+        };
+        let name = text(&entry.path_bytes())?;
+        let target = entry.link_name_bytes().map(|t| text(&t)).transpose()?;
+        match entry.header().entry_type() {
+            EntryType::Directory => to.directory(&name)?,
+            EntryType::Regular | EntryType::Continuous => {
+                let mode = entry.header().mode().unwrap_or(0o644);
+                to.file(&name, mode, &mut entry)?;
+            }
+            EntryType::Symlink => to.link(&name, &target.unwrap_or_default())?,
+            EntryType::Link => to.copy(&name, &target.unwrap_or_default())?,
+            // What `git archive` says of the commit.
+            EntryType::XGlobalHeader | EntryType::XHeader => {}
+            other => {
+                let why = format!("\"{name}\" is neither file, directory nor link ({other:?})");
+                return Err(io::Error::other(why));
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Target<'a> {
+    root: &'a Path,
+    files: usize,
+    bytes: u64,
+}
+
+impl Target<'_> {
+    /// Where an entry goes; its folders are made.
+    fn place(&mut self, name: &str) -> io::Result<PathBuf> {
+        self.files += 1;
+        if self.files > MAX_FILES {
+            return Err(io::Error::other(format!("more than {MAX_FILES} files")));
+        }
+        let inner = within(name)?;
+        if let Some(folder) = inner.parent() {
+            self.folders(folder)?;
+        }
+        Ok(self.root.join(inner))
+    }
+
+    /// Makes the folders down to one, none of which may be a link.
+    fn folders(&self, folder: &Path) -> io::Result<()> {
+        let mut at = self.root.to_owned();
+        for part in folder.components() {
+            at.push(part);
+            match std::fs::symlink_metadata(&at) {
+                Ok(meta) if meta.is_dir() => {}
+                Ok(_) => {
+                    let why = format!(
+                        "a file is to lie behind \"{}\", which is no directory",
+                        at.strip_prefix(self.root).unwrap_or(&at).display()
+                    );
+                    return Err(io::Error::other(why));
+                }
+                Err(_) => std::fs::create_dir(&at)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, name: &str) -> io::Result<()> {
+        self.place(name)?;
+        self.folders(&within(name)?)
+    }
+
+    fn file(&mut self, name: &str, mode: u32, content: &mut dyn Read) -> io::Result<()> {
+        let path = self.place(name)?;
+        make_room(&path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode & 0o777 | 0o600)
+            .open(&path)?;
+        let left = MAX_BYTES - self.bytes;
+        let written = io::copy(&mut content.take(left + 1), &mut file)?;
+        if written > left {
+            return Err(io::Error::other(format!(
+                "it holds more than {MAX_BYTES} bytes"
+            )));
+        }
+        self.bytes += written;
+        Ok(())
+    }
+
+    fn link(&mut self, name: &str, target: &str) -> io::Result<()> {
+        let depth = within(name)?.components().count().saturating_sub(1);
+        let out = || {
+            let why = format!("the link \"{name}\" leads out of it, to \"{target}\"");
+            Err(io::Error::other(why))
+        };
+        // Only at its beginning may a target go up: behind another link that would be anywhere.
+        let (mut up, mut down) = (0, false);
+        for part in Path::new(target).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir if !down => up += 1,
+                Component::Normal(_) => down = true,
+                _ => return out(),
+            }
+        }
+        if up > depth || target.is_empty() {
+            return out();
+        }
+        let path = self.place(name)?;
+        make_room(&path)?;
+        symlink(target, path)
+    }
+
+    /// A hard link: a copy does, and cannot lead anywhere.
+    fn copy(&mut self, name: &str, target: &str) -> io::Result<()> {
+        let from = within(target)?;
+        if let Some(folder) = from.parent() {
+            self.folders(folder)?;
+        }
+        let from = self.root.join(from);
+        if !std::fs::symlink_metadata(&from)?.is_file() {
+            let why = format!("the link \"{name}\" leads to \"{target}\", which is no file of it");
+            return Err(io::Error::other(why));
+        }
+        let path = self.place(name)?;
+        make_room(&path)?;
+        let copied = std::fs::copy(from, path)?;
+        self.bytes += copied;
+        match self.bytes > MAX_BYTES {
+            true => Err(io::Error::other(format!(
+                "it holds more than {MAX_BYTES} bytes"
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What is there under the name of an entry that comes later goes.
+fn make_room(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            let why = format!(
+                "\"{}\" is in it as a directory and as something else",
+                path.display()
+            );
+            Err(io::Error::other(why))
+        }
+        Ok(_) => std::fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A name as a path below a directory.
+fn within(name: &str) -> io::Result<PathBuf> {
+    let mut inner = PathBuf::new();
+    for part in Path::new(name).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => inner.push(part),
+            _ => {
+                let why =
+                    format!("\"{name}\" in it leads out of the directory that it is unpacked into");
+                return Err(io::Error::other(why));
+            }
+        }
+    }
+    if name.contains('\0') || name.contains('\\') {
+        let why = format!("\"{}\" in it is no path", name.escape_debug());
+        return Err(io::Error::other(why));
+    }
+    Ok(inner)
+}
+
+#[cfg(test)]
+mod tests;

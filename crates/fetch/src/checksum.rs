@@ -1,0 +1,147 @@
+//! What a file must be: its digest, as an address or a list has it.
+
+use crate::error::FetchError;
+use sha2::Digest;
+use std::io::Read as _;
+use std::path::Path;
+
+/// A digest that a file must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Checksum {
+    kind: Kind,
+    hex: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Md5,
+    Sha1,
+    Sha256,
+    Sha512,
+}
+
+impl Checksum {
+    /// `sha256:HEX`, or the hexadecimal digits alone, whose number says what they are.
+    pub(crate) fn parse(text: &str) -> Result<Self, FetchError> {
+        let wrong = || FetchError::Address {
+            url: format!("checksum={text}"),
+            why: "md5, sha1, sha256 or sha512 is needed, a colon, and hexadecimal digits"
+                .to_owned(),
+        };
+        let (kind, hex) = match text.split_once(':') {
+            Some((kind, hex)) => (Some(kind), hex),
+            None => (None, text),
+        };
+        let by_length = match hex.len() {
+            32 => Kind::Md5,
+            40 => Kind::Sha1,
+            64 => Kind::Sha256,
+            128 => Kind::Sha512,
+            _ => return Err(wrong()),
+        };
+        let fits = match kind {
+            None => true,
+            Some("md5") => by_length == Kind::Md5,
+            Some("sha1") => by_length == Kind::Sha1,
+            Some("sha256") => by_length == Kind::Sha256,
+            Some("sha512") => by_length == Kind::Sha512,
+            Some(_) => false,
+        };
+        if !fits || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(wrong());
+        }
+        Ok(Self {
+            kind: by_length,
+            hex: hex.to_lowercase(),
+        })
+    }
+
+    /// That of a file in a list with a line for each.
+    pub(crate) fn listed(list: &str, name: &str, from: &str) -> Result<Self, FetchError> {
+        for line in list.lines() {
+            let mut words = line.split_whitespace();
+            if let (Some(hex), Some(file)) = (words.next(), words.next())
+                && file.trim_start_matches(['*', '.', '/']) == name
+            {
+                return Self::parse(hex);
+            }
+        }
+        Err(FetchError::Answer {
+            url: from.to_owned(),
+            why: format!("it has no checksum of {name}"),
+        })
+    }
+
+    /// Whether a file has it. `what` is how the file is told.
+    pub(crate) fn check(&self, file: &Path, what: &str) -> Result<(), FetchError> {
+        let found = match self.kind {
+            Kind::Md5 => digest::<md5::Md5>(file),
+            Kind::Sha1 => digest::<sha1::Sha1>(file),
+            Kind::Sha256 => digest::<sha2::Sha256>(file),
+            Kind::Sha512 => digest::<sha2::Sha512>(file),
+        };
+        let found = found.map_err(FetchError::file(file))?;
+        if found == self.hex {
+            return Ok(());
+        }
+        Err(FetchError::Checksum {
+            what: what.to_owned(),
+            why: format!("its checksum is {found}, and {} was expected", self.hex),
+        })
+    }
+}
+
+/// The hexadecimal digest of a file.
+fn digest<D: Digest>(file: &Path) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(file)?;
+    let mut digest = D::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&digest.finalize())),
+            read => digest.update(&buffer[..read]),
+        }
+    }
+}
+
+/// The SHA-256 of a file in hexadecimal digits.
+pub(crate) fn sha256(file: &Path) -> Result<String, FetchError> {
+    digest::<sha2::Sha256>(file).map_err(FetchError::file(file))
+}
+
+/// Bytes as two small hex digits each.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_checksum_says_what_it_is_and_holds_or_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f");
+        std::fs::write(&file, "abc").unwrap();
+        for good in [
+            "md5:900150983cd24fb0d6963f7d28e17f72",
+            "sha1:A9993E364706816ABA3E25717850C26C9CD0D89D",
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ] {
+            Checksum::parse(good).unwrap().check(&file, "f").unwrap();
+        }
+        std::fs::write(&file, "abd").unwrap();
+        let checksum = Checksum::parse("md5:900150983cd24fb0d6963f7d28e17f72").unwrap();
+        let error = checksum.check(&file, "f").unwrap_err().to_string();
+        assert!(error.contains("was expected"), "{error}");
+        for bad in ["md5:00", "sha256:900150983cd24fb0d6963f7d28e17f72", "x", ""] {
+            assert!(Checksum::parse(bad).is_err(), "{bad}");
+        }
+        let list = "900150983cd24fb0d6963f7d28e17f72  ./a.zip\n";
+        Checksum::listed(list, "a.zip", "l").unwrap();
+        assert!(Checksum::listed(list, "b.zip", "l").is_err());
+    }
+}

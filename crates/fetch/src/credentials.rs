@@ -1,0 +1,125 @@
+//! Which token a host is shown: from the environment, from what is configured, from a helper
+//! program; in this order.
+
+use crate::error::FetchError;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// How long a helper program may take.
+const HELPER: Duration = Duration::from_secs(30);
+
+/// A program that knows tokens.
+#[derive(Debug, Clone)]
+pub struct Helper {
+    /// As it is called in the configuration.
+    pub name: String,
+    /// Where it is.
+    pub program: PathBuf,
+    /// What it is given before its own words.
+    pub args: Vec<String>,
+}
+
+/// Tokens by host.
+#[derive(Debug, Clone, Default)]
+pub struct Credentials {
+    tokens: BTreeMap<String, String>,
+    helper: Option<Helper>,
+}
+
+impl Credentials {
+    /// Those of the variables `TF_TOKEN_…`, and those that are configured.
+    #[must_use]
+    pub fn new(
+        variables: impl IntoIterator<Item = (String, OsString)>,
+        configured: BTreeMap<String, String>,
+        helper: Option<Helper>,
+    ) -> Self {
+        let mut tokens: BTreeMap<String, String> = configured
+            .into_iter()
+            .map(|(host, token)| (host.to_lowercase(), token))
+            .collect();
+        for (name, value) in variables {
+            let (Some(host), Ok(token)) = (name.strip_prefix("TF_TOKEN_"), value.into_string())
+            else {
+                continue;
+            };
+            let host = host.replace("__", "-").replace('_', ".").to_lowercase();
+            tokens.insert(host, token);
+        }
+        Self { tokens, helper }
+    }
+
+    /// The token for a host, with its port where that is not the usual one.
+    ///
+    /// # Errors
+    /// The helper program failed.
+    pub async fn token(&self, host: &str) -> Result<Option<String>, FetchError> {
+        if let Some(token) = self.tokens.get(&host.to_lowercase()) {
+            return Ok(Some(token.clone()));
+        }
+        match &self.helper {
+            Some(helper) => helper.ask(host).await,
+            None => Ok(None),
+        }
+    }
+}
+
+impl Helper {
+    async fn ask(&self, host: &str) -> Result<Option<String>, FetchError> {
+        let failed = |why: String| FetchError::Helper {
+            name: self.name.clone(),
+            why,
+        };
+        let running = tokio::process::Command::new(&self.program)
+            .args(&self.args)
+            .args(["get", host])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = tokio::time::timeout(HELPER, running)
+            .await
+            .map_err(|_| failed(format!("no answer within {} seconds", HELPER.as_secs())))?
+            .map_err(|e| failed(e.to_string()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(failed(format!("{}: {}", output.status, said.trim())));
+        }
+        #[derive(serde::Deserialize)]
+        struct Said {
+            token: Option<String>,
+        }
+        let said: Said = serde_json::from_slice(&output.stdout)
+            .map_err(|e| failed(format!("its answer is not JSON: {e}")))?;
+        Ok(said.token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_environment_goes_before_what_is_configured() {
+        let configured = BTreeMap::from([
+            ("App.example.com".to_owned(), "configured".to_owned()),
+            ("my-host.example:8443".to_owned(), "port".to_owned()),
+        ]);
+        let variables = [
+            ("TF_TOKEN_app_example_com".to_owned(), "environment".into()),
+            ("TF_TOKEN_a__b_example".to_owned(), "dash".into()),
+        ];
+        let all = Credentials::new(variables, configured, None);
+        for (host, token) in [
+            ("app.example.com", Some("environment")),
+            ("a-b.example", Some("dash")),
+            ("my-host.example:8443", Some("port")),
+            ("other.example", None),
+        ] {
+            let got = all.token(host).await.expect("no helper");
+            assert_eq!(got.as_deref(), token, "{host}");
+        }
+    }
+}

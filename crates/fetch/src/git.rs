@@ -1,0 +1,207 @@
+//! Packages from git, by the `git` program.
+
+use crate::error::FetchError;
+use base64::Engine as _;
+use reqwest::Url;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+
+/// How long one call of git may take.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// Bytes of git's last words that are told.
+const WORDS: usize = 2000;
+
+/// What of a repository is wanted.
+#[derive(Debug, Default)]
+struct Wanted {
+    url: String,
+    /// A branch, a tag or a commit.
+    reference: Option<String>,
+    /// How many commits of history.
+    depth: Option<u32>,
+    key: Option<Vec<u8>>,
+}
+
+impl Wanted {
+    fn parse(address: &str) -> Result<Self, FetchError> {
+        let wrong = |why: &str| FetchError::Address {
+            url: address.to_owned(),
+            why: why.to_owned(),
+        };
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let mut out = Self::default();
+        let mut rest = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decoded(value);
+            match name {
+                "ref" if value.is_empty() => {}
+                "ref" => out.reference = Some(value),
+                "depth" => {
+                    let depth = value.parse().map_err(|_| wrong("its depth is no number"))?;
+                    out.depth = Some(depth).filter(|depth| *depth > 0);
+                }
+                "sshkey" => {
+                    let key = base64::engine::general_purpose::STANDARD
+                        .decode(value.replace(' ', "+"))
+                        .map_err(|_| wrong("its sshkey is not base64"))?;
+                    out.key = Some(key).filter(|key| !key.is_empty());
+                }
+                _ => rest.push(pair),
+            }
+        }
+        if out.reference.as_deref().is_some_and(|r| r.starts_with('-')) {
+            return Err(wrong(
+                "its ref begins with a dash, which git takes for a flag",
+            ));
+        }
+        out.url = match rest.is_empty() {
+            true => path.to_owned(),
+            false => format!("{path}?{}", rest.join("&")),
+        };
+        if out.url.starts_with('-') {
+            return Err(wrong("it begins with a dash, which git takes for a flag"));
+        }
+        Ok(out)
+    }
+}
+
+/// A value of a query, with its escapes resolved.
+fn decoded(value: &str) -> String {
+    let parsed = Url::parse(&format!("http://x/?v={value}"));
+    let found = parsed.ok().and_then(|url| {
+        let pair = url.query_pairs().next()?;
+        Some(pair.1.into_owned())
+    });
+    found.unwrap_or_else(|| value.to_owned())
+}
+
+/// Clones what an address names (without `git::`) into a directory that is not there.
+///
+/// # Errors
+/// git is not there, or says no.
+pub(crate) async fn clone(address: &str, to: &Path) -> Result<(), FetchError> {
+    let wanted = Wanted::parse(address)?;
+    let key = wanted.key.as_deref().map(key_file).transpose()?;
+    let run = Run {
+        url: &wanted.url,
+        ssh: key.as_ref().map(|key| {
+            format!(
+                "ssh -i {} -o IdentitiesOnly=yes -o StrictHostKeyChecking=no",
+                key.path().display()
+            )
+        }),
+    };
+    let depth = wanted.depth.map(|depth| depth.to_string());
+    let target = to.to_string_lossy();
+    let mut args = vec!["clone", "--quiet"];
+    if let Some(depth) = &depth {
+        args.extend(["--depth", depth]);
+        if let Some(reference) = &wanted.reference {
+            args.extend(["--branch", reference]);
+        }
+    }
+    args.extend(["--", &wanted.url, &target]);
+    run.git(None, &args).await?;
+    if let (Some(reference), None) = (&wanted.reference, &depth) {
+        run.git(Some(to), &["checkout", "--quiet", reference])
+            .await?;
+    }
+    let mut args = vec!["submodule", "--quiet", "update", "--init", "--recursive"];
+    if let Some(depth) = &depth {
+        args.extend(["--depth", depth]);
+    }
+    run.git(Some(to), &args).await
+}
+
+/// The key in a file that its owner alone can read, gone when it is dropped.
+fn key_file(key: &[u8]) -> Result<tempfile::NamedTempFile, FetchError> {
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(key)?;
+        file.flush()?;
+        Ok(file)
+    };
+    write().map_err(FetchError::file(std::env::temp_dir()))
+}
+
+struct Run<'a> {
+    url: &'a str,
+    ssh: Option<String>,
+}
+
+impl Run<'_> {
+    async fn git(&self, dir: Option<&Path>, args: &[&str]) -> Result<(), FetchError> {
+        let failed = |why: String| FetchError::Git {
+            url: self.url.to_owned(),
+            why,
+        };
+        let mut command = Command::new("git");
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            // Nobody can answer a question here: progress is drawn, or a pipeline runs.
+            .env("GIT_TERMINAL_PROMPT", "0");
+        // What a surrounding repository's hook has set is meant for that one.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            command.env_remove(name);
+        }
+        if let Some(ssh) = &self.ssh {
+            command.env("GIT_SSH_COMMAND", ssh);
+        }
+        if let Some(dir) = dir {
+            command.current_dir(dir);
+        }
+        let output = tokio::time::timeout(LIMIT, command.output())
+            .await
+            .map_err(|_| {
+                failed(format!(
+                    "it took longer than {} minutes",
+                    LIMIT.as_secs() / 60
+                ))
+            })?
+            .map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => {
+                    failed("the program git is not there; install it".to_owned())
+                }
+                _ => failed(e.to_string()),
+            })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim();
+        let mut begin = said.len().saturating_sub(WORDS);
+        while !said.is_char_boundary(begin) {
+            begin += 1;
+        }
+        Err(failed(said[begin..].to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_us_is_taken_out_of_the_address() {
+        let wanted = Wanted::parse("https://x/y.git?a=1&ref=v1%2E0&depth=2").expect("address");
+        assert_eq!(wanted.url, "https://x/y.git?a=1");
+        assert_eq!(wanted.reference.as_deref(), Some("v1.0"));
+        assert_eq!(wanted.depth, Some(2));
+        for (address, words) in [
+            ("https://x/y?ref=--upload-pack=evil", "begins with a dash"),
+            ("https://x/y?ref=%2Dx", "begins with a dash"),
+            ("--upload-pack=evil", "begins with a dash"),
+            ("https://x/y?depth=x", "no number"),
+            ("https://x/y?sshkey=%", "base64"),
+        ] {
+            let error = Wanted::parse(address).expect_err(address).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Requests by HTTP: answers that are read whole, and downloads that go on where they broke off.
+//! Every wait has a limit.
+
+use crate::error::{FetchError, root_cause};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, RANGE};
+use reqwest::{Response, StatusCode, Url};
+use std::path::Path;
+use std::time::Duration;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt as _;
+
+/// Largest answer that is read whole, in bytes: the versions of a large provider are one megabyte.
+const MAX_ANSWER: u64 = 64 << 20;
+/// From the first byte of a request to a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Called with what has come of a download, and how much it will be where that is known.
+pub type OnBytes<'a> = &'a (dyn Fn(u64, Option<u64>) + Send + Sync);
+
+/// How long is waited, and how often.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// For an answer that is read whole.
+    pub answer: Duration,
+    /// Without a byte of a download.
+    pub stall: Duration,
+    /// Further attempts at an answer.
+    pub retries: u32,
+    /// Further attempts at a download.
+    pub download_retries: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(10),
+            stall: Duration::from_secs(60),
+            retries: 1,
+            download_retries: 2,
+        }
+    }
+}
+
+/// Makes requests.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    pub(crate) limits: Limits,
+    /// What registries are told of the language that is spoken here.
+    language: String,
+}
+
+/// An answer that was read whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) url: Url,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, FetchError> {
+        serde_json::from_slice(&self.body).map_err(|e| FetchError::Answer {
+            url: self.url.to_string(),
+            why: format!("not the JSON that it should be: {e}"),
+        })
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        kind.and_then(|kind| kind.split(';').next())
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    }
+}
+
+/// A text as a URL of HTTP.
+pub(crate) fn url(text: &str) -> Result<Url, FetchError> {
+    let wrong = |why: String| FetchError::Address {
+        url: text.to_owned(),
+        why,
+    };
+    let url = Url::parse(text).map_err(|e| wrong(e.to_string()))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(wrong(format!("{other} is not HTTP"))),
+    }
+}
+
+/// Host and port, as people write them.
+pub(crate) fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+impl Http {
+    /// A client of its own, with the certificates that the system trusts and the proxies of the
+    /// environment. `agent` says who asks, `language` which version of the language is spoken.
+    ///
+    /// # Errors
+    /// The certificates of the system cannot be had.
+    pub fn new(agent: &str, language: &str, limits: Limits) -> Result<Self, FetchError> {
+        let client = reqwest::Client::builder()
+            .user_agent(agent)
+            .connect_timeout(CONNECT.min(limits.answer))
+            .read_timeout(limits.stall)
+            .build()
+            .map_err(|e| FetchError::Unreachable {
+                host: "the network".to_owned(),
+                why: root_cause(&e),
+            })?;
+        Ok(Self {
+            client,
+            limits,
+            language: language.to_owned(),
+        })
+    }
+
+    /// Asks, and reads the answer whole, whatever its status. Asks again where nobody answers, or
+    /// the server is in trouble.
+    pub(crate) async fn get(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
+        let mut attempt = 0;
+        loop {
+            let answer = tokio::time::timeout(self.limits.answer, self.once(url, token)).await;
+            let answer = answer.unwrap_or_else(|_| {
+                Err(FetchError::Slow {
+                    host: host(url),
+                    limit: self.limits.answer,
+                })
+            });
+            let again = match &answer {
+                Ok(answer) => in_trouble(answer.status),
+                Err(FetchError::Answer { .. }) => false,
+                Err(_) => true,
+            };
+            if !again || attempt == self.limits.retries {
+                return answer;
+            }
+            attempt += 1;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The same, where only a good answer counts. `what` is looked for.
+    pub(crate) async fn want(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
+        let answer = self.get(url, token).await?;
+        match refusal(url, answer.status) {
+            None => Ok(answer),
+            Some(error) => Err(error),
+        }
+    }
+
+    async fn once(&self, url: &Url, token: Option<&str>) -> Result<Answer, FetchError> {
+        let mut request = self
+            .client
+            .get(url.clone())
+            .header(ACCEPT, "application/json, text/html;q=0.9, */*;q=0.8")
+            .header("X-Terraform-Version", &self.language);
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let mut response = request.send().await.map_err(|e| unreachable(url, &e))?;
+        let (status, headers, url) = (
+            response.status(),
+            response.headers().clone(),
+            response.url().clone(),
+        );
+        let mut body = Vec::new();
+        loop {
+            let chunk = response.chunk().await.map_err(|e| FetchError::Broken {
+                url: url.to_string(),
+                got: body.len() as u64,
+                why: root_cause(&e),
+            })?;
+            let Some(chunk) = chunk else { break };
+            body.extend_from_slice(&chunk);
+            if body.len() as u64 > MAX_ANSWER {
+                return Err(FetchError::Answer {
+                    url: url.to_string(),
+                    why: format!("it is longer than {MAX_ANSWER} bytes"),
+                });
+            }
+        }
+        Ok(Answer {
+            url,
+            status,
+            headers,
+            body,
+        })
+    }
+
+    /// Writes what is at an address into a file. What broke off goes on from there, where the server
+    /// can do that.
+    ///
+    /// # Errors
+    /// It is not there, or does not come whole, however often it is tried.
+    pub async fn download(
+        &self,
+        address: &str,
+        token: Option<&str>,
+        to: &Path,
+        on_bytes: OnBytes<'_>,
+    ) -> Result<(), FetchError> {
+        let url = url(address)?;
+        let mut file = File::create(to).await.map_err(FetchError::file(to))?;
+        let mut part = Part::default();
+        for attempt in 0.. {
+            match self
+                .more(&url, token, &mut file, to, &mut part, on_bytes)
+                .await
+            {
+                Ok(()) => break,
+                Err(error) if attempt == self.limits.download_retries || !is_passing(&error) => {
+                    return Err(error);
+                }
+                Err(_) => tokio::time::sleep(PAUSE * (attempt + 1)).await,
+            }
+        }
+        file.sync_all().await.map_err(FetchError::file(to))
+    }
+
+    async fn more(
+        &self,
+        url: &Url,
+        token: Option<&str>,
+        file: &mut File,
+        to: &Path,
+        part: &mut Part,
+        on_bytes: OnBytes<'_>,
+    ) -> Result<(), FetchError> {
+        let mut request = self.client.get(url.clone());
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if let (Some(tag), true) = (&part.tag, part.got > 0) {
+            request = request
+                .header(RANGE, format!("bytes={}-", part.got))
+                .header(IF_RANGE, tag);
+        }
+        let sent = tokio::time::timeout(self.limits.stall, request.send()).await;
+        let mut response = match sent {
+            Ok(response) => response.map_err(|e| unreachable(url, &e))?,
+            Err(_) => {
+                return Err(FetchError::Slow {
+                    host: host(url),
+                    limit: self.limits.stall,
+                });
+            }
+        };
+        if let Some(error) = refusal(url, response.status()) {
+            return Err(error);
+        }
+        if response.status() != StatusCode::PARTIAL_CONTENT && part.got > 0 {
+            part.got = 0;
+            file.set_len(0).await.map_err(FetchError::file(to))?;
+            use tokio::io::AsyncSeekExt as _;
+            file.rewind().await.map_err(FetchError::file(to))?;
+        }
+        part.expect(&response);
+        loop {
+            let chunk = response.chunk().await.map_err(|e| FetchError::Broken {
+                url: url.to_string(),
+                got: part.got,
+                why: if e.is_timeout() {
+                    format!(
+                        "nothing came for {} seconds",
+                        self.limits.stall.as_secs_f32()
+                    )
+                } else {
+                    root_cause(&e)
+                },
+            })?;
+            let Some(chunk) = chunk else { break };
+            file.write_all(&chunk).await.map_err(FetchError::file(to))?;
+            part.got += chunk.len() as u64;
+            on_bytes(part.got, part.total);
+        }
+        file.flush().await.map_err(FetchError::file(to))?;
+        match part.total.filter(|total| *total != part.got) {
+            None => Ok(()),
+            Some(total) => Err(FetchError::Broken {
+                url: url.to_string(),
+                got: part.got,
+                why: format!("{total} bytes were announced"),
+            }),
+        }
+    }
+}
+
+/// How far a download is.
+#[derive(Default)]
+struct Part {
+    got: u64,
+    total: Option<u64>,
+    /// Which file it is: only of the same one can the rest be had.
+    tag: Option<String>,
+}
+
+impl Part {
+    fn expect(&mut self, response: &Response) {
+        self.total = response.content_length().map(|rest| rest + self.got);
+        let tag = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
+        self.tag = tag.filter(|tag| !tag.starts_with("W/")).map(str::to_owned);
+    }
+}
+
+fn in_trouble(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+}
+
+/// Whether another attempt may go better.
+fn is_passing(error: &FetchError) -> bool {
+    match error {
+        FetchError::Unreachable { .. } | FetchError::Slow { .. } | FetchError::Broken { .. } => {
+            true
+        }
+        FetchError::Status { status, .. } => StatusCode::from_u16(*status).is_ok_and(in_trouble),
+        _ => false,
+    }
+}
+
+fn unreachable(url: &Url, error: &reqwest::Error) -> FetchError {
+    let host = host(url);
+    if error.is_timeout() {
+        return FetchError::Unreachable {
+            host,
+            why: "nobody answered in time".to_owned(),
+        };
+    }
+    FetchError::Unreachable {
+        host,
+        why: root_cause(error),
+    }
+}
+
+/// What a status says that is not good.
+pub(crate) fn refusal(url: &Url, status: StatusCode) -> Option<FetchError> {
+    match status {
+        status if status.is_success() => None,
+        StatusCode::NOT_FOUND => Some(FetchError::NotFound(url.to_string())),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            let host = host(url);
+            Some(FetchError::Unauthorized {
+                remedy: format!(
+                    "give a token for {host} in the CLI configuration (credentials \"{host}\") or in the environment (TF_TOKEN_…)"
+                ),
+                host,
+                url: url.to_string(),
+                status: status.as_u16(),
+            })
+        }
+        status => Some(FetchError::Status {
+            url: url.to_string(),
+            status: status.as_u16(),
+        }),
+    }
+}

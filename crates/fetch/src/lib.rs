@@ -1,0 +1,34 @@
+//! Packages of modules and providers, fetched: from registries, mirrors, git and archives. Knows
+//! nothing of the program around it: what it is told are addresses, directories and who may see
+//! which token, and what it tells are typed errors and how many bytes have come.
+
+mod archive;
+mod checksum;
+mod credentials;
+mod error;
+mod git;
+mod hash;
+mod http;
+mod lock;
+mod module_registry;
+mod package;
+mod provider_package;
+mod provider_registry;
+mod service;
+mod signature;
+
+pub use archive::{Kind as ArchiveKind, unpack};
+pub use checksum::hex;
+pub use credentials::{Credentials, Helper};
+pub use error::FetchError;
+pub use hash::{file_digest, files, h1, zh};
+pub use http::{Http, Limits, OnBytes};
+pub use lock::{Locked, constraints, lock_text};
+pub use module_registry::Location;
+pub use package::{Packages, expand};
+pub use provider_package::{
+    Checks, Location as PackageLocation, Obtained, Policy, ProviderPackage, Reported,
+};
+pub use provider_registry::{Platform, Provider, Versions};
+pub use service::Services;
+pub use signature::{Signer, verify};

@@ -1,0 +1,122 @@
+//! Modules of registries: which versions there are, and where one of them is.
+
+use crate::error::FetchError;
+use crate::service::Services;
+use reqwest::StatusCode;
+use serde::Deserialize;
+
+const SERVICE: &str = "modules.v1";
+const WHAT: &str = "modules";
+
+/// Where a registry has a module's package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// An address as a call could have it, resolved against the registry's own.
+    pub source: String,
+    /// The token to fetch it with, where the registry wants its own to be shown.
+    pub token: Option<String>,
+}
+
+impl Services {
+    /// The versions of a module, as the registry writes them.
+    ///
+    /// # Errors
+    /// The registry has no such module, or does not answer as one.
+    pub async fn module_versions(
+        &self,
+        host: &str,
+        module: [&str; 3],
+    ) -> Result<Vec<String>, FetchError> {
+        #[derive(Deserialize)]
+        struct Versions {
+            modules: Vec<Module>,
+        }
+        #[derive(Deserialize)]
+        struct Module {
+            #[serde(default)]
+            versions: Vec<Version>,
+        }
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let [namespace, name, system] = module;
+        let path = format!("{namespace}/{name}/{system}/versions");
+        let (url, token) = self.at(host, &path).await?;
+        let answer = self.http.want(&url, token.as_deref()).await?;
+        let read: Versions = answer.json()?;
+        let first = read.modules.into_iter().next();
+        let first = first.ok_or_else(|| FetchError::Answer {
+            url: url.to_string(),
+            why: "it names no module".to_owned(),
+        })?;
+        Ok(first.versions.into_iter().map(|v| v.version).collect())
+    }
+
+    /// Where the package of a version is.
+    ///
+    /// # Errors
+    /// The registry does not say.
+    pub async fn module_location(
+        &self,
+        host: &str,
+        module: [&str; 3],
+        version: &str,
+    ) -> Result<Location, FetchError> {
+        #[derive(Deserialize)]
+        struct Said {
+            #[serde(default)]
+            location: String,
+            #[serde(default)]
+            use_registry_credentials: bool,
+        }
+        let [namespace, name, system] = module;
+        let path = format!("{namespace}/{name}/{system}/{version}/download");
+        let (url, token) = self.at(host, &path).await?;
+        let answer = self.http.want(&url, token.as_deref()).await?;
+        let header = answer.headers.get("X-Terraform-Get");
+        let header = header.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let (location, with_token) = match answer.status {
+            StatusCode::OK if answer.is_json() && header.is_empty() => {
+                let said: Said = answer.json()?;
+                (said.location, said.use_registry_credentials)
+            }
+            _ => (header.to_owned(), false),
+        };
+        if location.is_empty() {
+            return Err(FetchError::Answer {
+                url: url.to_string(),
+                why: "it does not say where the package is".to_owned(),
+            });
+        }
+        let relative = ["/", "./", "../"].iter().any(|p| location.starts_with(p));
+        let source = match relative {
+            false => location,
+            true => answer
+                .url
+                .join(&location)
+                .map_err(|e| FetchError::Answer {
+                    url: url.to_string(),
+                    why: format!("\"{location}\" is no address: {e}"),
+                })?
+                .to_string(),
+        };
+        Ok(Location {
+            source,
+            token: token.filter(|_| with_token),
+        })
+    }
+
+    async fn at(
+        &self,
+        host: &str,
+        path: &str,
+    ) -> Result<(reqwest::Url, Option<String>), FetchError> {
+        let base = self.find(host, SERVICE, WHAT).await?;
+        let url = base.join(path).map_err(|e| FetchError::Address {
+            url: format!("{base}{path}"),
+            why: e.to_string(),
+        })?;
+        Ok((url, self.credentials.token(host).await?))
+    }
+}

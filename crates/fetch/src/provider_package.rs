@@ -1,0 +1,277 @@
+//! The package of a provider: fetched, checked, and only then put where it belongs.
+
+use crate::archive::{self, Kind};
+use crate::checksum::{Checksum, sha256};
+use crate::error::FetchError;
+use crate::hash;
+use crate::http::{Http, OnBytes};
+use crate::signature::{self, Signer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Where a package is.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// An archive on a server, which may want to see a token.
+    Url { url: String, token: Option<String> },
+    /// An archive here.
+    Archive(PathBuf),
+}
+
+/// What a registry reports of one platform's package.
+#[derive(Debug, Clone)]
+pub struct Reported {
+    pub hashes: Vec<String>,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// What a package must be.
+#[derive(Debug, Clone)]
+pub enum Checks {
+    /// What a registry says.
+    Registry {
+        filename: String,
+        sha256: String,
+        /// Checksums of the archives of all platforms.
+        sums: Vec<u8>,
+        /// The signature of that.
+        signature: Vec<u8>,
+        /// Keys that may have signed, in armor.
+        keys: Vec<String>,
+        /// By platform.
+        reported: BTreeMap<String, Reported>,
+        platform: String,
+    },
+    /// One of these hashes, where there are any. Whether the others are believed, too.
+    Hashes {
+        hashes: Vec<String>,
+        trust_all: bool,
+    },
+    /// Nobody says.
+    None,
+}
+
+/// A package that can be had.
+#[derive(Debug, Clone)]
+pub struct ProviderPackage {
+    pub location: Location,
+    pub checks: Checks,
+}
+
+/// How strictly signatures are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether there must be one, even where the registry names no key.
+    pub must_be_signed: bool,
+    /// Whether a key that is expired counts for nothing.
+    pub expired_is_wrong: bool,
+    /// In seconds since 1970.
+    pub now: u64,
+}
+
+/// A package that was put where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obtained {
+    /// The `h1:` hash of what is there now.
+    pub h1: String,
+    /// Hashes of this package that were checked.
+    pub checked: BTreeSet<String>,
+    /// Hashes of other platforms' packages that are vouched for.
+    pub vouched: BTreeSet<String>,
+    /// Who signed.
+    pub signer: Option<Signer>,
+}
+
+impl ProviderPackage {
+    /// Fetches, checks and unpacks the package into a directory that is not there; it appears whole
+    /// or not at all. Where `allowed` has hashes, one of them must fit.
+    ///
+    /// # Errors
+    /// It cannot be had, or is not what it should be.
+    pub async fn obtain(
+        &self,
+        http: &Http,
+        to: &Path,
+        allowed: &[String],
+        policy: Policy,
+        on_bytes: OnBytes<'_>,
+    ) -> Result<Obtained, FetchError> {
+        let folder = to.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(FetchError::file(folder))?;
+        let room = tempfile::Builder::new()
+            .prefix(".fetching-")
+            .tempdir_in(folder)
+            .map_err(FetchError::file(folder))?;
+        let archive = match &self.location {
+            Location::Archive(path) => path.clone(),
+            Location::Url { url, token } => {
+                let file = room.path().join("package.zip");
+                http.download(url, token.as_deref(), &file, on_bytes)
+                    .await?;
+                file
+            }
+        };
+        let (this, allowed) = (self.clone(), allowed.to_vec());
+        let (inner, to) = (room.path().join("unpacked"), to.to_owned());
+        let unpack = move || this.unpacked(&archive, &inner, &to, &allowed, policy);
+        let done = tokio::task::spawn_blocking(unpack).await;
+        done.unwrap_or(Err(FetchError::Cancelled))
+    }
+
+    /// What is checked before anything of an archive is looked at, then the rest.
+    fn unpacked(
+        &self,
+        archive: &Path,
+        inner: &Path,
+        to: &Path,
+        allowed: &[String],
+        policy: Policy,
+    ) -> Result<Obtained, FetchError> {
+        let what = self.what();
+        let zh = format!("zh:{}", sha256(archive)?);
+        let (vouched, signer) = self.authentic(archive, &zh, policy)?;
+        std::fs::create_dir(inner).map_err(FetchError::file(inner))?;
+        archive::unpack(archive, Kind::Zip, inner)?;
+        let h1 = hash::h1(inner).map_err(FetchError::file(inner))?;
+        let own = [&zh, &h1];
+        let mut checked = BTreeSet::new();
+        match &self.checks {
+            Checks::Registry { .. } => drop(checked.insert(zh.clone())),
+            Checks::Hashes { hashes, .. } if !hashes.is_empty() => {
+                checked.extend(
+                    own.iter()
+                        .filter(|h| hashes.contains(h))
+                        .map(|h| (*h).clone()),
+                );
+                if checked.is_empty() {
+                    return Err(FetchError::Checksum {
+                        what,
+                        why: format!(
+                            "it is {zh} and {h1}, which is none of the hashes that its source has for it"
+                        ),
+                    });
+                }
+            }
+            _ => {}
+        }
+        let known = |h: &&String| h.starts_with("h1:") || h.starts_with("zh:");
+        if allowed.iter().any(|h| known(&h)) && !own.iter().any(|h| allowed.contains(h)) {
+            return Err(FetchError::Checksum {
+                what,
+                why: format!(
+                    "it is {zh} and {h1}, which is none of the hashes that the lock file has for this version; where another package is meant, take its block out of the lock file"
+                ),
+            });
+        }
+        std::fs::rename(inner, to).map_err(FetchError::file(to))?;
+        Ok(Obtained {
+            h1,
+            checked,
+            vouched,
+            signer,
+        })
+    }
+
+    fn what(&self) -> String {
+        match &self.location {
+            Location::Url { url, .. } => url.clone(),
+            Location::Archive(path) => path.display().to_string(),
+        }
+    }
+
+    /// Which further hashes are vouched for, and by whom.
+    fn authentic(
+        &self,
+        archive: &Path,
+        zh: &str,
+        policy: Policy,
+    ) -> Result<(BTreeSet<String>, Option<Signer>), FetchError> {
+        let what = self.what();
+        let mut vouched = BTreeSet::new();
+        let (filename, sha256, sums, signature, keys, reported, platform) = match &self.checks {
+            Checks::Registry {
+                filename,
+                sha256,
+                sums,
+                signature,
+                keys,
+                reported,
+                platform,
+            } => (filename, sha256, sums, signature, keys, reported, platform),
+            Checks::Hashes { hashes, trust_all } => {
+                vouched.extend(hashes.iter().filter(|_| *trust_all).cloned());
+                return Ok((vouched, None));
+            }
+            Checks::None => return Ok((vouched, None)),
+        };
+        let unfit = |why: String| FetchError::Checksum {
+            what: what.clone(),
+            why,
+        };
+        Checksum::parse(&format!("sha256:{sha256}"))?.check(archive, &what)?;
+        let list = String::from_utf8_lossy(sums);
+        let listed = listed(&list, filename)
+            .ok_or_else(|| unfit(format!("the list of checksums has none of {filename}")))?;
+        if listed != *sha256 {
+            return Err(unfit(format!(
+                "the list of checksums has {listed} for it, and the registry says {sha256}"
+            )));
+        }
+        let mut signer = None;
+        if policy.must_be_signed || !keys.is_empty() {
+            let by = signature::verify(sums, signature, keys, policy.now).map_err(|why| {
+                FetchError::Signature {
+                    what: format!("the checksums of {what}"),
+                    why,
+                }
+            })?;
+            if by.expired && policy.expired_is_wrong {
+                return Err(FetchError::Signature {
+                    what: format!("the checksums of {what}"),
+                    why: format!("the key {} is expired", by.key),
+                });
+            }
+            signer = Some(by);
+        }
+        vouched.extend(list.lines().filter_map(|line| {
+            let hex = line.split_whitespace().next()?;
+            let good = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+            good.then(|| format!("zh:{}", hex.to_lowercase()))
+        }));
+        if let Some(own) = reported.get(platform) {
+            let size = std::fs::metadata(archive)
+                .map_err(FetchError::file(archive))?
+                .len();
+            if size != own.size {
+                return Err(unfit(format!(
+                    "it has {size} bytes, and the registry says {}",
+                    own.size
+                )));
+            }
+            if !own.hashes.iter().any(|h| h == zh) {
+                return Err(unfit(
+                    "it is none of those that the registry reports".to_owned(),
+                ));
+            }
+        } else if !reported.is_empty() {
+            return Err(unfit(format!(
+                "the registry reports no package for {platform}"
+            )));
+        }
+        if !policy.must_be_signed {
+            let all = reported.values().flat_map(|r| &r.hashes);
+            let known = all.filter(|h| h.starts_with("h1:") || h.starts_with("zh:"));
+            vouched.extend(known.cloned());
+        }
+        Ok((vouched, signer))
+    }
+}
+
+fn listed(list: &str, filename: &str) -> Option<String> {
+    list.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let hex = words.next()?;
+        (words.next()? == filename).then(|| hex.to_lowercase())
+    })
+}

@@ -1,0 +1,287 @@
+//! Providers of registries and of network mirrors: which versions there are, and the package of one.
+
+use crate::error::FetchError;
+use crate::provider_package::{Checks, Location, ProviderPackage, Reported};
+use crate::service::Services;
+use reqwest::Url;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const SERVICE: &str = "providers.v1";
+const WHAT: &str = "providers";
+
+/// A provider's address in full.
+#[derive(Debug, Clone, Copy)]
+pub struct Provider<'a> {
+    pub host: &'a str,
+    pub namespace: &'a str,
+    pub name: &'a str,
+}
+
+/// The versions of a provider.
+#[derive(Debug, Clone, Default)]
+pub struct Versions {
+    /// As they are written.
+    pub versions: Vec<String>,
+    /// What the registry wants to be told.
+    pub warnings: Vec<String>,
+}
+
+/// A kind of machine: `linux`, `amd64`.
+#[derive(Debug, Clone, Copy)]
+pub struct Platform<'a> {
+    pub os: &'a str,
+    pub arch: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    #[serde(default)]
+    protocols: Vec<String>,
+    os: String,
+    arch: String,
+    filename: String,
+    download_url: String,
+    shasum: String,
+    shasums_url: String,
+    shasums_signature_url: String,
+    #[serde(default)]
+    signing_keys: Keys,
+    #[serde(default)]
+    packages: BTreeMap<String, Platforms>,
+}
+
+#[derive(Deserialize, Default)]
+struct Keys {
+    #[serde(default)]
+    gpg_public_keys: Vec<Key>,
+}
+
+#[derive(Deserialize)]
+struct Key {
+    ascii_armor: String,
+}
+
+#[derive(Deserialize)]
+struct Platforms {
+    #[serde(default)]
+    hashes: Vec<String>,
+    #[serde(default)]
+    package_size: u64,
+}
+
+impl Services {
+    /// The versions of a provider in its own registry.
+    ///
+    /// # Errors
+    /// The registry has no such provider, or does not answer as one.
+    pub async fn provider_versions(&self, provider: Provider<'_>) -> Result<Versions, FetchError> {
+        #[derive(Deserialize)]
+        struct Listed {
+            #[serde(default)]
+            versions: Vec<Version>,
+            #[serde(default)]
+            warnings: Option<Vec<String>>,
+        }
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let path = format!("{}/{}/versions", provider.namespace, provider.name);
+        let (url, token) = self.provider_at(provider.host, &path).await?;
+        let answer = self.http().want(&url, token.as_deref()).await?;
+        let listed: Listed = answer.json()?;
+        Ok(Versions {
+            versions: listed.versions.into_iter().map(|v| v.version).collect(),
+            warnings: listed.warnings.unwrap_or_default(),
+        })
+    }
+
+    /// The package of a version, in the provider's own registry; checksums and signature with it.
+    ///
+    /// # Errors
+    /// There is none for the platform, or the registry does not answer as one.
+    pub async fn provider_package(
+        &self,
+        provider: Provider<'_>,
+        version: &str,
+        platform: Platform<'_>,
+    ) -> Result<ProviderPackage, FetchError> {
+        let Platform { os, arch } = platform;
+        let path = format!(
+            "{}/{}/{version}/download/{os}/{arch}",
+            provider.namespace, provider.name
+        );
+        let (url, token) = self.provider_at(provider.host, &path).await?;
+        let answer = self.http().want(&url, token.as_deref()).await?;
+        let package: Package = answer.json()?;
+        let wrong = |why: String| FetchError::Answer {
+            url: url.to_string(),
+            why,
+        };
+        if (&*package.os, &*package.arch) != (os, arch) {
+            return Err(wrong(format!(
+                "it is the package for {}_{}, and {os}_{arch} was asked for",
+                package.os, package.arch
+            )));
+        }
+        let speaks =
+            |p: &String| p.starts_with("5.") || p.starts_with("6.") || p == "5" || p == "6";
+        if !package.protocols.is_empty() && !package.protocols.iter().any(speaks) {
+            return Err(wrong(format!(
+                "the provider speaks the plugin protocols {}, and here 5 and 6 are spoken; another version is needed",
+                package.protocols.join(", ")
+            )));
+        }
+        let join = |text: &str| -> Result<Url, FetchError> {
+            let found = answer
+                .url
+                .join(text)
+                .map_err(|e| wrong(format!("\"{text}\" is no address: {e}")))?;
+            crate::http::url(found.as_str())
+        };
+        let archive = join(&package.download_url)?;
+        let sums = self.http().want(&join(&package.shasums_url)?, None).await?;
+        let signature = join(&package.shasums_signature_url)?;
+        let signature = self.http().want(&signature, None).await?;
+        let reported = package.packages.into_iter().map(|(platform, p)| {
+            let reported = Reported {
+                hashes: p.hashes,
+                size: p.package_size,
+            };
+            (platform, reported)
+        });
+        Ok(ProviderPackage {
+            location: Location::Url {
+                url: archive.to_string(),
+                token: None,
+            },
+            checks: Checks::Registry {
+                filename: package.filename,
+                sha256: package.shasum.to_lowercase(),
+                sums: sums.body,
+                signature: signature.body,
+                keys: package
+                    .signing_keys
+                    .gpg_public_keys
+                    .into_iter()
+                    .map(|key| key.ascii_armor)
+                    .collect(),
+                reported: reported.collect(),
+                platform: format!("{os}_{arch}"),
+            },
+        })
+    }
+
+    /// The versions of a provider in a network mirror, whose base is `mirror`.
+    ///
+    /// # Errors
+    /// The mirror has no such provider, or does not answer as one.
+    pub async fn mirrored_versions(
+        &self,
+        mirror: &str,
+        provider: Provider<'_>,
+    ) -> Result<Versions, FetchError> {
+        #[derive(Deserialize)]
+        struct Index {
+            versions: BTreeMap<String, serde_json::Value>,
+        }
+        let (_, index) = self.mirrored::<Index>(mirror, provider, "index").await?;
+        Ok(Versions {
+            versions: index.versions.into_keys().collect(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// The package of a version in a network mirror.
+    ///
+    /// # Errors
+    /// There is none for the platform, or the mirror does not answer as one.
+    pub async fn mirrored_package(
+        &self,
+        mirror: &str,
+        provider: Provider<'_>,
+        version: &str,
+        platform: Platform<'_>,
+        trust_all: bool,
+    ) -> Result<ProviderPackage, FetchError> {
+        #[derive(Deserialize)]
+        struct Version {
+            archives: BTreeMap<String, Archive>,
+        }
+        #[derive(Deserialize)]
+        struct Archive {
+            url: String,
+            #[serde(default)]
+            hashes: Vec<String>,
+        }
+        let (url, mut found) = self.mirrored::<Version>(mirror, provider, version).await?;
+        let platform = format!("{}_{}", platform.os, platform.arch);
+        let archive = found.archives.remove(&platform);
+        let archive = archive.ok_or_else(|| FetchError::NotFound(format!("{url} ({platform})")))?;
+        let at = url.join(&archive.url).map_err(|e| FetchError::Answer {
+            url: url.to_string(),
+            why: format!("\"{}\" is no address: {e}", archive.url),
+        })?;
+        let same = crate::http::host(&at) == crate::http::host(&url);
+        let token = self.credentials.token(&crate::http::host(&url)).await?;
+        Ok(ProviderPackage {
+            location: Location::Url {
+                url: crate::http::url(at.as_str())?.to_string(),
+                token: token.filter(|_| same),
+            },
+            checks: Checks::Hashes {
+                hashes: archive.hashes,
+                trust_all,
+            },
+        })
+    }
+
+    async fn mirrored<T: serde::de::DeserializeOwned>(
+        &self,
+        mirror: &str,
+        provider: Provider<'_>,
+        file: &str,
+    ) -> Result<(Url, T), FetchError> {
+        let mut base = mirror.to_owned();
+        if !base.ends_with('/') {
+            base.push('/');
+        }
+        let Provider {
+            host,
+            namespace,
+            name,
+        } = provider;
+        let address = format!("{base}{host}/{namespace}/{name}/{file}.json");
+        let url = crate::http::url(&address)?;
+        if url.scheme() != "https" {
+            return Err(FetchError::Address {
+                url: address,
+                why: "a network mirror must be reached by https".to_owned(),
+            });
+        }
+        let token = self.credentials.token(&crate::http::host(&url)).await?;
+        let answer = self.http().want(&url, token.as_deref()).await?;
+        if !answer.is_json() {
+            return Err(FetchError::Answer {
+                url: address,
+                why: "its content is not application/json".to_owned(),
+            });
+        }
+        let read = answer.json()?;
+        Ok((answer.url, read))
+    }
+
+    async fn provider_at(
+        &self,
+        host: &str,
+        path: &str,
+    ) -> Result<(Url, Option<String>), FetchError> {
+        let base = self.find(host, SERVICE, WHAT).await?;
+        let url = base.join(path).map_err(|e| FetchError::Address {
+            url: format!("{base}{path}"),
+            why: e.to_string(),
+        })?;
+        Ok((url, self.credentials.token(host).await?))
+    }
+}

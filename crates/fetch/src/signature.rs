@@ -1,0 +1,399 @@
+//! Detached OpenPGP signatures, as far as registries use them: keys and signatures of version 4, by
+//! RSA or Ed25519, with a digest of the SHA-2 family. The cryptography is the library's.
+
+use aws_lc_rs::digest;
+use aws_lc_rs::signature::{
+    ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use base64::Engine as _;
+use sha2::Digest as _;
+
+/// Tags of packets.
+const SIGNATURE: u8 = 2;
+const KEY: u8 = 6;
+const SUBKEY: u8 = 14;
+/// Types of signatures.
+const OF_BINARY: u8 = 0x00;
+const OF_SUBKEY: u8 = 0x18;
+const REVOKED: u8 = 0x20;
+/// Types that a key's owner gives about the key itself.
+const OF_SELF: [u8; 5] = [0x10, 0x11, 0x12, 0x13, 0x1f];
+/// Parts of signatures.
+const CREATED: u8 = 2;
+const KEY_EXPIRES: u8 = 9;
+/// Ed25519 as the older form of its keys names it.
+const ED25519_OID: [u8; 9] = [0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x0f, 0x01];
+
+/// Who has signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signer {
+    /// The id of the key, in hexadecimal digits.
+    pub key: String,
+    /// Whether the key is expired since.
+    pub expired: bool,
+}
+
+/// Which of the keys has signed a document. `now` is in seconds since 1970.
+///
+/// # Errors
+/// None of them has, or what is there cannot be read; in words.
+pub fn verify(
+    document: &[u8],
+    signature: &[u8],
+    keys: &[String],
+    now: u64,
+) -> Result<Signer, String> {
+    let packets = packets(&bytes_of(signature)?)?;
+    let signatures: Vec<Sig> = packets
+        .iter()
+        .filter(|(tag, _)| *tag == SIGNATURE)
+        .map(|(_, body)| Sig::read(body))
+        .collect::<Result<_, _>>()?;
+    let mut why = "it is by none of the keys that are given".to_owned();
+    for sig in signatures.iter().filter(|s| s.kind == OF_BINARY) {
+        for key in keys.iter().map(|armored| read_keys(armored.as_bytes())) {
+            let found = match key {
+                Ok(found) => found,
+                Err(error) => {
+                    why = error;
+                    continue;
+                }
+            };
+            for key in &found {
+                match key.has_signed(sig, document) {
+                    Ok(true) if key.revoked => {
+                        why = format!("the key {} is revoked", key.id);
+                    }
+                    Ok(true) => {
+                        return Ok(Signer {
+                            key: key.id.clone(),
+                            expired: key.expires.is_some_and(|at| at < now),
+                        });
+                    }
+                    Ok(false) => {}
+                    Err(error) => why = error,
+                }
+            }
+        }
+    }
+    Err(why)
+}
+
+/// Bytes in armor, or as they are.
+fn bytes_of(text: &[u8]) -> Result<Vec<u8>, String> {
+    let begin = text
+        .iter()
+        .position(|b| !b.is_ascii_whitespace())
+        .unwrap_or(0);
+    if !text[begin..].starts_with(b"-----BEGIN PGP") {
+        return Ok(text.to_vec());
+    }
+    let text = std::str::from_utf8(text).map_err(|_| "its armor is not text".to_owned())?;
+    let mut lines = text.trim().lines().skip(1);
+    // Headers end with an empty line.
+    lines.by_ref().find(|line| line.trim().is_empty());
+    let mut packed = String::new();
+    for line in lines {
+        let line = line.trim();
+        // The checksum, or the end.
+        if line.starts_with('=') || line.starts_with('-') {
+            break;
+        }
+        packed.push_str(line);
+    }
+    base64::engine::general_purpose::STANDARD
+        .decode(packed)
+        .map_err(|e| format!("its armor is damaged: {e}"))
+}
+
+/// The packets of a stream: tag and body.
+fn packets(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
+    let mut out = Vec::new();
+    let short = || "it is cut off".to_owned();
+    let number = |bytes: Option<&[u8]>| -> Result<usize, String> {
+        let bytes = bytes.ok_or_else(short)?;
+        Ok(bytes.iter().fold(0, |n, b| n << 8 | usize::from(*b)))
+    };
+    while let Some(&first) = rest.first() {
+        if first & 0x80 == 0 {
+            return Err("it is no OpenPGP data".to_owned());
+        }
+        let (tag, head, length) = if first & 0x40 == 0 {
+            let size = match first & 3 {
+                0 => 1,
+                1 => 2,
+                2 => 4,
+                _ => return Err("a packet of it has no length".to_owned()),
+            };
+            ((first >> 2) & 15, 1 + size, number(rest.get(1..1 + size))?)
+        } else {
+            let second = *rest.get(1).ok_or_else(short)?;
+            let (head, length) = match second {
+                0..192 => (2, usize::from(second)),
+                192..224 => {
+                    let third = *rest.get(2).ok_or_else(short)?;
+                    (
+                        3,
+                        (usize::from(second) - 192) * 256 + usize::from(third) + 192,
+                    )
+                }
+                255 => (6, number(rest.get(2..6))?),
+                _ => return Err("it comes in parts, which is not supported".to_owned()),
+            };
+            (first & 63, head, length)
+        };
+        let body = rest
+            .get(head..)
+            .and_then(|r| r.get(..length))
+            .ok_or_else(short)?;
+        out.push((tag, body.to_vec()));
+        rest = &rest[head + length..];
+    }
+    Ok(out)
+}
+
+/// A number as OpenPGP writes it, and what follows.
+fn mpi(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
+    let short = || "a number in it is cut off".to_owned();
+    let bits = bytes.get(..2).ok_or_else(short)?;
+    let length = (usize::from(bits[0]) << 8 | usize::from(bits[1])).div_ceil(8);
+    let body = bytes.get(2..2 + length).ok_or_else(short)?;
+    Ok((body, &bytes[2 + length..]))
+}
+
+/// With zeros before it.
+fn padded(number: &[u8], length: usize) -> Vec<u8> {
+    let mut out = vec![0; length.saturating_sub(number.len())];
+    out.extend_from_slice(number);
+    out
+}
+
+/// A signature.
+struct Sig {
+    kind: u8,
+    algorithm: u8,
+    hash: u8,
+    /// What of it is signed along.
+    head: Vec<u8>,
+    /// Parts by number, of what is signed along.
+    parts: Vec<(u8, Vec<u8>)>,
+    numbers: Vec<u8>,
+}
+
+impl Sig {
+    fn read(body: &[u8]) -> Result<Self, String> {
+        let short = || "the signature is cut off".to_owned();
+        let &[version, kind, algorithm, hash, high, low, ..] = body else {
+            return Err(short());
+        };
+        if version != 4 {
+            return Err(format!(
+                "it is a signature of version {version}; version 4 is supported"
+            ));
+        }
+        let length = usize::from(high) << 8 | usize::from(low);
+        let head = body.get(..6 + length).ok_or_else(short)?;
+        let rest = &body[6 + length..];
+        let other = rest.get(..2).ok_or_else(short)?;
+        let other = usize::from(other[0]) << 8 | usize::from(other[1]);
+        // Two bytes of the digest, for those who want to see quickly that it does not fit.
+        let numbers = rest.get(2 + other + 2..).ok_or_else(short)?;
+        Ok(Self {
+            kind,
+            algorithm,
+            hash,
+            head: head.to_vec(),
+            parts: parts(&head[6..])?,
+            numbers: numbers.to_vec(),
+        })
+    }
+
+    /// What was signed, with what is appended to it.
+    fn message(&self, document: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(self.head.len()).unwrap_or(u32::MAX);
+        [document, &self.head, &[4, 0xff], &length.to_be_bytes()].concat()
+    }
+
+    fn part(&self, kind: u8) -> Option<u64> {
+        let (_, bytes) = self.parts.iter().find(|(k, _)| *k == kind)?;
+        Some(bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
+    }
+}
+
+fn parts(mut rest: &[u8]) -> Result<Vec<(u8, Vec<u8>)>, String> {
+    let mut out = Vec::new();
+    let short = || "a part of the signature is cut off".to_owned();
+    while let Some(&first) = rest.first() {
+        let (head, length) = match first {
+            0..192 => (1, usize::from(first)),
+            192..255 => {
+                let second = *rest.get(1).ok_or_else(short)?;
+                (
+                    2,
+                    (usize::from(first) - 192) * 256 + usize::from(second) + 192,
+                )
+            }
+            255 => {
+                let bytes = rest.get(1..5).ok_or_else(short)?;
+                (5, bytes.iter().fold(0, |n, b| n << 8 | usize::from(*b)))
+            }
+        };
+        let body = rest
+            .get(head..)
+            .and_then(|r| r.get(..length))
+            .ok_or_else(short)?;
+        let (&kind, content) = body.split_first().ok_or_else(short)?;
+        out.push((kind & 0x7f, content.to_vec()));
+        rest = &rest[head + length..];
+    }
+    Ok(out)
+}
+
+/// A public key.
+struct Key {
+    id: String,
+    body: Vec<u8>,
+    algorithm: u8,
+    numbers: Vec<u8>,
+    created: u64,
+    expires: Option<u64>,
+    revoked: bool,
+}
+
+impl Key {
+    fn read(body: &[u8]) -> Result<Self, String> {
+        let &[version, a, b, c, d, algorithm, ref numbers @ ..] = body else {
+            return Err("a key is cut off".to_owned());
+        };
+        if version != 4 {
+            return Err(format!(
+                "a key is of version {version}; version 4 is supported"
+            ));
+        }
+        let mut print = sha1::Sha1::new();
+        print.update(framed(body));
+        let id = crate::checksum::hex(&print.finalize()[12..]).to_uppercase();
+        Ok(Self {
+            id,
+            body: body.to_vec(),
+            algorithm,
+            numbers: numbers.to_vec(),
+            created: u64::from(u32::from_be_bytes([a, b, c, d])),
+            expires: None,
+            revoked: false,
+        })
+    }
+
+    /// Whether a signature is of this key over these bytes.
+    fn has_signed(&self, sig: &Sig, bytes: &[u8]) -> Result<bool, String> {
+        let message = sig.message(bytes);
+        match (self.algorithm, sig.algorithm) {
+            (1 | 3, 1 | 3) => self.rsa(sig, &message),
+            (22, 22) => self.ed25519(sig, &message),
+            (1 | 3 | 22, _) => Ok(false),
+            (other, theirs) if other == theirs => Err(format!(
+                "the key {} is of the kind {other}; RSA and Ed25519 are supported",
+                self.id
+            )),
+            _ => Ok(false),
+        }
+    }
+
+    fn rsa(&self, sig: &Sig, message: &[u8]) -> Result<bool, String> {
+        let kind = match sig.hash {
+            8 => &RSA_PKCS1_2048_8192_SHA256,
+            9 => &RSA_PKCS1_2048_8192_SHA384,
+            10 => &RSA_PKCS1_2048_8192_SHA512,
+            other => return Err(weak(other)),
+        };
+        let (n, rest) = mpi(&self.numbers)?;
+        let (e, _) = mpi(rest)?;
+        let (signature, _) = mpi(&sig.numbers)?;
+        let signature = padded(signature, n.len());
+        Ok(RsaPublicKeyComponents { n, e }
+            .verify(kind, message, &signature)
+            .is_ok())
+    }
+
+    fn ed25519(&self, sig: &Sig, message: &[u8]) -> Result<bool, String> {
+        let kind = match sig.hash {
+            8 => &digest::SHA256,
+            9 => &digest::SHA384,
+            10 => &digest::SHA512,
+            other => return Err(weak(other)),
+        };
+        let after = self
+            .numbers
+            .strip_prefix(&[9])
+            .and_then(|n| n.strip_prefix(&ED25519_OID));
+        let Some(after) = after else {
+            return Err(format!("the curve of the key {} is not Ed25519", self.id));
+        };
+        let (point, _) = mpi(after)?;
+        let Some(point) = point.strip_prefix(&[0x40]).filter(|p| p.len() == 32) else {
+            return Err(format!("the key {} is no point of Ed25519", self.id));
+        };
+        let (r, rest) = mpi(&sig.numbers)?;
+        let (s, _) = mpi(rest)?;
+        let signature = [padded(r, 32), padded(s, 32)].concat();
+        let digest = digest::digest(kind, message);
+        let key = UnparsedPublicKey::new(&ED25519, point);
+        Ok(key.verify(digest.as_ref(), &signature).is_ok())
+    }
+}
+
+fn weak(hash: u8) -> String {
+    format!("it is over a digest of the kind {hash}; those of SHA-2 are accepted")
+}
+
+/// A key as it is signed.
+fn framed(body: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
+    [&[0x99][..], &length.to_be_bytes(), body].concat()
+}
+
+/// The key of a block, and those of its subkeys that it vouches for.
+fn read_keys(armored: &[u8]) -> Result<Vec<Key>, String> {
+    let mut keys: Vec<Key> = Vec::new();
+    let mut subkey: Option<Key> = None;
+    for (tag, body) in packets(&bytes_of(armored)?)? {
+        match tag {
+            KEY => keys.push(Key::read(&body)?),
+            SUBKEY => subkey = Key::read(&body).ok(),
+            SIGNATURE => {
+                let Some(primary) = keys.first_mut() else {
+                    continue;
+                };
+                // Others may have signed it in ways that are none of ours.
+                let Ok(sig) = Sig::read(&body) else { continue };
+                if sig.kind == OF_SUBKEY {
+                    let Some(mut key) = subkey.take() else {
+                        continue;
+                    };
+                    let bytes = [framed(&primary.body), framed(&key.body)].concat();
+                    if primary.has_signed(&sig, &bytes).unwrap_or(false) {
+                        key.expires = sig.part(KEY_EXPIRES).map(|after| key.created + after);
+                        keys.push(key);
+                    }
+                } else if sig.kind == REVOKED {
+                    primary.revoked = primary
+                        .has_signed(&sig, &framed(&primary.body))
+                        .unwrap_or(false);
+                } else if OF_SELF.contains(&sig.kind)
+                    && let (Some(after), Some(_)) = (sig.part(KEY_EXPIRES), sig.part(CREATED))
+                {
+                    primary.expires = Some(primary.created + after).filter(|_| after > 0);
+                }
+            }
+            _ => {}
+        }
+    }
+    match keys.is_empty() {
+        true => Err("a key block has no key".to_owned()),
+        false => Ok(keys),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,351 @@
+//! What stands in a state file, and its reading.
+
+use crate::error::ReadError;
+use crate::fields::{Fields, Raw, path};
+use crate::text::{compact, indented};
+use base64::Engine as _;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+/// A state file of version 4.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StateFile {
+    /// The program's version that wrote it.
+    pub terraform_version: String,
+    pub serial: u64,
+    /// Empty where the file has none; none is made up.
+    pub lineage: String,
+    pub outputs: Vec<Output>,
+    pub resources: Vec<Resource>,
+    /// Results of conditions, a list or `null`, as written.
+    pub check_results: Option<String>,
+    /// What else there is.
+    pub rest: Fields,
+}
+
+/// An output of the root module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    pub name: String,
+    /// JSON text.
+    pub value: String,
+    /// JSON text of the type.
+    pub ty: String,
+    pub sensitive: bool,
+    pub rest: Fields,
+}
+
+/// Where a resource comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    Data,
+    Managed,
+}
+
+/// A resource with its instances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resource {
+    /// The module instance's address; empty for the root.
+    pub module: String,
+    pub mode: Mode,
+    pub kind: String,
+    pub name: String,
+    /// The provider configuration, `provider["host/namespace/type"].alias`; none where the instances
+    /// say theirs.
+    pub provider: Option<String>,
+    pub instances: Vec<Instance>,
+    pub rest: Fields,
+}
+
+impl Display for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.module.is_empty() {
+            write!(f, "{}.", self.module)?;
+        }
+        if self.mode == Mode::Data {
+            f.write_str("data.")?;
+        }
+        write!(f, "{}.{}", self.kind, self.name)
+    }
+}
+
+/// What tells instances of a resource apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    None,
+    Number(u64),
+    Name(String),
+}
+
+impl Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Number(n) => write!(f, "[{n}]"),
+            Self::Name(name) => write!(f, "[{name:?}]"),
+        }
+    }
+}
+
+/// One object of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instance {
+    pub key: Key,
+    pub tainted: bool,
+    /// Eight hexadecimal digits; empty for the current object.
+    pub deposed: String,
+    pub provider: Option<String>,
+    pub schema_version: u64,
+    /// JSON text of an object.
+    pub attributes: String,
+    /// JSON text of a list of paths.
+    pub sensitive: String,
+    pub private: Vec<u8>,
+    pub dependencies: Vec<String>,
+    pub create_before_destroy: bool,
+    pub skip_destroy: bool,
+    /// JSON text of an object.
+    pub identity: Option<String>,
+    pub identity_version: Option<u64>,
+    pub rest: Fields,
+}
+
+impl StateFile {
+    /// Reads a file's text; `None` where there is nothing in it: no state is there yet.
+    ///
+    /// # Errors
+    /// Why it is no state file that can be used, with the place.
+    pub fn read(text: &[u8]) -> Result<Option<Self>, ReadError> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut fields: Fields = serde_json::from_slice(text).map_err(ReadError::Json)?;
+        version(&mut fields)?;
+        let outputs: Option<Fields> = fields.take("outputs", "")?;
+        let resources: Option<Vec<Fields>> = fields.take("resources", "")?;
+        let check_results: Option<Raw> = fields.take("check_results", "")?;
+        let mut file = Self {
+            terraform_version: fields.take("terraform_version", "")?.unwrap_or_default(),
+            serial: fields.take("serial", "")?.unwrap_or_default(),
+            lineage: fields.take("lineage", "")?.unwrap_or_default(),
+            outputs: Vec::new(),
+            resources: Vec::new(),
+            check_results: check_results.map(text_of),
+            rest: fields,
+        };
+        for (name, raw) in outputs.unwrap_or_default().0 {
+            file.outputs.push(Output::read(name, &raw)?);
+        }
+        for (position, fields) in resources.unwrap_or_default().into_iter().enumerate() {
+            file.resources.push(Resource::read(fields, position)?);
+        }
+        no_doubles(&file.resources)?;
+        Ok(Some(file))
+    }
+
+    /// The text as a local file has it: indented, and two newlines at its end.
+    #[must_use]
+    pub fn to_local(&self) -> String {
+        indented(&self.json()) + "\n\n"
+    }
+
+    /// The text as it is kept everywhere else: on one line, with a newline.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        compact(&self.json()) + "\n"
+    }
+
+    fn json(&self) -> String {
+        // Maps with keys of text, and JSON that was read as such: writing it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Brings resources, instances and outputs into the order of the format.
+    pub fn sort(&mut self) {
+        self.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+        self.resources.sort_by(|a, b| {
+            let key = |r: &Resource| (r.module.clone(), r.mode, r.kind.clone(), r.name.clone());
+            key(a).cmp(&key(b))
+        });
+        for resource in &mut self.resources {
+            let key = |i: &Instance| (i.key.clone(), i.deposed.clone());
+            resource.instances.sort_by_key(key);
+        }
+    }
+}
+
+/// Takes the version out, and refuses all but the fourth.
+fn version(fields: &mut Fields) -> Result<(), ReadError> {
+    let encrypted = fields.0.iter().any(|(name, _)| name == "encrypted_data");
+    if encrypted {
+        return Err(ReadError::Encrypted);
+    }
+    match fields.take::<u64>("version", "") {
+        Ok(Some(4)) => Ok(()),
+        Ok(Some(0) | None) | Err(_) => Err(ReadError::Unversioned),
+        Ok(Some(old @ 1..4)) => Err(ReadError::Old(old)),
+        Ok(Some(version)) => Err(ReadError::New {
+            version,
+            writer: fields.take("terraform_version", "").ok().flatten(),
+        }),
+    }
+}
+
+fn text_of(raw: Raw) -> String {
+    Box::<str>::from(raw).into_string()
+}
+
+impl Output {
+    fn read(name: String, raw: &Raw) -> Result<Self, ReadError> {
+        let at = format!("output {name:?}");
+        let mut fields: Fields = within(raw, &at)?;
+        Ok(Self {
+            // A value of null is one.
+            value: text_of(fields.need_raw("value", &at)?),
+            ty: text_of(fields.need_raw("type", &at)?),
+            sensitive: fields.take("sensitive", &at)?.unwrap_or_default(),
+            rest: fields,
+            name,
+        })
+    }
+}
+
+fn within<'a, T: Deserialize<'a>>(raw: &'a Raw, at: &str) -> Result<T, ReadError> {
+    serde_json::from_str(raw.get()).map_err(|source| ReadError::Field {
+        at: at.to_owned(),
+        source,
+    })
+}
+
+impl Resource {
+    fn read(mut fields: Fields, position: usize) -> Result<Self, ReadError> {
+        let at = format!("resource {}", position + 1);
+        let mode: String = fields.need("mode", &at)?;
+        let instances: Option<Vec<Fields>> = fields.take("instances", &at)?;
+        let mut resource = Self {
+            module: fields.take("module", &at)?.unwrap_or_default(),
+            mode: match mode.as_str() {
+                "managed" => Mode::Managed,
+                "data" => Mode::Data,
+                _ => {
+                    return Err(ReadError::Value {
+                        at: path(&at, "mode"),
+                        found: mode,
+                        expected: "\"managed\" and \"data\" there are",
+                    });
+                }
+            },
+            kind: fields.need("type", &at)?,
+            name: fields.need("name", &at)?,
+            provider: fields.take("provider", &at)?,
+            instances: Vec::new(),
+            rest: fields,
+        };
+        // A resource of an older program says how its instances are told apart; they do so too.
+        resource.rest.0.retain(|(name, _)| name != "each");
+        let address = resource.to_string();
+        for fields in instances.unwrap_or_default() {
+            let instance = Instance::read(fields, &address)?;
+            if resource.provider.is_none() && instance.provider.is_none() {
+                return Err(ReadError::Missing {
+                    at: path(&address, "provider"),
+                });
+            }
+            resource.instances.push(instance);
+        }
+        Ok(resource)
+    }
+}
+
+impl Instance {
+    fn read(mut fields: Fields, resource: &str) -> Result<Self, ReadError> {
+        let key = key(&mut fields, resource)?;
+        let at = format!("{resource}{key}");
+        let status: Option<String> = fields.take("status", &at)?;
+        let deposed: String = fields.take("deposed", &at)?.unwrap_or_default();
+        let wrong = |name: &str, found: &str, expected| ReadError::Value {
+            at: path(&at, name),
+            found: found.to_owned(),
+            expected,
+        };
+        let tainted = match status.as_deref() {
+            None | Some("") => false,
+            Some("tainted") => true,
+            Some(other) => return Err(wrong("status", other, "only \"tainted\" there is")),
+        };
+        if !deposed.is_empty() && deposed.len() != 8 {
+            return Err(wrong("deposed", &deposed, "such a key has 8 characters"));
+        }
+        let private: Option<String> = fields.take("private", &at)?;
+        let private = private.unwrap_or_default();
+        let private = base64::engine::general_purpose::STANDARD
+            .decode(&private)
+            .map_err(|_| wrong("private", &private, "it must be base64"))?;
+        let attributes: Option<Raw> = fields.take("attributes", &at)?;
+        let sensitive: Option<Raw> = fields.take("sensitive_attributes", &at)?;
+        let identity: Option<Raw> = fields.take("identity", &at)?;
+        Ok(Self {
+            key,
+            tainted,
+            deposed,
+            provider: fields.take("provider", &at)?,
+            schema_version: fields.take("schema_version", &at)?.unwrap_or_default(),
+            attributes: attributes.map_or_else(|| "{}".to_owned(), text_of),
+            sensitive: sensitive.map_or_else(|| "[]".to_owned(), text_of),
+            private,
+            dependencies: fields.take("dependencies", &at)?.unwrap_or_default(),
+            create_before_destroy: fields
+                .take("create_before_destroy", &at)?
+                .unwrap_or_default(),
+            skip_destroy: fields.take("skip_destroy", &at)?.unwrap_or_default(),
+            identity: identity.map(text_of),
+            identity_version: fields.take("identity_schema_version", &at)?,
+            rest: fields,
+        })
+    }
+}
+
+fn key(fields: &mut Fields, resource: &str) -> Result<Key, ReadError> {
+    use serde_json::Value;
+    let value: Option<Value> = fields.take("index_key", resource)?;
+    let wrong = |found: &Value| ReadError::Value {
+        at: path(resource, "index_key"),
+        found: found.to_string(),
+        expected: "a key is a whole number or a text",
+    };
+    match value {
+        None => Ok(Key::None),
+        Some(Value::String(name)) => Ok(Key::Name(name)),
+        Some(found @ Value::Number(_)) => match found.as_u64() {
+            Some(number) => Ok(Key::Number(number)),
+            None => Err(wrong(&found)),
+        },
+        Some(other) => Err(wrong(&other)),
+    }
+}
+
+/// No object may be there twice; and where there are keys, they are of one kind.
+fn no_doubles(resources: &[Resource]) -> Result<(), ReadError> {
+    let mut seen = BTreeSet::new();
+    for resource in resources {
+        let address = resource.to_string();
+        for instance in &resource.instances {
+            let place = format!("{address}{}", instance.key);
+            let object = if instance.deposed.is_empty() {
+                place.clone()
+            } else {
+                format!("{place} (deposed object {})", instance.deposed)
+            };
+            if !seen.insert(object.clone()) {
+                return Err(ReadError::Twice(object));
+            }
+        }
+        let numbers = |i: &Instance| matches!(i.key, Key::Number(_));
+        let names = |i: &Instance| matches!(i.key, Key::Name(_));
+        if resource.instances.iter().any(numbers) && resource.instances.iter().any(names) {
+            return Err(ReadError::Keys(address));
+        }
+    }
+    Ok(())
+}

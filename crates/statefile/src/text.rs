@@ -1,0 +1,198 @@
+//! The two spellings of a document: on one line, and indented by two spaces; both with the escapes
+//! of Go's encoder, which is what wrote every file that will be compared with ours.
+
+/// A text of JSON on one line, without a newline at its end.
+///
+/// The text must be valid JSON; of another one no more is promised than that nothing panics.
+#[must_use]
+pub fn compact(json: &str) -> String {
+    spelt(json, None)
+}
+
+/// A text of JSON, indented by two spaces, without a newline at its end. What is empty stays on its
+/// line.
+///
+/// The text must be valid JSON; of another one no more is promised than that nothing panics.
+#[must_use]
+pub fn indented(json: &str) -> String {
+    spelt(json, Some("  "))
+}
+
+/// Goes over the text once, token by token: order, digits of numbers and doubled members stay.
+fn spelt(json: &str, indent: Option<&str>) -> String {
+    let mut out = String::with_capacity(json.len() + json.len() / 4);
+    let mut depth = 0_usize;
+    let line = |out: &mut String, depth: usize| {
+        if let Some(indent) = indent {
+            out.push('\n');
+            (0..depth).for_each(|_| out.push_str(indent));
+        }
+    };
+    let mut rest = json;
+    while let Some(token) = rest.chars().next() {
+        let mut width = token.len_utf8();
+        match token {
+            ' ' | '\t' | '\r' | '\n' => {}
+            '{' | '[' => {
+                let close = if token == '{' { '}' } else { ']' };
+                let inside = rest[1..].trim_start_matches([' ', '\t', '\r', '\n']);
+                out.push(token);
+                if inside.starts_with(close) {
+                    out.push(close);
+                    width = rest.len() - inside.len() + 1;
+                } else {
+                    depth += 1;
+                    line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                out.push(token);
+            }
+            ',' => {
+                out.push(token);
+                line(&mut out, depth);
+            }
+            ':' => {
+                out.push(token);
+                if indent.is_some() {
+                    out.push(' ');
+                }
+            }
+            '"' => width = string(rest, &mut out),
+            other => out.push(other),
+        }
+        rest = &rest[width..];
+    }
+    out
+}
+
+/// Writes the string that the text begins with; the answer is how long it is there.
+fn string(text: &str, out: &mut String) -> usize {
+    out.push('"');
+    let mut at = 1;
+    while let Some(found) = text[at..].find(['"', '\\', '<', '>', '&', '\u{2028}', '\u{2029}']) {
+        out.push_str(&text[at..at + found]);
+        at += found;
+        let tail = &text[at..];
+        match tail.chars().next() {
+            Some('"') => {
+                out.push('"');
+                return at + 1;
+            }
+            Some('\\') => at += escape(tail, out),
+            Some(other) => {
+                character(other, out);
+                at += other.len_utf8();
+            }
+            None => break,
+        }
+    }
+    out.push_str(&text[at..]);
+    text.len()
+}
+
+/// Writes what the text's first escape stands for; the answer is how long the escape is.
+fn escape(text: &str, out: &mut String) -> usize {
+    let unit = |from: usize| {
+        let digits = text.get(from..from + 4)?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let short = match text[1..].chars().next() {
+        Some('u') => None,
+        Some('b') => Some('\u{8}'),
+        Some('f') => Some('\u{c}'),
+        Some('n') => Some('\n'),
+        Some('r') => Some('\r'),
+        Some('t') => Some('\t'),
+        other => other,
+    };
+    if let Some(c) = short {
+        character(c, out);
+        return 1 + c.len_utf8();
+    }
+    let Some(high) = unit(2) else {
+        // Of a text that is no JSON.
+        out.push('\\');
+        return 1;
+    };
+    if let Some(c) = char::from_u32(high) {
+        character(c, out);
+        return 6;
+    }
+    let low = (text.get(6..8) == Some("\\u")).then(|| unit(8)).flatten();
+    let pair = low.and_then(|low| char::decode_utf16([high as u16, low as u16]).next()?.ok());
+    character(pair.unwrap_or(char::REPLACEMENT_CHARACTER), out);
+    if pair.is_some() { 12 } else { 6 }
+}
+
+/// Writes one character of a string as Go does.
+fn character(c: char, out: &mut String) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+        other => out.push(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn what_is_empty_stays_on_its_line_and_the_rest_is_indented() {
+        let text = r#" { "a" : [ ] , "b":{},"c":[1, {"d":null}], "e": "x: [y, {z}]" } "#;
+        let expected = "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": null\n    }\n  ],\n  \"e\": \"x: [y, {z}]\"\n}";
+        assert_eq!(indented(text), expected);
+        let line = r#"{"a":[],"b":{},"c":[1,{"d":null}],"e":"x: [y, {z}]"}"#;
+        assert_eq!(compact(text), line);
+        assert_eq!(compact(expected), line);
+    }
+
+    #[test]
+    fn strings_have_the_escapes_of_go_whatever_they_had() {
+        let given = r#"["<a>&b", "\u003ca\u003E", "\/\u0041\ud83d\ude00\ud83d", "\u0008\f\n\u000d\t\u0001", "\u2028é\u00e9\u007f", "q\"\\", "\u003c":"\u003c"]"#;
+        let out = compact(given);
+        let expected = concat!(
+            r#"["\u003ca\u003e\u0026b","\u003ca\u003e","/A😀"#,
+            "\u{fffd}",
+            r#"","\b\f\n\r\t\u0001","\u2028éé"#,
+            "\u{7f}",
+            r#"","q\"\\","\u003c":"\u003c"]"#
+        );
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn numbers_keep_their_digits_and_members_their_order() {
+        let text = r#"{"b":1000000000000000000000000000000,"a":0.10,"b":-1.5e9}"#;
+        assert_eq!(compact(text), text);
+    }
+
+    #[test]
+    fn what_is_no_json_does_no_harm() {
+        for text in [
+            "\"",
+            "\"\\",
+            "\"\\u",
+            "\"\\u12",
+            "}}]]",
+            "{",
+            "[\"a",
+            "\"\\ud800\\u",
+        ] {
+            let _ = (compact(text), indented(text));
+        }
+    }
+}

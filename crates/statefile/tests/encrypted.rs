@@ -1,0 +1,120 @@
+//! Encrypted files: one that OpenTofu wrote is read, what is written is read again, and what does not
+//! fit says why.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+use statefile::StateFile;
+use statefile::encryption::{Encryption, EncryptionError, Hash, KeySource, Method, Secret};
+
+fn source(passphrase: &str) -> KeySource {
+    KeySource {
+        name: "key_provider.pbkdf2.key".to_owned(),
+        secret: Secret::Passphrase(passphrase.to_owned()),
+        length: 32,
+        iterations: 1_000,
+        hash: Hash::Sha512,
+        salt_length: 32,
+    }
+}
+
+fn aes(key: KeySource) -> Method {
+    Method::AesGcm {
+        key,
+        aad: Vec::new(),
+    }
+}
+
+fn plain() -> String {
+    let file = StateFile {
+        serial: 8,
+        lineage: "l".to_owned(),
+        ..StateFile::default()
+    };
+    file.to_line()
+}
+
+#[test]
+fn what_is_sealed_is_opened_again_and_says_serial_and_lineage_outside() {
+    let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
+    let sealed = way.seal(plain(), 8, "l").unwrap();
+    assert!(
+        sealed.starts_with(
+            "{\"serial\":8,\"lineage\":\"l\",\"meta\":{\"key_provider.pbkdf2.key\":\""
+        )
+    );
+    assert!(sealed.ends_with("\"encryption_version\":\"v0\"}\n"));
+    assert_eq!(way.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
+    // By who has nothing but the configuration.
+    let other = Encryption::new(vec![aes(source("sixteen letters!"))]);
+    assert_eq!(other.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
+    let again = way.seal(plain(), 8, "l").unwrap();
+    assert_ne!(again, sealed, "the nonce is another each time");
+}
+
+#[test]
+fn a_key_of_a_key_is_made_of_both_metadata() {
+    let chained = KeySource {
+        name: "alias".to_owned(),
+        secret: Secret::Key(Box::new(source("sixteen letters!"))),
+        length: 16,
+        hash: Hash::Sha256,
+        ..source("")
+    };
+    let way = Encryption::new(vec![Method::AesGcm {
+        key: chained,
+        aad: vec![1, 2],
+    }]);
+    let sealed = way.seal(plain(), 8, "l").unwrap();
+    assert!(sealed.contains("\"alias\":") && sealed.contains("\"key_provider.pbkdf2.key\":"));
+    assert_eq!(way.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
+}
+
+#[test]
+fn what_does_not_fit_says_why() {
+    let way = Encryption::new(vec![aes(source("sixteen letters!"))]);
+    let sealed = way.seal(plain(), 8, "l").unwrap();
+    let why = |way: &Encryption, text: &str| way.open(text.as_bytes()).unwrap_err();
+    let wrong = Encryption::new(vec![aes(source("another passphrase"))]);
+    assert!(matches!(why(&wrong, &sealed), EncryptionError::WrongKey));
+    let renamed = Encryption::new(vec![aes(KeySource {
+        name: "key_provider.pbkdf2.other".to_owned(),
+        ..source("sixteen letters!")
+    })]);
+    assert!(matches!(why(&renamed, &sealed), EncryptionError::NoKey(_)));
+    assert!(matches!(why(&way, &plain()), EncryptionError::Plain));
+    let moved = sealed.replacen("\"serial\":8", "\"serial\":9", 1);
+    assert!(matches!(why(&way, &moved), EncryptionError::Tampered));
+    for (from, to) in [
+        ("\"v0\"", "\"v1\""),
+        ("\"encrypted_data\":\"", "\"encrypted_data\":\"?"),
+    ] {
+        let damaged = sealed.replacen(from, to, 1);
+        assert!(
+            matches!(why(&way, &damaged), EncryptionError::Envelope(_)),
+            "{to}"
+        );
+    }
+}
+
+#[test]
+fn a_fallback_reads_what_was_written_before_and_the_first_method_writes() {
+    let begun = Encryption::new(vec![aes(source("sixteen letters!")), Method::Unencrypted]);
+    assert_eq!(
+        begun.open(plain().as_bytes()).unwrap(),
+        plain().into_bytes()
+    );
+    assert!(begun.encrypts());
+    let sealed = begun.seal(plain(), 8, "l").unwrap();
+    let ended = Encryption::new(vec![Method::Unencrypted, aes(source("sixteen letters!"))]);
+    assert_eq!(ended.open(sealed.as_bytes()).unwrap(), plain().into_bytes());
+    assert!(!ended.encrypts());
+    assert_eq!(ended.seal(plain(), 8, "l").unwrap(), plain());
+    let rotated = Encryption::new(vec![
+        aes(source("another passphrase")),
+        aes(source("sixteen letters!")),
+    ]);
+    assert_eq!(
+        rotated.open(sealed.as_bytes()).unwrap(),
+        plain().into_bytes()
+    );
+}

@@ -1,0 +1,248 @@
+//! Files as OpenTofu writes them come back byte for byte, and what cannot be read says why.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+use statefile::{Key, ReadError, StateFile};
+
+/// With everything that the format has, in the order and the spelling of its writer.
+const WHOLE: &str = r#"{
+  "version": 4,
+  "terraform_version": "1.12.6",
+  "serial": 3,
+  "lineage": "8d2b4e7e-0000-1111-2222-333344445555",
+  "outputs": {
+    "html": {
+      "value": "\u003ca\u003e \u0026 é",
+      "type": "string",
+      "sensitive": true,
+      "deprecated": "use other"
+    },
+    "none": {
+      "value": [],
+      "type": [
+        "tuple",
+        []
+      ]
+    }
+  },
+  "resources": [
+    {
+      "mode": "data",
+      "type": "x_y",
+      "name": "d",
+      "provider": "provider[\"registry.opentofu.org/a/x\"]",
+      "instances": [
+        {
+          "schema_version": 0,
+          "attributes": {
+            "b": 1000000000000000000000000000000,
+            "a": 0.1
+          },
+          "sensitive_attributes": []
+        }
+      ]
+    },
+    {
+      "module": "module.m[\"k\"]",
+      "mode": "managed",
+      "type": "x_y",
+      "name": "z",
+      "provider": "provider[\"registry.opentofu.org/a/x\"].west",
+      "instances": [
+        {
+          "index_key": 0,
+          "status": "tainted",
+          "schema_version": 2,
+          "attributes": {
+            "id": "i"
+          },
+          "sensitive_attributes": [
+            [
+              {
+                "type": "get_attr",
+                "value": "id"
+              }
+            ]
+          ],
+          "private": "bnVsbA==",
+          "dependencies": [
+            "x_y.b",
+            "data.x_y.d"
+          ],
+          "create_before_destroy": true,
+          "skip_destroy": true,
+          "identity": {
+            "id": "i"
+          },
+          "identity_schema_version": 0
+        },
+        {
+          "index_key": 10,
+          "deposed": "0011aabb",
+          "schema_version": 2,
+          "attributes": {},
+          "sensitive_attributes": []
+        }
+      ]
+    },
+    {
+      "mode": "managed",
+      "type": "x_y",
+      "name": "keyed",
+      "instances": [
+        {
+          "index_key": "a\u003cb",
+          "provider": "provider[\"registry.opentofu.org/a/x\"].by[\"k\"]",
+          "schema_version": 0,
+          "attributes": {},
+          "sensitive_attributes": []
+        }
+      ]
+    }
+  ],
+  "check_results": [
+    {
+      "object_kind": "check",
+      "config_addr": "check.c",
+      "status": "pass",
+      "objects": [
+        {
+          "object_addr": "check.c",
+          "status": "pass"
+        }
+      ]
+    }
+  ]
+}
+
+"#;
+
+fn read(text: &str) -> StateFile {
+    StateFile::read(text.as_bytes()).unwrap().unwrap()
+}
+
+#[test]
+fn a_file_comes_back_byte_for_byte() {
+    assert_eq!(read(WHOLE).to_local(), WHOLE);
+}
+
+#[test]
+fn on_one_line_it_says_the_same() {
+    let line = read(WHOLE).to_line();
+    assert_eq!(line.lines().count(), 1);
+    assert!(line.ends_with("}\n") && !line.ends_with("\n\n"));
+    assert_eq!(read(&line).to_local(), WHOLE);
+}
+
+#[test]
+fn what_is_not_known_here_is_kept_where_it_stands() {
+    let text = r#"{"version":4,"terraform_version":"9.9.9","serial":1,"lineage":"l","outputs":{"o":{"value":1,"type":"number","new":[1]}},
+        "resources":[{"mode":"managed","type":"a","name":"b","provider":"p","instances":[{"schema_version":0,"attributes":{},"sensitive_attributes":[],"fresh":{"x":null}}],"extra":true}],
+        "check_results":null,"footer":"<end>"}"#;
+    let file = read(text);
+    assert_eq!(file.rest.0[0].0, "footer");
+    assert_eq!(file.resources[0].instances[0].rest.0[0].0, "fresh");
+    let expected: String = text
+        .replace("\n        ", "")
+        .replace("<end>", "\\u003cend\\u003e");
+    assert_eq!(file.to_line(), expected + "\n");
+}
+
+#[test]
+fn order_is_by_module_mode_type_name_and_key() {
+    let mut file = read(WHOLE);
+    file.sort();
+    let order: Vec<String> = file.resources.iter().map(ToString::to_string).collect();
+    let expected = ["data.x_y.d", "x_y.keyed", "module.m[\"k\"].x_y.z"];
+    assert_eq!(order, expected);
+    let keys: Vec<&Key> = file.resources[2].instances.iter().map(|i| &i.key).collect();
+    assert_eq!(keys, [&Key::Number(0), &Key::Number(10)]);
+}
+
+#[test]
+fn nothing_at_all_is_no_state_and_a_newline_alone_is_an_error() {
+    assert!(StateFile::read(b"").unwrap().is_none());
+    assert!(matches!(StateFile::read(b"\n"), Err(ReadError::Json(_))));
+}
+
+#[test]
+fn what_cannot_be_used_says_why_and_where() {
+    let top = |more: &str| {
+        format!(r#"{{"version":4,"terraform_version":"1.12.6","serial":1,"lineage":"l"{more}}}"#)
+    };
+    let one = |instances: &str| {
+        top(&format!(
+            r#","resources":[{{"module":"module.m","mode":"managed","type":"a","name":"b","provider":"p","instances":[{instances}]}}]"#
+        ))
+    };
+    let cases = [
+        ("[]".to_owned(), "it is no JSON object"),
+        ("{".to_owned(), "it is no JSON object"),
+        ("{}".to_owned(), "does not say which version"),
+        (
+            r#"{"version":"4"}"#.to_owned(),
+            "does not say which version",
+        ),
+        (r#"{"version":0}"#.to_owned(), "does not say which version"),
+        (
+            r#"{"version":3}"#.to_owned(),
+            "it has version 3 of the format, which programs before 0.12 wrote",
+        ),
+        (
+            r#"{"version":5,"terraform_version":"2.0.0"}"#.to_owned(),
+            "newer than the 4 that is known here; version 2.0.0 wrote it",
+        ),
+        (
+            r#"{"serial":1,"lineage":"l","encrypted_data":"x"}"#.to_owned(),
+            "it is encrypted",
+        ),
+        (
+            top(r#","resources":[{"mode":"odd","type":"a","name":"b"}]"#),
+            "resource 1, \"mode\" is \"odd\"",
+        ),
+        (
+            top(r#","resources":[{"mode":"managed","name":"b"}]"#),
+            "resource 1, \"type\" is missing",
+        ),
+        (
+            top(r#","outputs":{"o":{"type":"string"}}"#),
+            "output \"o\", \"value\" is missing",
+        ),
+        (
+            one(r#"{"status":"odd"}"#),
+            "module.m.a.b, \"status\" is \"odd\"",
+        ),
+        (
+            one(r#"{"index_key":1,"deposed":"1"}"#),
+            "module.m.a.b[1], \"deposed\" is \"1\"",
+        ),
+        (
+            one(r#"{"index_key":true}"#),
+            "module.m.a.b, \"index_key\" is \"true\"",
+        ),
+        (
+            one(r#"{"private":"?"}"#),
+            "module.m.a.b, \"private\" is \"?\"",
+        ),
+        (
+            one(r#"{"schema_version":"x"}"#),
+            "module.m.a.b, \"schema_version\": invalid type",
+        ),
+        (
+            one(r#"{"index_key":"k"},{"index_key":"k"}"#),
+            "module.m.a.b[\"k\"] is in it twice",
+        ),
+        (
+            one(r#"{"index_key":"k"},{"index_key":0}"#),
+            "numbers and names as keys",
+        ),
+        (
+            top(r#","resources":[{"mode":"managed","type":"a","name":"b","instances":[{}]}]"#),
+            "a.b, \"provider\" is missing",
+        ),
+    ];
+    for (text, expected) in cases {
+        let said = StateFile::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+}
